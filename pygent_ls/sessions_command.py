@@ -342,7 +342,7 @@ def _only(found: Sequence[str], wanted: str, where: str) -> str:
             kind="unknown_session",
         )
     named = ", ".join(sorted(found)[:MAX_NAMED]) + (" …" if len(found) > MAX_NAMED else "")
-    raise SessionError(f"{wanted!r} may be any of {len(found)} sessions: {named}", kind="unknown_session")
+    raise SessionError(f"{wanted!r} matches {len(found)} sessions: {named}", kind="unknown_session")
 
 
 def _read(file: str) -> tuple[str, str]:

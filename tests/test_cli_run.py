@@ -172,7 +172,7 @@ def test_no_text_is_lost_between_rules(text: str) -> None:
         (("--session-id", "mine"), "--session-id: 'mine' is no UUID"),
         (("--session-id", "123e4567-e89b-42d3-a456-426614174000", "--continue"), "not allowed with argument"),
         (("--agents", "{"), "--agents: it is no JSON"),
-        (("--agents", "[]"), "--agents: expected an object of agents by their names"),
+        (("--agents", "[]"), "--agents: expected an object that maps names to agents"),
         (("--agents", '{"a": {"tools": ["Read"]}}'), "--agents: a.tools: there is no tool 'Read'; available tools:"),
         (("--agents", '{"a": {"skills": ["x"]}}'), "--agents: a: 'skills' is not supported"),
         (("--json-schema", "{"), "--json-schema: it is no JSON"),

@@ -307,8 +307,8 @@ def test_a_session_is_found_by_the_beginning_of_its_id_or_by_its_name_if_it_is_t
 
     assert place.json("show", "abc1")["name"] == "One"
     assert place.json("show", "One")["name"] == "One"
-    assert place.fails("show", "abc") == f"pygent-ls: 'abc' may be any of 2 sessions: abc1{'0' * 28}, abc2{'0' * 28}"
-    assert "may be any of 2 sessions" in place.fails("show", "Two")
+    assert place.fails("show", "abc") == f"pygent-ls: 'abc' matches 2 sessions: abc1{'0' * 28}, abc2{'0' * 28}"
+    assert "matches 2 sessions" in place.fails("show", "Two")
     for wanted in ("nothing", "", "../x"):
         assert f"no session whose id begins with, or whose name is, {wanted!r}" in place.fails("show", wanted)
 

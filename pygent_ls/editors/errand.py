@@ -107,10 +107,8 @@ class Errand:
         found = meant(wanted, (await sessions.page(SessionFilter(limit=ALL))).sessions)
         if len(found) == 1:
             return found[0].id
-        problem = f"{wanted!r} may be any of {len(found)} sessions" if found else f"there is no session {wanted!r}"
-        raise SessionError(
-            f"--resume: {problem}. `pygent-ls sessions list` shows those that there are.", kind="unknown_session"
-        )
+        problem = f"{wanted!r} matches {len(found)} sessions" if found else f"there is no session {wanted!r}"
+        raise SessionError(f"--resume: {problem}. `pygent-ls sessions list` lists sessions.", kind="unknown_session")
 
     async def _newest(self, sessions: Sessions) -> str:
         """The session of the folder that was used last, and in which something was said."""
@@ -118,7 +116,7 @@ class Errand:
         newest = next((each.id for each in page.sessions if each.n_messages), None)
         if newest is None:
             raise SessionError(
-                f"--continue: there is no session of {self.folder} yet. Leave it out to begin one.",
+                f"--continue: {self.folder} has no session yet. Omit it to start one.",
                 kind="unknown_session",
             )
         return newest

@@ -55,8 +55,8 @@ if TYPE_CHECKING:  # with them come pydantic's models of all that a program may 
     from pygent_ls.editors.scripts.program_hooks import ProgramHooks
 
 NO_REVIEW = (
-    'edits.review = "ask" needs an editor. Here each edit that needs your permission is shown as a diff before it is '
-    "made, and nothing else is reviewed."
+    'edits.review = "ask" requires an editor. Here, only edits that need your permission are shown as a diff before '
+    "they are applied."
 )
 
 LAST_LINES_S = 2.0
@@ -328,7 +328,7 @@ async def _result(turn: RunningTurn, view: RunView) -> TurnResult:
         return await asyncio.shield(turn.task)
     except asyncio.CancelledError:
         if turn.cancel() and not view.answer_lost:
-            view.tell("Stopping. Ctrl-C once more ends it at once.", "yellow")
+            view.tell("Stopping. Press Ctrl-C again to stop immediately.", "yellow")
         return await turn.task
 
 
@@ -359,6 +359,6 @@ async def _abilities(core: Core, session: Session) -> dict[str, Any]:
 def _list_refused(refused: Sequence[PermissionRequest], view: RunView) -> None:
     if not refused:
         return
-    view.tell("Refused, because there is no terminal to ask on; --yes would allow all of it once:", "yellow")
+    view.tell("Rejected because there is no terminal to ask on. --yes would allow all of these once:", "yellow")
     for request in refused:
         view.tell(f"  - {visible(request.tool_name)}: {request.action}")

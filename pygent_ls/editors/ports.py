@@ -38,18 +38,18 @@ class TrustQuestion:
     def text(self) -> str:
         """The question in words, several lines, nothing left out."""
         listed = "\n".join(f"- {wish}" for wish in self.wishes)
-        return self._asking(f"They came with the folder, and would:\n{listed}\n")
+        return self._asking(f"They came with the folder and would:\n{listed}\n")
 
     @property
     def beside_a_document(self) -> str:
         """The question for a dialog that has no room for `text`, which the user reads elsewhere."""
         keys = f"{len(self.wishes)} {'thing' if len(self.wishes) == 1 else 'things'}"
-        return self._asking(f"They came with the folder, and would do {keys}: read the document that was opened. ")
+        return self._asking(f"They came with the folder and would do {keys}; see the opened document. ")
 
     def _asking(self, would: str) -> str:
         return (
-            f"Do you trust the settings in {self.sources} of {one_line(str(self.folder))}? {would}"
-            "Until you trust them they do not count. If they change, you are asked again."
+            f"Do you trust the settings in {self.sources} of {one_line(str(self.folder))}? {would}They are ignored "
+            "until you trust them. If they change, you are asked again."
         )
 
 

@@ -40,13 +40,13 @@ def limit_line(event: Limit) -> str:
     """Which limit is reached, and how far the turn has come."""
     match event:
         case ev.IterationLimitReached(limit=limit):
-            return f"The limit of {limit} model calls a turn was reached."
+            return f"The limit of {limit} model calls per turn was reached."
         case ev.TokenLimitReached(limit=limit, value=value):
-            return f"The limit of {limit} tokens a turn was reached: {value} were used."
+            return f"The limit of {limit} tokens per turn was reached: {value} used."
         case ev.BudgetLimitReached(limit=limit, value=value):
-            return f"The limit of ${limit:g} a turn was reached: ${value:.4f} were spent."
+            return f"The limit of ${limit:g} per turn was reached: ${value:.4f} spent."
         case ev.TimeLimitReached(limit=limit, value=value):
-            return f"The limit of {limit:g} s a turn was reached: {value:.0f} s have passed."
+            return f"The limit of {limit:g} s per turn was reached after {value:.0f} s."
         case ev.LoopDetected(value=value):
             return f"The model repeated the same call {value} times."
 

@@ -262,7 +262,7 @@ def test_at_a_limit_the_person_says_whether_the_turn_goes_on(folder: Path, home:
     model = script(home, tool("read_file", path="notes.txt"), {"text": "Read it."})
     with chat(folder, home, "--model", model, "--max-turns", "1") as terminal:
         terminal.types("read\r")
-        terminal.sees("The limit of 1 model calls a turn was reached.")
+        terminal.sees("The limit of 1 model calls per turn was reached.")
         chooses(terminal, "2", "Continue")
         terminal.sees("Read it.")
 
@@ -271,8 +271,8 @@ def test_a_run_asks_at_a_limit_on_its_terminal(folder: Path, home: Path) -> None
     model = script(home, tool("read_file", path="notes.txt"), {"text": "Read it."})
     given = ("run", "--cwd", str(folder), "--model", model, "--max-turns", "1", "go")
     with on_terminal(*given, environment=clean_environment(home)) as terminal:
-        terminal.sees("(nothing to stop): ")
-        assert terminal.seen.index("The limit of 1 model calls") < terminal.seen.index("(nothing to stop)")
+        terminal.sees("(Enter to cancel): ")
+        assert terminal.seen.index("The limit of 1 model calls") < terminal.seen.index("(Enter to cancel)")
         terminal.types("continue\n")
         terminal.sees("Read it.")
         assert terminal.ends() == 0
@@ -292,7 +292,7 @@ def test_a_former_session_is_gone_on_with(folder: Path, home: Path) -> None:
     with chat(folder, home, "--model", script(home, {"text": "New words."})) as terminal:
         terminal.types("/resume\r")
         terminal.sees("the question")
-        chooses(terminal, "1", "Go on with which session?")
+        chooses(terminal, "1", "Which session do you want to continue?")
         terminal.sees("The answer was 42.")
         terminal.types("and now\r")
         terminal.sees("New words.")
@@ -301,7 +301,7 @@ def test_a_former_session_is_gone_on_with(folder: Path, home: Path) -> None:
 def test_what_can_go_on_is_offered_while_a_command_is_typed(folder: Path, home: Path) -> None:
     with chat(folder, home, "--model", "offline/rules") as terminal:
         terminal.types("/res")
-        terminal.sees("go on with another session of this folder")
+        terminal.sees("continue another session of this folder")
         terminal.types("\x03")
         terminal.types("look at @not")
         terminal.sees("notes.txt")

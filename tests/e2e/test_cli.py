@@ -73,7 +73,7 @@ def test_what_would_ask_is_refused_and_listed_where_there_is_nobody_to_ask(
     done = run("run", "change it", "--cwd", str(folder), "--model", model, environment=environment)
 
     assert (done.returncode, done.stdout) == (0, "I may not.\n")
-    listed = done.stderr.partition("Refused, because there is no terminal to ask on")[2]
+    listed = done.stderr.partition("Rejected because there is no terminal to ask on")[2]
     assert listed.splitlines()[1:] == ["  - edit_file: Edit app.py (+1 −1)", "  - shell: touch made"]
     assert (folder / "app.py").read_text(encoding="utf-8") == "x = 1\n"
     assert not (folder / "made").exists()
@@ -159,7 +159,7 @@ def test_a_limit_exits_with_1(environment: dict[str, str], folder: Path, tmp_pat
     done = run("run", "hi", "--cwd", str(folder), "--model", model, environment=environment)
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert "The limit of 1 model calls a turn was reached.\n" in done.stderr
+    assert "The limit of 1 model calls per turn was reached.\n" in done.stderr
 
 
 def test_a_wrong_setting_is_told_and_the_turn_runs(environment: dict[str, str], folder: Path, tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ async def test_a_plain_editor_is_asked_with_messages_and_tells_by_its_code_actio
             ["pygent asks: Which colour?", "Blue: as the sky"],
             [
                 *("edit_file: Edit a.py (+1 −1)", "-colour = 'red'", "+colour = 'blue'"),
-                "Always allow stores: edit_file(a.py)",
+                "Always allow adds: edit_file(a.py)",
             ],
         ]
 

@@ -47,7 +47,7 @@ def test_a_session_that_was_cut_off_is_offered_and_the_commands_go_on_with_it(fo
     with raw_client(folder, environment=scripted(folder)) as client:
         client.initialize(folder)
         told = client.until(is_told)
-        asked = answer(client, "Go on with it")
+        asked = answer(client, "Continue")
         client.until(
             lambda frame: (
                 frame.get("method") == "window/showMessage"
@@ -60,8 +60,8 @@ def test_a_session_that_was_cut_off_is_offered_and_the_commands_go_on_with_it(fo
         ]
 
         assert told["params"] == {"sessionId": session, "what": "interrupted"}
-        assert asked["message"] == ("A turn of “Mine” was cut off when the program ended. Go on with that session?")
-        assert [each["title"] for each in asked["actions"]] == ["Not now", "Go on with it"]
+        assert asked["message"] == ("A turn of “Mine” was interrupted when pygent-ls exited. Continue this session?")
+        assert [each["title"] for each in asked["actions"]] == ["Not now", "Continue"]
         assert listed["sessionId"] == done["sessionId"] == session
 
 

@@ -75,7 +75,7 @@ def test_it_shows_a_bug_found_allowed_fixed_and_proven(shown: Shown) -> None:
         "I'll run the tests first, to see what fails.\n",
         "● python3 -m unittest\n",
         "shell: python3 -m unittest\n",
-        "│ Always allow stores: shell(python3 -m unittest)\n",
+        "│ Always allow adds: shell(python3 -m unittest)\n",
         "1 Reject   2 Allow once   3 Allow for this session   4 Always allow\n    └─ Allow once",
         "AssertionError: 5490 != 5000\n",
         "FAILED (failures=1)\n",

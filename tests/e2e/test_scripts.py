@@ -144,7 +144,7 @@ def test_a_session_goes_on_by_what_a_list_shows_of_it_if_it_is_the_only_one(
 
     assert goes_on == [first, first]
     assert (done.returncode, done.stdout) == (1, "")
-    assert "--resume: 'PLUM' may be any of 2 sessions. `pygent-ls sessions list` shows" in done.stderr
+    assert "--resume: 'PLUM' matches 2 sessions. `pygent-ls sessions list` lists" in done.stderr
 
 
 def test_a_session_that_goes_on_in_another_folder_says_where_it_is(
@@ -180,8 +180,8 @@ def test_what_is_chosen_for_a_session_that_goes_on_counts(environment: dict[str,
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--continue",), "--continue: there is no session of "),
-        (("--resume", "0" * 32), f"--resume: there is no session '{'0' * 32}'. `pygent-ls sessions list` shows"),
+        (("--continue",), "has no session yet. Omit it to start one."),
+        (("--resume", "0" * 32), f"--resume: there is no session '{'0' * 32}'. `pygent-ls sessions list` lists"),
         (("--resume", "../../etc/passwd"), "there is no session '../../etc/passwd'"),
     ],
 )
@@ -214,9 +214,9 @@ def test_a_session_without_persistence_leaves_nothing_behind(
 @pytest.mark.parametrize(
     ("arguments", "subtype", "said"),
     [
-        (("--max-turns", "1"), "error_max_turns", "The limit of 1 model calls a turn was reached."),
-        (("--max-tokens", "100"), "error_limit", "The limit of 100 tokens a turn was reached: 120 were used."),
-        (("--max-budget-usd", "1"), "error_max_budget_usd", "The limit of $1 a turn was reached: $1.2000 were spent."),
+        (("--max-turns", "1"), "error_max_turns", "The limit of 1 model calls per turn was reached."),
+        (("--max-tokens", "100"), "error_limit", "The limit of 100 tokens per turn was reached: 120 used."),
+        (("--max-budget-usd", "1"), "error_max_budget_usd", "The limit of $1 per turn was reached: $1.2000 spent."),
     ],
 )
 def test_a_limit_ends_the_turn_and_says_which(

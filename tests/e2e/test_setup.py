@@ -62,21 +62,21 @@ def test_a_key_is_typed_unseen_tried_and_kept_and_the_next_run_uses_it(home: Pat
         environment = clean_environment(home, **of_mistral(server))
         with on_terminal("setup", environment=environment) as person:
             person.sees("Which model do you want to use?")
-            person.sees("nothing to stop): ")
+            person.sees("Enter to cancel): ")
             person.types("Enter an API key\n")
             person.sees("Which provider is the key for?")
-            person.sees("nothing to stop): ", times=2)
+            person.sees("Enter to cancel): ", times=2)
             person.types("mistral\n")
             person.sees("API key for mistral")
-            person.sees("nothing is shown (nothing to stop): ")
+            person.sees("input is hidden (Enter to cancel): ")
             person.types(f"{WRONG}\n")
             person.sees("Which model of mistral?")
-            person.sees("nothing to stop): ", times=4)
+            person.sees("Enter to cancel): ", times=4)
             person.types("1\n")
             person.sees("cannot be used.")
-            person.sees("nothing to stop): ", times=5)
+            person.sees("Enter to cancel): ", times=5)
             person.types("Enter the key again\n")
-            person.sees("nothing is shown (nothing to stop): ", times=2)
+            person.sees("input is hidden (Enter to cancel): ", times=2)
             person.types(f"{KEY}\n")
             assert person.ends() == 0
 
@@ -107,7 +107,7 @@ def test_a_key_goes_into_the_systems_keyring_and_can_be_removed(home: Path) -> N
                 ("model of mistral?", "1"),
             ):
                 person.sees(shown)
-                person.sees("nothing to stop): " if typed != KEY else "nothing is shown")
+                person.sees("Enter to cancel): " if typed != KEY else "input is hidden")
                 person.types(f"{typed}\n")
             assert person.ends() == 0
         assert kept(home / "ring") == {"pygent-ls/mistral": KEY}
@@ -129,7 +129,7 @@ def test_a_local_server_is_found_and_used_on_a_narrow_screen(home: Path) -> None
             home, **{**nowhere(), "LM_STUDIO_API_BASE": server.url, "NO_COLOR": "1", "PATH": "/usr/bin:/bin"}
         )
         with on_terminal("setup", environment=environment, columns=60) as person:
-            person.sees("nothing to stop): ")
+            person.sees("Enter to cancel): ")
             person.types("1\n")
             assert person.ends() == 0
         done = run("run", "who are you, really?", environment=environment, cwd=home)
@@ -142,11 +142,11 @@ def test_a_local_server_is_found_and_used_on_a_narrow_screen(home: Path) -> None
 def test_ctrl_c_leaves_nothing_behind_and_the_terminal_as_it_was(home: Path) -> None:
     environment = clean_environment(home, **{**nowhere(), **NO_KEYRING, "PATH": "/usr/bin:/bin"})
     with on_terminal("setup", environment=environment) as person:
-        person.sees("nothing to stop): ")
+        person.sees("Enter to cancel): ")
         person.types("Enter an API key\n")
-        person.sees("nothing to stop): ", times=2)
+        person.sees("Enter to cancel): ", times=2)
         person.types("mistral\n")
-        person.sees("nothing is shown")
+        person.sees("input is hidden")
         person.types("half-a-k")
         assert person.interrupted() == 130
         assert person.echoes()

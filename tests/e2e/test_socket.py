@@ -202,7 +202,7 @@ def test_a_daemon_that_was_killed_leaves_a_file_that_the_next_one_replaces(folde
 
     assert nobody == (
         1,
-        f"pygent-ls: Nobody listens at {daemon.path}. Start a daemon there: pygent-ls --socket {daemon.path}\n",
+        f"pygent-ls: No daemon is listening at {daemon.path}. Start one: pygent-ls --socket {daemon.path}\n",
     )
 
 
@@ -210,7 +210,7 @@ def test_where_a_daemon_listens_a_second_one_is_refused(folder: Path) -> None:
     with socket_daemon(folder) as daemon:
         code, said = said_by(folder, "--socket", str(daemon.path))
 
-        assert (code, said.partition(".")[0]) == (1, f"pygent-ls: A daemon listens at {daemon.path} already")
+        assert (code, said.partition(".")[0]) == (1, f"pygent-ls: A daemon is already listening at {daemon.path}")
         assert answers(daemon.editor(folder))
 
 
@@ -219,7 +219,7 @@ def test_paths_at_which_nobody_can_listen_are_bad_usage(folder: Path) -> None:
 
     assert said_by(folder, "--socket", "file") == (
         2,
-        f"pygent-ls: {folder}/file is a file, not a socket: it stays as it is. Choose another path.\n",
+        f"pygent-ls: {folder}/file is a file, not a socket. Choose another path.\n",
     )
     assert said_by(folder, "--socket", "x" * 200)[0] == 2
     assert said_by(folder, "--socket", "missing/socket")[0] == 2

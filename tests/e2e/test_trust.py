@@ -112,9 +112,9 @@ def test_on_a_terminal_the_person_is_asked_and_the_answer_is_kept(folder: Path) 
     with on_terminal(
         "run", "go", "--cwd", str(folder), "--model", model(folder.parent), environment=environment
     ) as terminal:
-        terminal.sees("Trust them, yes or no? ")
+        terminal.sees("Trust them (yes or no)? ")
         terminal.types("perhaps\n")
-        terminal.sees("Trust them, yes or no? ", times=2)
+        terminal.sees("Trust them (yes or no)? ", times=2)
         terminal.types("yes\n")
         assert terminal.ends() == 0
 
@@ -145,5 +145,5 @@ async def test_a_hook_that_is_too_long_for_a_dialog_is_not_asked_about_by_a_clie
         said = list(editor.messages)
 
     assert [each for each in editor.prompts if TRUST in [action.title for action in each.actions or ()]] == []
-    assert len([each for each in said if "Run `pygent-ls trust --show` in the folder to read all of it" in each]) == 1
+    assert len([each for each in said if "Run `pygent-ls trust --show` in the folder to review them" in each]) == 1
     assert "made-by-the-hook" not in made(folder)

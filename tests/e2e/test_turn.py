@@ -51,7 +51,7 @@ async def test_a_whole_turn_from_the_prompt_to_the_applied_edit(rig: Rig) -> Non
     assert first_actions == {
         "edit_file": "Allow once",
         "shell": "Reject",
-        "app.py has unsaved changes, and shell reads the files on the disk.": "Save and continue",
+        "app.py has unsaved changes, and shell reads files from disk.": "Save and continue",
     }
 
     # What the client was told

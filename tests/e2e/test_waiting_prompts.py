@@ -158,15 +158,15 @@ def test_a_daemon_that_ends_as_it_should_holds_no_prompts(folder: Path) -> None:
         assert queue_of(client, session, "q") == []
 
 
-@pytest.mark.parametrize("title", ["Send them", "Not now"])
+@pytest.mark.parametrize("title", ["Send", "Not now"])
 def test_an_editor_without_a_plugin_is_asked_whether_the_prompts_are_to_be_sent(folder: Path, title: str) -> None:
     session = killed_with_prompts_waiting(folder, [("two", "two\nlines"), ("three", "three")])
     with raw_client(folder, environment=scripted(folder, [{"text": "did two"}, {"text": "did three"}])) as client:
         client.initialize(folder)
-        answer(client, "was cut off", "Go on with it")
+        answer(client, "was interrupted", "Continue")
         asked = answer(client, "Send them now?", title)
         assert asked["message"].endswith("Send them now?\n- two lines\n- three")
-        if title == "Send them":
+        if title == "Send":
             client.until(lambda _: n_finished(client) == 2)
             messages = client.request(3, "pygent/session/load", {"sessionId": session})["result"]["messages"]
             assert [each["turnId"] for each in messages if each["role"] == "assistant"] == ["two", "three"]

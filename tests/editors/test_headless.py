@@ -279,7 +279,7 @@ def test_a_result_that_the_model_was_not_shown_whole_is_told_with_numbers() -> N
 
     _, status = Turn().shows(tool_call("Read a.py"), replace(tool_result(content), truncated=True))
 
-    assert status.endswith("The model was shown 1,000 of 5,000 characters of this result.\n")
+    assert status.endswith("The model received 1,000 of 5,000 characters of this result.\n")
 
 
 def test_a_tool_that_is_not_allowed_is_told_of_once() -> None:
@@ -315,7 +315,7 @@ def test_a_failed_model_call_says_what_became_of_its_text(*, is_terminal: bool, 
     )
 
     assert answer == shown
-    assert status.startswith("Error: The connection broke.\nWhat the model said last was cut off")
+    assert status.startswith("Error: The connection broke.\nThe partial answer above was discarded")
 
 
 def test_a_piped_answer_holds_what_counts_alone() -> None:
@@ -352,9 +352,9 @@ def llm_error(**changes: Any) -> ev.LlmError:
 @pytest.mark.parametrize(
     ("event", "line"),
     [
-        (ev.IterationLimitReached(limit=2, value=2), "The limit of 2 model calls a turn was reached.\n"),
-        (ev.TokenLimitReached(limit=5, value=7), "The limit of 5 tokens a turn was reached: 7 were used.\n"),
-        (ev.BudgetLimitReached(limit=0.5, value=0.51), "The limit of $0.5 a turn was reached: $0.5100 were spent.\n"),
+        (ev.IterationLimitReached(limit=2, value=2), "The limit of 2 model calls per turn was reached.\n"),
+        (ev.TokenLimitReached(limit=5, value=7), "The limit of 5 tokens per turn was reached: 7 used.\n"),
+        (ev.BudgetLimitReached(limit=0.5, value=0.51), "The limit of $0.5 per turn was reached: $0.5100 spent.\n"),
         (ev.Notice(content="Loading the model…"), "Loading the model…\n"),
         (ev.Thinking(item_id="1", content="hm"), "hm\n"),
         (ev.Cancelled(), "Cancelled.\n"),
@@ -675,7 +675,7 @@ async def test_without_a_terminal_everything_that_would_ask_is_refused_and_kept(
     answers = [await approver.approve(first), await approver.approve(second)]
 
     assert [(answer.outcome, answer.feedback) for answer in answers] == [
-        ("reject_once", "There is no terminal, so nobody could be asked.")
+        ("reject_once", "There is no terminal to ask on.")
     ] * 2
     assert approver.refused == [first, second]
 

@@ -82,7 +82,7 @@ def code_lenses(uri: str, text: str) -> list[types.CodeLens]:
     lenses: list[types.CodeLens] = []
     for line, request in comment_requests(uri, text):
         place = types.Range(start=types.Position(line, 0), end=types.Position(line, 0))
-        command = types.Command(title="Do it with pygent", command="pygent.ask", arguments=[request, uri, line, line])
+        command = types.Command(title="Run pygent comment", command="pygent.ask", arguments=[request, uri, line, line])
         lenses.append(types.CodeLens(range=place, command=command))
     return lenses
 
@@ -177,7 +177,7 @@ def _fixes(uri: str, diagnostics: Sequence[types.Diagnostic]) -> Iterator[types.
 def _requests(target: Target, text: str) -> Iterator[types.CodeAction]:
     for request in list(dict.fromkeys(requests_at(target, text)))[:MAX_COMMENTS]:
         arguments = [request, target.uri, target.first_line, target.last_line]
-        yield _action(f"Do it with pygent: {one_line(request, MAX_TITLE_CHARS)}", "quickfix", "pygent.ask", arguments)
+        yield _action(f"Run pygent comment: {one_line(request, MAX_TITLE_CHARS)}", "quickfix", "pygent.ask", arguments)
 
 
 def _action(title: str, kind: str, command: str, arguments: Sequence[Any]) -> types.CodeAction:

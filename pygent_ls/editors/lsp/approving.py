@@ -72,7 +72,7 @@ class LspApprover:
         patch = "".join(visible(change.patch) for change in request.changes)
         folder = self.state_folder() / "permission"
         async with document_beside(self.endpoint, self.features, folder, patch, suffix=".diff") as is_shown:
-            diff = "The diff is in the document that was opened." if is_shown else _beginning(lines)
+            diff = "The diff is shown in the opened document." if is_shown else _beginning(lines)
             return _answered(await chosen_title(self.endpoint, permission_prompt(request, diff)))
 
 
@@ -93,7 +93,7 @@ def _changed_lines(changes: Sequence[FileChange]) -> list[str]:
 def _beginning(lines: Sequence[str]) -> str:
     """The first lines of a diff for a client that shows no document, and how many more there are."""
     shown = [line[: MAX_DIFF_CHARS // MAX_DIFF_LINES] for line in lines[:MAX_DIFF_LINES]]
-    return "\n".join([*shown, f"[… of {len(lines)} changed lines]"])
+    return "\n".join([*shown, f"[… {len(lines)} changed lines in total]"])
 
 
 def permission_prompt(request: PermissionRequest, diff: str = "") -> dict[str, Any]:
@@ -101,7 +101,7 @@ def permission_prompt(request: PermissionRequest, diff: str = "") -> dict[str, A
     would be stored."""
     description = f"{request.description}\n    " if request.description else ""
     lines = [f"{request.tool_name}: {description}{_message(request)}", diff, request.confinement.capitalize()]
-    lines += [f"Always allow stores: {', '.join(map(on_one_line, request.rules))}"] if request.rules else []
+    lines += [f"Always allow adds: {', '.join(map(on_one_line, request.rules))}"] if request.rules else []
     is_high = request.risk is ToolRisk.HIGH
     actions = ACTIONS_OF_HIGH_RISK if is_high else ACTIONS
     offered: list[PermissionOutcome] = [each for each in actions if request.rules or each != "allow_always"]

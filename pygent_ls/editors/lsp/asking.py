@@ -74,7 +74,7 @@ class Asking(LanguageServerProtocol):
             self._ready.cancel()
         for each in list(self._outgoing.values()):
             if not each.of_a_person and not each.answer.done():
-                each.answer.set_exception(ClientError(f"the editor went away before it answered {each.method}"))
+                each.answer.set_exception(ClientError(f"the editor disconnected before it answered {each.method}"))
 
     def expect_back(self) -> None:
         """The client is connected again; it is taken for ready when it is late to say so."""

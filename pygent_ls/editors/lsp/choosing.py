@@ -43,11 +43,11 @@ class Choosing:
             self._ask(self._offer_modes(session))
             return
         if given not in get_args(Mode):
-            raise JsonRpcInvalidParams(f"mode: {given!r} is none of {', '.join(get_args(Mode))}")
+            raise JsonRpcInvalidParams(f"mode: {given!r} must be one of {', '.join(get_args(Mode))}")
         mode = cast("Mode", given)
         session.permissions.set_mode(mode)
         session.changed("configured")
-        self._client.tell_user(f"The mode is {mode} from now on: {MODES[mode]}.")
+        self._client.tell_user(f"Mode set to {mode}: {MODES[mode]}.")
 
     def set_model(self, given: str | None, session: Session) -> None:
         """Likewise the model. Raises `ModelError`."""
@@ -55,12 +55,12 @@ class Choosing:
             self._ask(self._offer_models(session))
             return
         session.set_model(given)
-        self._client.tell_user(f"The model is {given} from now on.")
+        self._client.tell_user(f"Model set to {given}.")
 
     def set_up(self, given: str | None) -> None:
         """Ask for a default model, in the given way, and for its key if it needs one. Raises `JsonRpcInvalidParams`."""
         if given is not None and given not in get_args(Way):
-            raise JsonRpcInvalidParams(f"way: {given!r} is none of {', '.join(get_args(Way))}")
+            raise JsonRpcInvalidParams(f"way: {given!r} must be one of {', '.join(get_args(Way))}")
         self._ask(self._set_up(cast("Way", given or "any")))
 
     def take_back_rest(self, files: Sequence[Path], session: Session) -> None:
@@ -83,13 +83,15 @@ class Choosing:
         self._client.endpoint.show_message(f"pygent: {done.text}")
 
     async def _offer_rest(self, files: Sequence[Path], session: Session) -> None:
-        leave, take_back = "Leave them", "Take them back"
+        leave, take_back = "Keep them", "Undo them"
         names = ", ".join(map(session.shown, files[:MAX_NAMED_FILES]))
         more = f" and {len(files) - MAX_NAMED_FILES} more" if len(files) > MAX_NAMED_FILES else ""
         prompt: Mapping[str, Any] = {
             "type": int(types.MessageType.Warning),
-            "message": f"pygent: these files changed while a command ran, and that may have been the command, you or "
-            f"another program: {names}{more}. Shall undo take them back, too?",
+            "message": (
+                "pygent: these files changed while a command ran; the command, you or another program may have "
+                f"changed them: {names}{more}. Undo these changes too?"
+            ),
             "actions": [{"title": leave}, {"title": take_back}],
         }
         if await chosen_title(self._client.endpoint, prompt) != take_back:
@@ -103,14 +105,16 @@ class Choosing:
         current = session.permissions.mode
         others: list[Mode] = [mode for mode in (await self._core.beginning()).modes if mode != current]
         lines = [f"{mode}: {MODES[mode]}" for mode in others]
-        message = "\n".join([f"Which mode? It is {current} now: {MODES[current]}.", *lines])
+        message = "\n".join([f"Choose a mode. Current mode: {current} ({MODES[current]}).", *lines])
         await self._offer(message, current, others, lambda mode: self.set_mode(mode, session))
 
     async def _offer_models(self, session: Session) -> None:
         current = session.model
         usable = [each.name for each in await self._core.models() if each.available and each.name != current]
-        more = f" {len(usable) - MAX_OFFERED} more are ready to use;" if len(usable) > MAX_OFFERED else ""
-        message = f"Which model? It is {current} now.{more} pygent.setModel takes the name of any, as its argument."
+        more = f" {len(usable) - MAX_OFFERED} more are available." if len(usable) > MAX_OFFERED else ""
+        message = (
+            f"Choose a model. Current model: {current}.{more} pygent.setModel accepts any model name as its argument."
+        )
         await self._offer(message, current, usable[:MAX_OFFERED], lambda model: self.set_model(model, session))
 
     async def _offer(self, message: str, current: str, others: Sequence[str], choose: Callable[[str], None]) -> None:

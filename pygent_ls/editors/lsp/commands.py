@@ -151,12 +151,12 @@ class Commands:
         """Every turn that a command has started, or those of one session."""
         cancelled = [turn.cancel() for turn in self._running if named is None or turn in named.turns]
         if not any(cancelled):
-            self._client.tell_user("There is nothing to cancel: no command of yours is running.")
+            self._client.tell_user("There is nothing to cancel: no command is running.")
         return any(cancelled)
 
     def _new_session(self) -> outgoing.SessionOut:
         self._session, self._chat_session = self._core.sessions.new(NewSession()), None
-        self._client.tell_user("Your next command begins a new conversation.")
+        self._client.tell_user("Your next command starts a new conversation.")
         return session_out(self._session)
 
     def _fix(self, arguments: Sequence[Any], named: Session | None) -> outgoing_commands.CommandTurnOut:
@@ -279,7 +279,7 @@ def _implementing(arguments: Sequence[Any]) -> tuple[Mode, str | None]:
     for mode in IMPLEMENT_MODES:
         if mode == given:
             return mode, _optional_uri(arguments[1:])
-    raise JsonRpcInvalidParams(f"mode: {given!r} is none of {', '.join(IMPLEMENT_MODES)}")
+    raise JsonRpcInvalidParams(f"mode: {given!r} must be one of {', '.join(IMPLEMENT_MODES)}")
 
 
 def _optional_uri(arguments: Sequence[Any]) -> str | None:

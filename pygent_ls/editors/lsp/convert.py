@@ -395,7 +395,7 @@ def _picture(data: str) -> ImageBlock:
 def _path(uri: str) -> Path:
     path = path_of(uri)
     if path is None:
-        raise BadBlockError(f"{uri!r} is not the URI of a file")
+        raise BadBlockError(f"{uri!r} is not a file URI")
     return path
 
 

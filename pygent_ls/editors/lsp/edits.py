@@ -158,10 +158,10 @@ class EditorEdits:
                 applied=True, said=str(error), longer_s=longer_s
             )  # it may still have happened: the proof decides
         if not isinstance(result, Mapping):
-            return Answer(applied=True, said=f"its answer was {result!r}", longer_s=longer_s)
+            return Answer(applied=True, said=f"it answered {result!r}", longer_s=longer_s)
         given = cast("Mapping[str, Any]", result)
         if given.get("applied") is True:
-            said = "it said that it was applied, but the new text did not arrive"
+            said = "it reported success, but the new text did not arrive"
             return Answer(applied=True, confirmed=True, said=said, longer_s=longer_s)
         reason = given.get("failureReason")
         is_users_no = given.get("applied") is False and not reason
@@ -271,8 +271,10 @@ class EditorEdits:
         """What the model reads of an edit that is not proven, and what of it is quoted."""
         quotes: list[Quote] = []
         is_unknown = answer.applied and not answer.confirmed
-        what = "It is not known whether the editor made the edit" if is_unknown else "The editor did not make the edit"
-        lines = [f"{what}: {answer.said}. Nothing was tried by another way."]
+        what = (
+            "It is unknown whether the editor applied the edit" if is_unknown else "The editor did not apply the edit"
+        )
+        lines = [f"{what}: {answer.said}. Nothing else was tried."]
         for operation in failed:
             if isinstance(operation, WriteText):
                 text = self.text_now(operation.path)
@@ -286,7 +288,7 @@ class EditorEdits:
         names = ", ".join(op.path.name for op in merged if isinstance(op, WriteText))
         if not names:
             return ""
-        return f"The user typed in {names} at the same time, and both changes are there: read it again."
+        return f"The user typed in {names} at the same time. Both changes are there; read the file again."
 
 
 async def _pause(seen: asyncio.Future[None] | None, seconds: float) -> None:

@@ -172,9 +172,9 @@ class Endpoint(Asking):
         message_type: Any = self.get_message_type(method)
         needs_id = hasattr(message_type, "id") if message_type else method in names.METHODS or method in RETURNED
         if needs_id and not is_request:
-            raise JsonRpcInvalidRequest(f"{method} is a request: it needs an `id`")
+            raise JsonRpcInvalidRequest(f"{method} is a request and requires an `id`")
         if is_request and not needs_id:
-            raise JsonRpcInvalidRequest(f"{method} is a notification: it has no `id`")
+            raise JsonRpcInvalidRequest(f"{method} is a notification and must not have an `id`")
         return True
 
     def _is_known(self, method: str) -> bool:
@@ -217,7 +217,7 @@ class Endpoint(Asking):
         except MISFITS as error:
             if not is_request:
                 self.on_undecodable(method, cast("object", params))
-            raise JsonRpcInvalidParams(f"the parameters of {method} are wrong: {misfit(error)}") from None
+            raise JsonRpcInvalidParams(f"invalid parameters of {method}: {misfit(error)}") from None
 
     # Going out
 
@@ -319,7 +319,7 @@ def _decoded(given: Message) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise JsonRpcParseError(f"the body is not JSON: {error}") from None
     if isinstance(message, list):
-        raise JsonRpcInvalidRequest("batches are not part of the language server protocol; send messages one by one")
+        raise JsonRpcInvalidRequest("the language server protocol has no batches; send messages one by one")
     if not isinstance(message, dict):
         raise JsonRpcInvalidRequest("a message must be a JSON object")
     return cast("dict[str, Any]", message)
@@ -327,4 +327,4 @@ def _decoded(given: Message) -> dict[str, Any]:
 
 def _described(error: BaseException) -> str:
     problem = limit_reached(error) or f"internal error: {type(error).__name__}."
-    return f"{problem} The daemon goes on; its log has more."
+    return f"{problem} The daemon continues to run; see its log for details."

@@ -100,7 +100,7 @@ class ImageContent(Params):
     @model_validator(mode="after")
     def _has_one_source(self) -> Self:
         if (self.data is None) == (self.uri is None):
-            raise ValueError("an image has either `data` or `uri`")
+            raise ValueError("an image requires either `data` or `uri`")
         return self
 
 

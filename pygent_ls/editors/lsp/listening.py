@@ -63,14 +63,14 @@ def reach(path: Path) -> socket.socket:
         connection.connect(str(path))
     except (FileNotFoundError, ConnectionRefusedError):
         connection.close()
-        raise SocketError(f"Nobody listens at {path}. Start a daemon there: pygent-ls --socket {path}") from None
+        raise SocketError(f"No daemon is listening at {path}. Start one: pygent-ls --socket {path}") from None
     except OSError as error:
         connection.close()
         raise SocketError(f"{path} cannot be reached: {error.strerror}.") from None
     other = peer(connection)
     if other is not None and other.uid != os.geteuid():
         connection.close()
-        raise SocketError(f"Another user listens at {path}: nothing was sent.")
+        raise SocketError(f"{path} belongs to another user; nothing was sent.")
     return connection
 
 
@@ -113,8 +113,8 @@ def check_path(path: Path) -> None:
     n_bytes = len(os.fsencode(path))
     if n_bytes > MAX_PATH_BYTES:
         raise SocketError(
-            f"{path} has {n_bytes} bytes, and the path of a socket can have {MAX_PATH_BYTES}: choose a shorter one, as "
-            f"below $XDG_RUNTIME_DIR.",
+            f"{path} has {n_bytes} bytes, but a socket path can have at most {MAX_PATH_BYTES}. Choose a shorter "
+            "path, for example in $XDG_RUNTIME_DIR.",
             is_misuse=True,
         )
 
@@ -127,7 +127,7 @@ def _bound(path: Path) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        raise SocketError(f"No socket can be made at {path}: {error.strerror}.", is_misuse=True) from None
+        raise SocketError(f"No socket can be created at {path}: {error.strerror}.", is_misuse=True) from None
     finally:
         os.umask(usual)
     return listener
@@ -140,16 +140,15 @@ def _make_room(path: Path) -> None:
     except (FileNotFoundError, NotADirectoryError):  # binding says what is wrong with the folder
         return
     except OSError as error:
-        raise SocketError(f"{path} cannot be looked at: {error.strerror}.", is_misuse=True) from None
+        raise SocketError(f"{path} cannot be accessed: {error.strerror}.", is_misuse=True) from None
     if not stat.S_ISSOCK(found.st_mode):
-        raise SocketError(
-            f"{path} is {_kind(found.st_mode)}, not a socket: it stays as it is. Choose another path.", is_misuse=True
-        )
+        raise SocketError(f"{path} is {_kind(found.st_mode)}, not a socket. Choose another path.", is_misuse=True)
     if found.st_uid != os.geteuid():
         raise SocketError(f"{path} belongs to another user. Choose another path.", is_misuse=True)
     if _answers(path):
         raise SocketError(
-            f"A daemon listens at {path} already. Reach it with: pygent-ls connect {path} - or choose another path."
+            f"A daemon is already listening at {path}. Connect to it with `pygent-ls connect {path}`, or choose "
+            "another path."
         )
     with suppress(FileNotFoundError):
         path.unlink()
@@ -165,7 +164,9 @@ def _answers(path: Path) -> bool:
         except BlockingIOError:  # so many wait to be accepted
             return True
         except OSError as error:
-            raise SocketError(f"{path} is another program's socket: {error.strerror}. Choose another path.") from None
+            raise SocketError(
+                f"{path} is the socket of another program: {error.strerror}. Choose another path."
+            ) from None
         return True
 
 
@@ -179,7 +180,7 @@ def _alone_in(folder: Path) -> Generator[None]:
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        raise SocketError(f"{folder} is no folder that can be used: {error.strerror}.", is_misuse=True) from None
+        raise SocketError(f"The folder {folder} cannot be used: {error.strerror}.", is_misuse=True) from None
     try:
         _lock(descriptor, folder)
         yield
@@ -194,7 +195,7 @@ def _lock(descriptor: int, folder: Path) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > ends_s:
-                raise SocketError(f"Another program holds {folder}. Choose a folder of your own.") from None
+                raise SocketError(f"{folder} is in use by another program. Choose another folder.") from None
             time.sleep(LOOK_AGAIN_S)
         except OSError:  # a file system without locks: daemons that start together are on their own
             return

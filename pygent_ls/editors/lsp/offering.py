@@ -27,7 +27,7 @@ MAX_PROMPT_CHARS = 100
 MAX_LOOKED_AT = 50
 """Sessions of a folder, the last one used first: an older one is not waited for any more."""
 
-NOT_NOW, GO_ON, SEND = "Not now", "Go on with it", "Send them"
+NOT_NOW, GO_ON, SEND = "Not now", "Continue", "Send"
 """The actions in their order: some clients can choose only the first."""
 
 
@@ -65,7 +65,7 @@ class Offers:
         name = " ".join(newest.name.split())
         params = {
             "type": int(types.MessageType.Info),
-            "message": f"A turn of “{name}” was cut off when the program ended. Go on with that session?",
+            "message": f"A turn of “{name}” was interrupted when pygent-ls exited. Continue this session?",
             "actions": [{"title": NOT_NOW}, {"title": GO_ON}],
         }
         title = await chosen_title(endpoint, params)
@@ -73,7 +73,7 @@ class Offers:
         if title == GO_ON:
             try:
                 session = await self._commands.go_on(newest.id)
-                endpoint.show_message(f"pygent's commands go on with “{name}” now.")
+                endpoint.show_message(f"Continuing “{name}”.")
                 await self._offer_held(session)
             except (SessionError, ModelError) as error:
                 endpoint.show_message(str(error), types.MessageType.Warning)
@@ -86,7 +86,7 @@ class Offers:
         lines = "\n".join(f"- {each}" for each in held)
         params = {
             "type": int(types.MessageType.Info),
-            "message": f"These prompts waited when the program ended. Send them now?\n{lines}",
+            "message": f"These prompts were waiting when pygent-ls exited. Send them now?\n{lines}",
             "actions": [{"title": NOT_NOW}, {"title": SEND}],
         }
         if await chosen_title(self._client.endpoint, params) == SEND:

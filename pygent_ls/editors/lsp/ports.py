@@ -126,9 +126,9 @@ class LspWorkspace:
         buffer = self._buffers.current(path)
         if buffer is not None and buffer.out_of_step:
             raise ToolError(
-                f"{self.shown(path)} is open in the editor, and the editor told of a change that could not be "
-                "understood: what it holds now is not known. Nothing was done. Ask the user to close the file and to "
-                "open it again."
+                f"{self.shown(path)} is open in the editor, and the editor sent a change that could not be "
+                "understood, so its current text is unknown. Nothing was changed. Ask the user to close and reopen "
+                "the file."
             )
         return buffer.document() if buffer else None
 
@@ -187,9 +187,9 @@ class LspWorkspace:
             return error
         left = done.operations if isinstance(error, UnprovenEditError) else await self._take_back(done)
         if not left:
-            return type(error)(f"{error} What was done before is taken back.", error.quotes)
+            return type(error)(f"{error} Earlier changes were undone.", error.quotes)
         names = ", ".join(self.shown(_paths_changed(operation)[-1]) for operation in left)
-        return UnprovenEditError(f"{error} What was done before stands: {names}.", error.quotes)
+        return UnprovenEditError(f"{error} Earlier changes remain: {names}.", error.quotes)
 
     async def _take_back(self, done: EditPlan) -> tuple[FileOperation, ...]:
         """Take back what was done, the last first; returns what could not be."""
@@ -199,7 +199,7 @@ class LspWorkspace:
             if opposite is None:
                 left.append(operation)
                 continue
-            label = f"Take back: {done.label}"
+            label = f"Undo: {done.label}"
             plan = EditPlan(label=label, operations=(opposite,), result="", previewed=False)
             try:
                 await self._carry_out(Run(self._editor.takes(opposite), plan.operations), plan)
@@ -290,8 +290,8 @@ class LspWorkspace:
     def _compare(self, path: Path, before: Document, current: Document) -> None:
         if current.digest != before.digest:
             raise StaleDocumentError(
-                f"{self.shown(path)} was changed by the user while this edit was under way. Nothing was written. "
-                f"It now reads:\n{excerpt(current.text)}\nMake the edit again from this text.",
+                f"{self.shown(path)} was changed by the user during this edit. Nothing was written. Current text:\n"
+                f"{excerpt(current.text)}\nMake the edit again from this text.",
                 [Quote(current.text, str(path))],
             )
 
@@ -299,21 +299,21 @@ class LspWorkspace:
         buffer = self._buffers.get(path)
         if buffer is not None and buffer.untold:
             raise ToolError(
-                f"The editor said that it made the last edit of {self.shown(path)}, and has told of no change since: "
-                "what the user sees is not known. Nothing was done. Ask the user to look at the file, to undo what is "
-                "wrong there, and to save it."
+                f"The editor reported that it applied the last edit of {self.shown(path)} but has sent no change "
+                "since, so its current text is unknown. Nothing was changed. Ask the user to check the file, undo "
+                "what is wrong, and save it."
             )
 
     def _exists(self, path: Path) -> ToolError:
-        return ToolError(f"{self.shown(path)} exists by now. Nothing was written.")
+        return ToolError(f"{self.shown(path)} was created in the meantime. Nothing was written.")
 
     def _must_be_saved(self, operation: FileOperation) -> None:
         for path in _paths_read(operation):
             buffer = self._buffers.get(path)
             if buffer is not None and buffer.is_dirty:
                 raise ToolError(
-                    f"{self.shown(path)} has unsaved changes in the editor, and this editor cannot make the edit "
-                    "itself. Nothing was written. Ask the user to save the file first."
+                    f"{self.shown(path)} has unsaved changes, and this editor cannot apply the edit itself. Nothing "
+                    "was written. Ask the user to save the file first."
                 )
 
 

@@ -28,11 +28,11 @@ POLL_S = 0.02
 """Between two looks at what has arrived."""
 
 CANNOT = (
-    'edits.review = "ask" has no effect here: this editor cannot show an edit hunk by hunk. Edits are made as the mode '
-    "and your rules allow them; in the mode default you are asked before each."
+    'edits.review = "ask" has no effect here: this editor cannot preview edits hunk by hunk. The mode and your '
+    "rules determine which edits are applied; in the mode default you are asked before each."
 )
 
-EMPTY = "the user wants the file, but not what was to be in it: it is there, and empty"
+EMPTY = "the user accepted the file but not its content: it was created empty"
 
 QUIET_S = 0.1
 """Without a further change, a part of an edit is taken for all that the user wants of it."""
@@ -218,7 +218,7 @@ def _where(plan: EditPlan, hunk: Hunk) -> str:
         case "create":
             return f"new file {hunk.path.name}"
         case "delete":
-            return f"{hunk.path.name} goes away"
+            return f"delete {hunk.path.name}"
         case "edit":
             operation = plan.operations[hunk.place]
             before = operation.before.text if isinstance(operation, WriteText) and operation.before else ""

@@ -18,8 +18,8 @@ QUESTION_REQUEST = "pygent/question/request"
 QUESTION_CANCELLED = "pygent/question/cancelled"
 
 NO_INPUT = (
-    "This editor can only offer choices: it has no place where the user could type an answer. Ask again with choices, "
-    "or end your turn with the question, which the user answers with their next prompt."
+    "This editor can only offer choices; the user cannot type an answer. Ask again with choices, or end your turn "
+    "with the question so that the user can answer it in the next prompt."
 )
 
 

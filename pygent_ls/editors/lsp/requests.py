@@ -106,7 +106,7 @@ class Requests:
         try:
             given = validated(kind, params)
         except JsonRpcInvalidParams as error:
-            log.warning("%s was left out (%d): %s", method, error.code, error.message)
+            log.warning("%s was skipped (%d): %s", method, error.code, error.message)
             return
         handler(given)
 

@@ -77,7 +77,7 @@ class WaitingServers:
             self._give_up(next(iter(self._waiting)))
         timer = asyncio.get_running_loop().call_later(linger_s, self._give_up, window.id)
         self._waiting[window.id] = _Waiting(window=window, server=server, timer=timer)
-        log.info("a client is away; its turns go on for %g s", linger_s)
+        log.info("a client disconnected; its turns continue for %g s", linger_s)
 
     def take(self, window: Window) -> PygentServer | None:
         """The server that waits for it."""
@@ -89,7 +89,7 @@ class WaitingServers:
             return None
         waiting.timer.cancel()
         del self._waiting[window.id]
-        log.info("a client is back")
+        log.info("a client reconnected")
         return waiting.server
 
     async def close(self) -> None:

@@ -45,10 +45,10 @@ REVIEW_CANCELLED = "pygent/review/cancelled"
 MAX_ATTEMPTS = 3
 """To take hunks back while the user types: each is made from the text of its moment, and dropped where that is over."""
 
-CHANGED_SINCE = "the user rejected it, but had changed these lines themselves by then: they stand as the user has them"
-TYPED_INTO = "the user rejected it, but had typed into the file by then: it stands as the user has it"
-TAKEN = "the user rejected it, but another file is in its place by now"
-GONE = "the user rejected it, but the file is gone or can no longer be read"
+CHANGED_SINCE = "the user rejected it but had already changed these lines; the user's version was kept"
+TYPED_INTO = "the user rejected it but had already typed in the file; the user's version was kept"
+TAKEN = "the user rejected it, but another file has replaced it"
+GONE = "the user rejected it, but the file no longer exists or cannot be read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class LspReviewer:
             applied = replace(applied, feedback=_feedback(answer))
             if n_open := sum(hunk.id not in accepted | rejected for hunk in hunks):
                 which = "This edit was" if n_open == len(hunks) else f"{n_open} of its {len(hunks)} hunks were"
-                note = f"{which} allowed before, but not reviewed by the user: what was not reviewed stands."
+                note = f"{which} allowed but not reviewed by the user. Changes that were not reviewed remain."
                 applied = replace(applied, note=" ".join(filter(None, (applied.note, note))))
             if not any(hunk.id in rejected for hunk in hunks):
                 return applied
@@ -176,7 +176,7 @@ class _TakingBack:
                 break
         for hunk in self._rejected:
             if hunk.place not in self._done:
-                self._left.setdefault(hunk.id, f"the user rejected it, but it could not be taken back: {problem}")
+                self._left.setdefault(hunk.id, f"the user rejected it, but it could not be undone: {problem}")
         return self._result()
 
     def _result(self) -> Applied:

@@ -75,7 +75,7 @@ class Saving:
         has = "has" if len(dirty) == 1 else "have"
         prompt = {
             "type": int(types.MessageType.Warning),
-            "message": f"{names} {has} unsaved changes, and {reader} reads the files on the disk.",
+            "message": f"{names} {has} unsaved changes, and {reader} reads files from disk.",
             "actions": [{"title": title} for title in TITLES],
         }
         match await chosen_title(self.endpoint, prompt):
@@ -93,13 +93,13 @@ class Saving:
         """
         name = buffer.path.name
         if buffer.out_of_step:
-            raise ToolError(f"{name} cannot be saved: what it holds is not known. Ask the user to save it.")
+            raise ToolError(f"{name} cannot be saved because its current text is unknown. Ask the user to save it.")
         is_there = await asyncio.to_thread(disk_stamp, buffer.path) != MISSING
         before = await read_document(buffer.path, name) if is_there else None
         if (before.text if before else None) != buffer.base_text:
             raise ToolError(
-                f"{name} cannot be saved: another program changed or deleted the file since the editor loaded it. "
-                "Nothing was written. Ask the user to compare the two and to save it in the editor."
+                f"{name} cannot be saved: another program changed or deleted the file after the editor loaded it. "
+                "Nothing was written. Ask the user to compare both versions and save it in the editor."
             )
         text = buffer.text
         write = WriteText(path=buffer.path, before=before, text=text)

@@ -146,7 +146,7 @@ class PygentServer(LanguageServer):
             self.endpoint.expect_back()
             return
         assert self._blueprint is not None
-        log.info("the client %s begins, with the model %s", self._client, self._blueprint.model)
+        log.info("the client %s starts with the model %s", self._client, self._blueprint.model)
         for problem in self._blueprint.problems:
             self.endpoint.show_message(f"pygent-ls: {problem}", types.MessageType.Warning)
         self.connection.configuration.start()
@@ -188,7 +188,7 @@ def _nowhere(_body: bytes) -> None:
 
 
 def _name_of(client: types.ClientInfo | None) -> str:
-    return f"{client.name} {client.version or ''}".strip()[:MAX_NAME_CHARS] if client else "that says no name"
+    return f"{client.name} {client.version or ''}".strip()[:MAX_NAME_CHARS] if client else "without a name"
 
 
 def _folders_of(params: types.InitializeParams) -> list[str]:

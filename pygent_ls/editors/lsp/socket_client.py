@@ -117,7 +117,7 @@ class SocketClient:
         def write(body: bytes) -> None:
             if writer.unwritten_bytes > MAX_UNREAD_BYTES:
                 if not self.is_leaving:
-                    log.warning("a client that reads nothing was let go of")
+                    log.warning("a client that does not read was disconnected")
                 self.lose()
             else:
                 writer.write(body)

@@ -130,7 +130,7 @@ def read_frame(stream: BinaryIO) -> bytes | BrokenFrame | None:
         return BrokenFrame(f"Content-Length is {given[:MAX_DIGITS].decode('latin-1')!r}, not a number of bytes")
     length = int(given)
     if length > MAX_BODY_BYTES:
-        return BrokenFrame(f"the body has {length} bytes, more than the {MAX_BODY_BYTES} that are read")
+        return BrokenFrame(f"the body has {length} bytes; at most {MAX_BODY_BYTES} are allowed")
     body = stream.read(length)
     return body if len(body) == length else None
 

@@ -23,7 +23,7 @@ def target_in(arguments: Sequence[Any], last: Target | None) -> Target:
         case _ if last is not None:
             return last
         case _:
-            raise JsonRpcInvalidParams("which code? Ask for code actions first, or give a URI and two lines")
+            raise JsonRpcInvalidParams("no code given. Request code actions first, or pass a URI and two lines.")
 
 
 def fix_target_in(arguments: Sequence[Any], last: Target | None) -> Target:

@@ -39,12 +39,12 @@ MAX_FRONTS = 50
 """Files that were in front that are kept."""
 
 NEVER_TOLD = (
-    "The editor has told of no diagnostics. Editors show what a language server finds to the user alone, and pass it "
-    "on to no other server: that takes a plugin that sends pygent/context/didChange, or the user, who can ask for a "
-    "fix on a diagnostic. To find problems now, use run_tests, or run the project's linter or compiler with shell."
+    "The editor has sent no diagnostics. Editors do not pass the diagnostics of one language server to another; "
+    "this requires a plugin that sends pygent/context/didChange, or the user, who can request a fix on a "
+    "diagnostic. To find problems now, use run_tests, or run the project's linter or compiler with shell."
 )
 NOT_YET = (
-    "The editor has told of no diagnostics so far: nothing may be wrong, or nothing was checked. To be sure, use "
+    "The editor has sent no diagnostics yet: there may be no problems, or nothing was checked. To be sure, use "
     "run_tests, or run the project's linter or compiler with shell."
 )
 

@@ -259,7 +259,7 @@ def _new_file(path: Path) -> tuple[Path, int]:
             return name, os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except FileExistsError:
             continue
-    raise FileExistsError(f"{path} and {MAX_NAMES - 2} more of its name are there already")
+    raise FileExistsError(f"{path} and {MAX_NAMES - 2} numbered variants already exist")
 
 
 def _header(masks: Masks, state: Path, environment: Mapping[str, str]) -> Mapping[str, Any]:

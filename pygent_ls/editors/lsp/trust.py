@@ -39,8 +39,8 @@ async def ask_trust(
         if is_shown:
             return await _answer(endpoint, question.beside_a_document)
     endpoint.show_message(
-        f"pygent-ls: the settings in {question.sources} would do more than this editor can show, so they are not "
-        "trusted. Run `pygent-ls trust --show` in the folder to read all of it, and `pygent-ls trust` to trust it."
+        f"pygent-ls: the settings in {question.sources} have more effects than this editor can show, so they are not "
+        "trusted. Run `pygent-ls trust --show` in the folder to review them, and `pygent-ls trust` to trust them."
     )
     return None
 

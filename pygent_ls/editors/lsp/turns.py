@@ -157,5 +157,5 @@ def _parts_of(
     except BadBlockError as error:
         raise JsonRpcInvalidParams(f"prompt: {error}") from None
     if not any(part.strip() if isinstance(part, str) else not is_background(part) for part in parts):
-        raise JsonRpcInvalidParams("prompt: it says nothing")
+        raise JsonRpcInvalidParams("prompt: it is empty")
     return parts

@@ -26,7 +26,7 @@ def agent_tables(given: object, known_tools: Sequence[str]) -> dict[str, dict[st
     """The tables by the agents' names. Raises `SettingError` that says what is wrong; what the settings judge (types,
     modes) is left to them."""
     if not isinstance(given, Mapping):
-        raise SettingError("expected an object of agents by their names")
+        raise SettingError("expected an object that maps names to agents")
     return {
         str(name): _table(f"{name}", raw, known_tools) for name, raw in cast("Mapping[object, object]", given).items()
     }
@@ -41,7 +41,7 @@ def _table(name: str, raw: object, known_tools: Sequence[str]) -> dict[str, obje
             continue
         field = _FIELDS.get(key, key)
         if field not in _FIELDS.values():
-            raise SettingError(f"{name}: {key!r} is not supported; an agent has {', '.join(_FIELDS)}")
+            raise SettingError(f"{name}: {key!r} is not supported; use {', '.join(_FIELDS)}")
         table[field] = MODES_OF_CLAUDE.get(str(value), value) if field == "mode" else value
     for field in ("tools", "disallowed_tools"):
         named = table.get(field)

@@ -32,7 +32,7 @@ class LineApprover:
     async def ask(self, question: Question) -> QuestionAnswer:
         """See the port of questions of the model's."""
         if self.requests.is_closed:
-            return CannotAsk(f"{GONE} Decide yourself, and say in your answer what you assumed.")
+            return CannotAsk(f"{GONE} Decide yourself and state your assumptions in your answer.")
         answer = await self.requests.ask(_own_question(question))
         return NotAnswered() if isinstance(answer, str) else _said(answer, question)
 

@@ -102,7 +102,7 @@ class Exchange:
                 return
             if error.answer_to and self.questions is not None:
                 self.questions.refuse(error.answer_to, str(error))
-            problem = f"line {self._n_lines} was not taken: {error}"
+            problem = f"line {self._n_lines} was ignored: {error}"
             self.view.write({"type": "system", "subtype": "input_error", "line": self._n_lines, "error": problem})
 
     def _do(self, line: str) -> None:
@@ -184,7 +184,7 @@ class Exchange:
 
     def _introduced(self, request: Initialize) -> Mapping[str, Any]:
         if request.sdkMcpServers:
-            raise RequestError("initialize: sdkMcpServers: servers inside the program are not supported")
+            raise RequestError("initialize: sdkMcpServers: in-process servers are not supported")
         callbacks = callbacks_of(request.hooks or {})
         abilities = dict(self.abilities)
         if request.agents:
@@ -202,7 +202,7 @@ class Exchange:
 
     def _set_mode(self, named: str) -> None:
         if named not in MODES:
-            raise RequestError(f"mode: {named!r} is none of {', '.join(MODES)}")
+            raise RequestError(f"mode: {named!r} must be one of {', '.join(MODES)}")
         self.session.permissions.set_mode(MODES[named])
 
     def _take_response(self, response: Response) -> None:
@@ -211,7 +211,7 @@ class Exchange:
                 self.interrupt()
             return
         if self.questions is None or not self.questions.has(response.request_id):
-            raise BadLineError(f"response.request_id: no question {response.request_id!r} is open")
+            raise BadLineError(f"response.request_id: there is no open request {response.request_id!r}")
         answer = answer_of(response)
         self.questions.take(response.request_id, answer)
         if answer.mode is not None:

@@ -182,9 +182,9 @@ def read(line: str) -> Incoming | None:
     try:
         given = json.loads(line)
     except (ValueError, RecursionError):
-        raise BadLineError("it is no JSON") from None
+        raise BadLineError("it is not JSON") from None
     if not isinstance(given, dict):
-        raise BadLineError("it is no JSON object")
+        raise BadLineError("it is not a JSON object")
     content = cast("dict[str, Any]", given)
     match content.get("type"):
         case "user":
@@ -197,7 +197,7 @@ def read(line: str) -> Incoming | None:
             return None
         case other:
             kinds = "user, control_request and control_response"
-            raise BadLineError(f"its type is {_shown(other)}; the types are {kinds}")
+            raise BadLineError(f"its type is {_shown(other)}; it must be one of {kinds}")
 
 
 def _prompt(content: dict[str, Any]) -> Prompt:
@@ -223,12 +223,12 @@ def _part(block: _Text | _Image, number: int) -> PromptPart:
 def _asked(content: dict[str, Any]) -> Asked:
     request_id = content.get("request_id")
     if not isinstance(request_id, str) or not request_id:
-        raise BadLineError("request_id: a control request has one, which is text")
+        raise BadLineError("request_id: a control request requires a string")
     request: object = content.get("request")
     subtype = cast("dict[str, Any]", request).get("subtype") if isinstance(request, dict) else None
     if subtype not in SUBTYPES:
         known = ", ".join(SUBTYPES)
-        raise BadLineError(f"request.subtype: {_shown(subtype)} is none of {known}", request_id)
+        raise BadLineError(f"request.subtype: {_shown(subtype)} must be one of {known}", request_id)
     try:
         return Asked(request_id=request_id, request=_REQUEST.validate_python(request))
     except ValidationError as error:
@@ -241,7 +241,7 @@ def _response(content: dict[str, Any]) -> Response:
     response = cast("dict[str, Any]", outer) if isinstance(outer, dict) else content
     request_id = response.get("request_id") or content.get("request_id")
     if not isinstance(request_id, str):
-        raise BadLineError("response.request_id: an answer has the id of its request")
+        raise BadLineError("response.request_id: an answer requires the id of its request")
     if response.get("subtype") == "error":
         return Response(request_id=request_id, body={}, error=str(response.get("error") or ""))
     inner = response.get("response")

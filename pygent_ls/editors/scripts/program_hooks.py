@@ -87,12 +87,12 @@ def callbacks_of(given: Mapping[str, Any]) -> list[Callback]:
     for name, matchers in given.items():
         event = EVENTS.get(name)
         if event is None:
-            raise BadLineError(f"request.hooks: there is no event {name!r}; the events are {', '.join(EVENTS)}")
+            raise BadLineError(f"request.hooks: there is no event {name!r}; use one of {', '.join(EVENTS)}")
         listed = cast("list[object]", matchers) if isinstance(matchers, list) else [matchers]
         for number, raw in enumerate(listed):
             found += _of_matcher(event, f"request.hooks.{name}.{number}", raw)
     if len(found) > MAX_CALLBACKS:
-        raise BadLineError(f"request.hooks: {len(found)} callbacks; at most {MAX_CALLBACKS} are taken")
+        raise BadLineError(f"request.hooks: {len(found)} callbacks; at most {MAX_CALLBACKS} are allowed")
     return found
 
 

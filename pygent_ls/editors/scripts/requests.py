@@ -11,7 +11,7 @@ from pygent_ls.editors.scripts.lines import ControlCancelLine, ControlRequestLin
 
 T = TypeVar("T")
 
-GONE = "The program that would be asked has closed its end."
+GONE = "The program that would answer has closed the connection."
 
 
 @dataclass(kw_only=True)

@@ -25,7 +25,7 @@ SUBTYPES: Mapping[StopReason, str] = {
 }
 
 SAID: Mapping[StopReason, str] = {
-    "max_output_tokens": "The answer did not fit into max_output_tokens, and was cut off.",
+    "max_output_tokens": "The answer was cut off at max_output_tokens.",
     "cancelled": "The turn was cancelled.",
     "interrupted": "The turn was cut off.",
 }

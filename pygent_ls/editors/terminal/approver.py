@@ -27,14 +27,14 @@ WORDS: Mapping[str, str] = {
 OTHER_RULE = "p"
 """The letter that changes what the choices cover which store rules."""
 
-QUESTION = "Your choice (words after r or n are told the model): "
+QUESTION = "Your choice (text after r or n is sent to the model): "
 
 RISK_COLOURS: Mapping[ToolRisk, Colour] = {ToolRisk.LOW: "cyan", ToolRisk.MEDIUM: "yellow", ToolRisk.HIGH: "red"}
 
 MAX_ATTEMPTS = 3
 """Answers that are none of the choices, before it counts as a reject."""
 
-NOBODY_TO_ASK = "There is no terminal, so nobody could be asked."
+NOBODY_TO_ASK = "There is no terminal to ask on."
 
 READ_BYTES = 4096
 """The longest line that a terminal hands over at once."""
@@ -161,7 +161,9 @@ class TerminalApprover:
                 if answer := parse_answer(line, scopes.choices):
                     return answer
                 attempts_left -= 1
-                self.terminal.write(f"Please type {', '.join(each.key for each in scopes.choices)}, and Enter.\n")
+                self.terminal.write(
+                    f"Please type one of {', '.join(each.key for each in scopes.choices)} and press Enter.\n"
+                )
         except asyncio.CancelledError:
             self.terminal.write("\n")
             raise

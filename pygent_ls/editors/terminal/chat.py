@@ -51,8 +51,8 @@ MAX_FORMER_SESSIONS = 5
 HELP = "/help lists commands · Enter sends, Alt-Enter starts a new line · Ctrl-C stops a turn · Ctrl-D leaves"
 
 OWN_COMMANDS = (
-    Item(label="/resume", insert_text="/resume", kind="command", detail="go on with another session of this folder"),
-    Item(label="/new", insert_text="/new", kind="command", detail="begin a new session"),
+    Item(label="/resume", insert_text="/resume", kind="command", detail="continue another session of this folder"),
+    Item(label="/new", insert_text="/new", kind="command", detail="start a new session"),
     Item(label="/quit", insert_text="/quit", kind="command", detail="leave"),
 )
 """Commands of the chat itself, beside those of every session."""
@@ -214,7 +214,7 @@ class Chat:
                 await self._resume(rest.strip())
             elif command == "/new" and not rest:
                 await self._use(self.core.sessions.new(self.errand.new_session()))
-                self.view.tell("A new session.", "dim")
+                self.view.tell("Started a new session.", "dim")
             elif self.session.running is not None and not said.startswith("/"):
                 await self._steer(said, turns)
             else:
@@ -226,7 +226,7 @@ class Chat:
         """Raises `PygentError` if the turn cannot begin."""
         turn = self.session.start_turn(self.errand.request((said,)), self.view)
         if self.session.running is not None:
-            self.view.tell("Queued: it begins when the running turn is over.", "dim")
+            self.view.tell("Queued until the running turn ends.", "dim")
         turns.create_task(self._followed(turn, turns))
 
     async def _steer(self, said: str, turns: asyncio.TaskGroup) -> None:
@@ -246,7 +246,7 @@ class Chat:
     async def _offer_plan(self, turns: asyncio.TaskGroup) -> None:
         """Ask whether the plan is approved; if so, leave plan mode and let the model implement it."""
         async with self.input.question() as question:
-            chosen = await question.choose("Is the plan approved?", list(PLAN_CHOICES))
+            chosen = await question.choose("Approve the plan?", list(PLAN_CHOICES))
         if chosen is not None:
             self.view.tell(f"  {chosen.title}", "dim")
         mode = PLAN_CHOICES.get(chosen) if chosen is not None else None
@@ -285,7 +285,7 @@ class Chat:
         page = await self.core.sessions.page(SessionFilter(folder=self.errand.folder, limit=50, used=True))
         found = [each for each in page.sessions if each.n_messages and each.id != self.session.id][:MAX_CHOICES]
         if not found:
-            self.view.tell("There is no other session of this folder yet.", "yellow")
+            self.view.tell("This folder has no other sessions yet.", "yellow")
             return ""
         choices = [
             KeyChoice(
@@ -294,7 +294,7 @@ class Chat:
             for each in found
         ]
         async with self.input.question() as question:
-            chosen = await question.choose("Go on with which session? (Esc: none)", choices)
+            chosen = await question.choose("Which session do you want to continue? (Esc: none)", choices)
         return found[choices.index(chosen)].id if chosen else ""
 
     async def _use(self, session: Session) -> None:

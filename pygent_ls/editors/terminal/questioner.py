@@ -11,18 +11,18 @@ from pygent_ls.agent.tool import visible
 from pygent_ls.editors.terminal.approver import Terminal
 from pygent_ls.editors.terminal.text import Palette, wrapped
 
-WAYS_WITH_CHOICES = "The number of a choice, or an answer in your own words (nothing to leave it open): "
-WAYS_TO_CHOOSE = "The number of a choice (nothing to stop): "
-WAYS_UNSEEN = "Type or paste it; nothing is shown (nothing to stop): "
-WAYS_WITHOUT = "Your answer (nothing to leave it open): "
+WAYS_WITH_CHOICES = "Number of a choice, or your own answer (Enter to skip): "
+WAYS_TO_CHOOSE = "Number of a choice (Enter to cancel): "
+WAYS_UNSEEN = "Type or paste it; input is hidden (Enter to cancel): "
+WAYS_WITHOUT = "Your answer (Enter to skip): "
 
 NO_TERMINAL = (
-    "There is no terminal, so nobody could be asked. Decide yourself, and say in your answer what you assumed; or end "
+    "There is no terminal to ask the user on. Decide yourself and state your assumptions in your answer, or end "
     "your turn with the question."
 )
 NOT_WANTED = (
-    "The user is not to be asked anything: they allowed everything beforehand. Decide yourself, and say in your answer "
-    "what you assumed."
+    "The user allowed everything in advance and must not be asked. Decide yourself and state your assumptions in "
+    "your answer."
 )
 
 

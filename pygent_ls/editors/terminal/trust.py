@@ -17,7 +17,7 @@ async def ask_trust(terminal: Terminal, question: TrustQuestion) -> bool | None:
     terminal.write(f"{question.text}\n")
     try:
         for _ in range(MAX_ATTEMPTS):
-            terminal.write("Trust them, yes or no? ")
+            terminal.write("Trust them (yes or no)? ")
             line = await terminal.read_line()
             if line is None:
                 break

@@ -287,7 +287,7 @@ class TerminalView:
                 has_failed = event.is_error or event.exit_code not in (None, 0)
                 self.tell(f"  {_outcome(event, self._calls.get(tool_id))}", "red" if has_failed else "dim")
                 if shown := amount_shown(event.content) if event.truncated else "":
-                    self.tell(f"  The model was shown {shown} of this result.", "yellow")
+                    self.tell(f"  The model received {shown} of this result.", "yellow")
             case ev.ToolResult():
                 pass  # it only says once more that the call was denied
 
@@ -301,7 +301,7 @@ class TerminalView:
                     self.tell(f"Error: {failure_line(event)}", "red")
                 self._withdraw(withdrawn)
                 if withdrawn:
-                    self.tell("What the model said last was cut off by this, and does not count.", "dim")
+                    self.tell("The partial answer above was discarded.", "dim")
             case ev.Notice(content=content, level=level):
                 self.tell(content, NOTICE_COLOURS[level])
             case ev.Cancelled():
@@ -419,7 +419,7 @@ def _outcome(result: ev.ToolResult, call: ev.ToolCall | None) -> str:
         return one_line(result.content, MAX_LINE_CHARS)
     if call is not None and call.kind == "execute":  # its output was shown as it came; the last line says how it ended
         return one_line(lines[-1], MAX_LINE_CHARS)
-    cached = ", known from before" if result.cached else ""
+    cached = ", cached" if result.cached else ""
     return f"{result.tool_name}: {len(lines)} lines{cached}"
 
 

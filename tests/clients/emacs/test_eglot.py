@@ -29,7 +29,7 @@ def test_a_problem_is_fixed_through_a_code_action_and_a_question_and_the_fix_und
 
     rig.emacs.says("It is re now.")
     assert "edit_file: Edit problem.py (+1 −1)" in question
-    assert "Always allow stores: edit_file(problem.py)" in question
+    assert "Always allow adds: edit_file(problem.py)" in question
     asked = rig.project.model.requests[0].texts("user")[-1]
     assert "line 1: F401" in asked
     assert "Edited problem.py" in rig.project.told()[-1]
@@ -51,7 +51,7 @@ def test_a_refused_edit_leaves_the_buffer_alone_and_tells_the_model(rig: Rig) ->
     rig.project.model.play(edit(path, "return 1", "return 2"), Step(text="Then it stays."))
 
     rig.emacs.runs("eglot-code-actions")
-    rig.emacs.answers("Pick an action", "Do it with pygent: return two")
+    rig.emacs.answers("Pick an action", "Run pygent comment: return two")
     rig.emacs.answers("Choose an option", "Reject")
 
     rig.emacs.says("Then it stays.")
@@ -139,7 +139,7 @@ def test_a_word_in_many_lines_is_replaced_in_seconds(rig: Rig, n_lines: int, n_o
     rig.emacs.says("All of them.")
 
     assert f"(+{n_lines} −{n_lines})" in question
-    assert f"[… of {2 * n_lines} changed lines]" in question
+    assert f"[… {2 * n_lines} changed lines in total]" in question
     assert f"Edited {path.name}: +{n_lines} −{n_lines} lines" in rig.project.told()[-1]
     expected = sha256(text.replace("value", "result").encode()).hexdigest()
     assert rig.emacs.eval("(secure-hash 'sha256 (current-buffer))") == expected

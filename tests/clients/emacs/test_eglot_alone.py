@@ -54,7 +54,7 @@ def test_an_edit_after_a_question_is_told_with_the_next_key(alone: Rig) -> None:
     alone.project.model.play(replace(edit(path, "ONE = 1", "ONE = 2"), pause_after=1), Step(text="It is two."))
 
     alone.emacs.runs("eglot-code-actions")
-    alone.emacs.answers("Pick an action", "Do it with pygent")
+    alone.emacs.answers("Pick an action", "Run pygent comment")
     goes_on(alone)
     alone.emacs.answers("Choose an option", "Allow once")
     alone.emacs.until('(string-search "ONE = 2" (buffer-string))')

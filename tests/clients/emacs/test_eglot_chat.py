@@ -21,7 +21,7 @@ def chooses_plan(rig: Rig) -> None:
     """Set the mode before the first prompt."""
     rig.emacs.runs("pygent-mode")
     rig.emacs.answers("Choose an option", "plan")
-    rig.emacs.says("The mode is plan from now on")
+    rig.emacs.says("Mode set to plan")
 
 
 def test_an_answer_streams_into_the_conversation_while_the_user_types_elsewhere_in_it(rig: Rig) -> None:

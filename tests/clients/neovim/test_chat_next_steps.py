@@ -48,7 +48,7 @@ def test_an_approved_plan_is_implemented_in_the_chosen_mode(
     start: Start, key: str, new_mode: str, *, asks: bool
 ) -> None:
     editor = planned(start, EDIT, Step(text="Changed."))
-    assert footer(editor) == ["", "Is the plan approved?", *PLAN_STEPS]
+    assert footer(editor) == ["", "Approve the plan?", *PLAN_STEPS]
 
     editor.keys(key * 2)
     if asks:
@@ -241,7 +241,7 @@ def test_a_plan_is_approved_on_a_narrow_terminal(folder: Path, home: Path) -> No
         screen.keys(":Pygent mode plan", "Enter")
         screen.shows("the mode is plan")
         screen.keys(":Pygent ask what would you do?", "Enter")
-        screen.shows("Is the plan approved?", "I  Implement: ask", "A  Implement: accept", "i  Keep planning")
+        screen.shows("Approve the plan?", "I  Implement: ask", "A  Implement: accept", "i  Keep planning")
         screen.keys(":Pygent implement accept_edits", "Enter")
         screen.shows("Changed.", "┃ two")
-        screen.shows_no("Is the plan approved?")
+        screen.shows_no("Approve the plan?")

@@ -73,7 +73,7 @@ def test_a_command_asks_about_an_edited_buffer_that_cannot_be_saved(
     connect(editor)
     send(editor)
 
-    answer(editor, "a.txt has unsaved changes, and shell reads the files on the disk.", choice)
+    answer(editor, "a.txt has unsaved changes, and shell reads files from disk.", choice)
     editor.until_over()
 
     assert results(editor)[1][0] == is_well

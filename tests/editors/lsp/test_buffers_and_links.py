@@ -361,7 +361,7 @@ async def test_a_document_that_is_out_of_step_is_left_alone(folder: Path, calls:
 
         ((ok, said),) = results(editor)
         assert not ok
-        assert "what it holds now is not known" in said
+        assert "its current text is unknown" in said
         assert editor.requests(APPLY) == []
         assert (folder / "a.txt").read_text() == "one\n"
 

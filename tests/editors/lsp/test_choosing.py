@@ -49,13 +49,13 @@ async def test_the_modes_that_can_be_set_are_offered_and_the_one_that_is_chosen_
         assert answered == {"sessionId": editor.core.sessions.all()[0].id, "mode": "default"}
         assert titles(asked) == ["Keep default", "plan"]
         assert asked.params["message"].splitlines() == [
-            "pygent: Which mode? It is default now: only reading runs without asking.",
+            "pygent: Choose a mode. Current mode: default (only reading runs without asking).",
             "plan: read-only: plans but changes nothing",
         ]
         editor.answer(asked, {"title": "plan"})
         await editor.until(lambda: messages(editor))
 
-        assert messages(editor) == ["pygent: The mode is plan from now on: read-only: plans but changes nothing."]
+        assert messages(editor) == ["pygent: Mode set to plan: read-only: plans but changes nothing."]
         assert editor.core.sessions.all()[0].mode == "plan"
         assert n_configured(editor) == 1
 
@@ -71,7 +71,7 @@ async def test_the_models_that_are_ready_are_offered_and_the_one_that_is_chosen_
         editor.answer(asked, {"title": f"Keep {MODEL}"})
         await command(editor, "pygent.setModel", MODEL)
 
-        assert messages(editor) == [f"pygent: The model is {MODEL} from now on."]
+        assert messages(editor) == [f"pygent: Model set to {MODEL}."]
         assert n_configured(editor) == 0
 
 
@@ -143,9 +143,9 @@ async def test_a_user_without_a_plugin_is_told_what_a_command_did(folder: Path) 
             await command(editor, f"pygent.{name}", *arguments)
 
         assert messages(editor) == [
-            "pygent: There is nothing to cancel: no command of yours is running.",
-            "pygent: Your next command begins a new conversation.",
-            "pygent: The mode is plan from now on: read-only: plans but changes nothing.",
+            "pygent: There is nothing to cancel: no command is running.",
+            "pygent: Your next command starts a new conversation.",
+            "pygent: Mode set to plan: read-only: plans but changes nothing.",
         ]
 
 

@@ -177,7 +177,7 @@ async def test_a_picture_has_one_source(folder: Path, source: dict[str, str]) ->
     ("prompt", "said"),
     [
         ([{"type": "text", "text": "x"}, {"type": "file"}], "prompt.blocks.1.file.uri: Field required"),
-        ([{"type": "image", "mimeType": "a/b"}], "prompt.blocks.0.image: Value error, an image has either"),
+        ([{"type": "image", "mimeType": "a/b"}], "prompt.blocks.0.image: Value error, an image requires either"),
         ([], "prompt.blocks: List should have at least 1 item"),
         ("", "prompt.text: String should have at least 1 character"),
         ({"text": "x"}, "prompt: Input should be text, or a list of content blocks"),
@@ -198,7 +198,7 @@ async def test_a_prompt_that_says_nothing_is_refused(folder: Path, prompt: objec
     async with connected(folder) as editor:
         error = await editor.error("pygent/turn/start", {"prompt": prompt})
 
-    assert (error.code, error.message) == (-32602, "prompt: it says nothing")
+    assert (error.code, error.message) == (-32602, "prompt: it is empty")
 
 
 async def test_where_the_user_is_makes_no_prompt(folder: Path) -> None:
@@ -211,7 +211,7 @@ async def test_where_the_user_is_makes_no_prompt(folder: Path) -> None:
         error = await editor.error("pygent/turn/start", {"prompt": " ", "context": where})
         result = await editor.turn("/cost", context=where)
 
-        assert (error.code, error.message) == (-32602, "prompt: it says nothing")
+        assert (error.code, error.message) == (-32602, "prompt: it is empty")
         assert result["iterations"] == 0
         assert editor.core.model.requests == []
 

@@ -54,12 +54,12 @@ SELECTION = ["Explain", "Write tests", "Document", "Refactor"]
 @pytest.mark.parametrize(
     ("only", "expected"),
     [
-        (None, ["Fix", "Do it", *SELECTION]),
-        ([], ["Fix", "Do it", *SELECTION]),
-        ([""], ["Fix", "Do it", *SELECTION]),
-        (["", "quickfix", "refactor.extract", "source"], ["Fix", "Do it", *SELECTION]),
-        (["quickfix"], ["Fix", "Do it"]),
-        ("quickfix", ["Fix", "Do it"]),
+        (None, ["Fix", "Run pygent comment: make this exact", *SELECTION]),
+        ([], ["Fix", "Run pygent comment: make this exact", *SELECTION]),
+        ([""], ["Fix", "Run pygent comment: make this exact", *SELECTION]),
+        (["", "quickfix", "refactor.extract", "source"], ["Fix", "Run pygent comment: make this exact", *SELECTION]),
+        (["quickfix"], ["Fix", "Run pygent comment: make this exact"]),
+        ("quickfix", ["Fix", "Run pygent comment: make this exact"]),
         (["refactor"], SELECTION),
         (["refactor.rewrite"], []),
         (["source.fixAll"], []),
@@ -76,7 +76,7 @@ async def test_only_what_is_wanted_is_offered(folder: Path, source: Path, only: 
 async def test_an_editor_that_looks_by_itself_is_not_told_that_a_selection_is_one(folder: Path, source: Path) -> None:
     async with connected(folder) as editor:
         found = await offered(editor, source, triggerKind=AUTOMATIC, diagnostics=[problem()])
-        assert titles(found) == ["Fix", "Do it"]
+        assert titles(found) == ["Fix", "Run pygent comment: make this exact"]
         assert await offered(editor, source, 2, 3, triggerKind=AUTOMATIC) == []
         assert titles(await offered(editor, source, 2, 3, triggerKind=INVOKED)) == SELECTION
         assert titles(await offered(editor, source, 2, 3, triggerKind=AUTOMATIC, only=["refactor"])) == SELECTION
@@ -129,7 +129,7 @@ async def test_a_selection_offers_each_request_in_it_with_the_selected_code(fold
         await editor.request("workspace/executeCommand", found[1]["command"])
         await editor.until(lambda: editor.core.model.requests)
 
-        assert [each["title"] for each in found] == ["Do it with pygent: one", "Do it with pygent: two"]
+        assert [each["title"] for each in found] == ["Run pygent comment: one", "Run pygent comment: two"]
         assert found[1]["command"]["arguments"] == ["two", source.as_uri(), 0, 4]
         assert "lines 1 to 5" in editor.core.model.requests[0].messages[-1].text
 

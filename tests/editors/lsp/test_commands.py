@@ -122,7 +122,7 @@ async def test_an_answer_that_cannot_be_shown_as_a_document_comes_as_a_message(f
         message = editor.notifications("window/showMessage")[0]["message"]
         assert message.startswith("line 0\nline 1\n")
         assert "line 49" not in message
-        path = message.rpartition("\n")[2].removeprefix("The whole answer: ")
+        path = message.rpartition("\n")[2].removeprefix("Full answer: ")
         assert "line 49" in text_at(path)
 
 
@@ -165,7 +165,9 @@ async def test_a_chat_document_that_is_no_text_any_more_is_left_as_it_is(folder:
         await command(editor, "pygent.ask", "Why?")
         await editor.until(lambda: editor.notifications("window/showMessage"))
 
-        assert editor.notifications("window/showMessage")[0]["message"].startswith("two\n\nIt could not be written to")
+        assert editor.notifications("window/showMessage")[0]["message"].startswith(
+            "two\n\nThe answer could not be written to"
+        )
         with pytest.raises(UnicodeDecodeError):
             text_at(chat)
 
@@ -291,7 +293,7 @@ async def test_a_request_in_a_comment_can_be_done(folder: Path, source: Path) ->
         editor.documents.type_over(uri, CODE.replace("make this exact", "use math.pi"))
 
         (offered,) = await actions(editor, uri, 3, 3)
-        assert offered["title"] == "Do it with pygent: use math.pi"
+        assert offered["title"] == "Run pygent comment: use math.pi"
         await command(editor, offered["command"]["command"], *offered["command"]["arguments"])
         await answered(editor)
 
@@ -303,7 +305,7 @@ async def test_a_command_without_arguments_is_about_where_actions_were_asked_for
     folder: Path, source: Path
 ) -> None:
     async with connected(folder, Setup(script=[say("ok"), say("ok")])) as editor:
-        assert "which code?" in await refused(editor, "pygent.explain")
+        assert "no code given" in await refused(editor, "pygent.explain")
         await actions(editor, source.as_uri(), 0, 2, diagnostic(1, "pi is not 3.14"))
 
         for number, name in enumerate(("pygent.explain", "pygent.fix"), start=1):
@@ -374,7 +376,7 @@ async def test_mode_and_model_are_set_for_the_session_of_commands(folder: Path) 
 
 async def test_modes_and_models_that_there_are_not_are_refused(folder: Path) -> None:
     async with connected(folder) as editor:
-        assert "'yolo' is none of default" in await refused(editor, "pygent.setMode", "yolo")
+        assert "'yolo' must be one of default" in await refused(editor, "pygent.setMode", "yolo")
         assert "argument 1 must be the mode" in await refused(editor, "pygent.setMode", ["plan"])
         assert "there is no model nonsense" in await refused(editor, "pygent.setModel", "nonsense")
         assert "argument 1 must be the model" in await refused(editor, "pygent.setModel", 7)

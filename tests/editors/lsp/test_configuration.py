@@ -231,7 +231,7 @@ async def test_a_question_that_is_too_long_for_a_dialog_is_shown_whole_in_a_docu
         assert await bounded(editor.core.front_end.ask_trust(LONG)) is True
 
         (asked,) = editor.requests("window/showMessageRequest")
-        assert "would do 2 things: read the document that was opened" in asked.params["message"]
+        assert "would do 2 things; see the opened document" in asked.params["message"]
         assert len(asked.params["message"]) < 1_000
         (document,) = read
         assert "".join(line.removeprefix("    ") for line in document.splitlines()) == LONG.text.replace("\n", "")
@@ -258,7 +258,7 @@ async def test_a_question_that_cannot_be_shown_whole_is_not_asked(
 
         assert editor.requests("window/showMessageRequest") == []
         await editor.until(lambda: warnings(editor))
-        assert "Run `pygent-ls trust --show` in the folder to read all of it" in warnings(editor)[0]
+        assert "Run `pygent-ls trust --show` in the folder to review them" in warnings(editor)[0]
 
 
 async def test_an_editor_that_cannot_ask_gives_no_answer(tmp_path: Path) -> None:

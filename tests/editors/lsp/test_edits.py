@@ -360,9 +360,9 @@ async def dropping(editor: Editor, path: Path, answer: object) -> tuple[bool, st
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ({"applied": True}, "it said that it was applied"),
-        (None, "its answer was None"),
-        (True, "its answer was True"),
+        ({"applied": True}, "it reported success"),
+        (None, "it answered None"),
+        (True, "it answered True"),
         ({"applied": False, "failureReason": "the file is locked"}, "the file is locked"),
         ({"applied": False}, "it gave no reason"),
         ({}, "it gave no reason"),
@@ -566,7 +566,7 @@ async def test_a_file_that_comes_into_being_while_the_user_is_asked_is_kept(fold
         ok, told = await outcome(editor)
 
         assert not ok
-        assert "exists by now" in told
+        assert "was created in the meantime" in told
         assert (folder / "new.txt").read_text() == "mine\n"
 
 

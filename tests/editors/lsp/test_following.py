@@ -122,7 +122,7 @@ def test_a_line_like_the_hunks_that_the_user_typed_is_not_taken_for_it() -> None
     text, _, applied = reviewed("old\n", "new\n", {1}, [(0, 0, "new\n"), (7, 7, "!")])
 
     assert text == "new\nnew!\n"
-    assert "had changed these lines" in applied.rejected[0].left
+    assert "had already changed these lines" in applied.rejected[0].left
 
 
 def test_one_change_that_spans_several_places_is_taken_apart() -> None:

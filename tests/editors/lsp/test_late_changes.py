@@ -51,8 +51,8 @@ async def test_a_second_edit_does_not_hit_the_place_that_the_first_has_moved(fol
         assert len(editor.requests(APPLY)) == 1
         (first, told), (_, _), (second, said) = results(editor)
         assert (first, second) == (False, False)
-        assert "it said that it was applied, but the new text did not arrive" in told
-        assert "what the user sees is not known. Nothing was done. Ask the user to look at the file" in said
+        assert "it reported success, but the new text did not arrive" in told
+        assert "its current text is unknown. Nothing was changed. Ask the user to check the file" in said
 
 
 @pytest.mark.parametrize("saved", [False, True])

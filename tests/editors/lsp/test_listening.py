@@ -88,7 +88,8 @@ def test_where_a_daemon_listens_there_is_no_place_for_another(path: Path) -> Non
 
         reach(path).close()
     assert said == (
-        f"A daemon listens at {path} already. Reach it with: pygent-ls connect {path} - or choose another path."
+        f"A daemon is already listening at {path}. Connect to it with `pygent-ls connect {path}`, or choose another "
+        "path."
     )
 
 
@@ -101,7 +102,7 @@ def test_a_daemon_that_is_too_busy_to_accept_is_there_all_the_same(path: Path) -
             connection.settimeout(0)
             connection.connect(str(path))
 
-        assert "listens at" in refused(path, is_misuse=False)
+        assert "already listening at" in refused(path, is_misuse=False)
     assert path.is_socket()
 
 
@@ -128,7 +129,7 @@ def test_another_programs_socket_stays_as_it_is(path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
         other.bind(str(path))
 
-        assert "another program's socket" in refused(path, is_misuse=False)
+        assert "the socket of another program" in refused(path, is_misuse=False)
     assert path.is_socket()
 
 
@@ -138,10 +139,10 @@ def test_a_folder_that_is_not_there_and_a_path_that_is_too_long_are_said(path: P
     n_bytes = len(os.fsencode(long))
 
     assert refused(missing / "socket", is_misuse=True) == (
-        f"{missing} is no folder that can be used: No such file or directory."
+        f"The folder {missing} cannot be used: No such file or directory."
     )
     assert refused(long, is_misuse=True).startswith(
-        f"{long} has {n_bytes} bytes, and the path of a socket can have {MAX_PATH_BYTES}"
+        f"{long} has {n_bytes} bytes, but a socket path can have at most {MAX_PATH_BYTES}"
     )
 
 
@@ -173,7 +174,7 @@ def test_of_those_that_start_together_over_a_stale_file_one_listens(path: Path) 
     with ThreadPoolExecutor(n_daemons) as pool:
         said = sorted(future.result(WAIT_S) for future in [pool.submit(start) for _ in range(n_daemons)])
 
-    assert said == ["A daemon listens at "] * (n_daemons - 1) + ["listens"]
+    assert said == ["A daemon is already listening at "] * (n_daemons - 1) + ["listens"]
     assert not path.exists()
 
 
@@ -188,7 +189,7 @@ def test_nobody_who_listens_is_said_and_what_would_help(path: Path, stale: bool)
     with pytest.raises(SocketError) as caught:
         reach(path)
 
-    assert str(caught.value) == f"Nobody listens at {path}. Start a daemon there: pygent-ls --socket {path}"
+    assert str(caught.value) == f"No daemon is listening at {path}. Start one: pygent-ls --socket {path}"
     assert not caught.value.is_misuse
 
 

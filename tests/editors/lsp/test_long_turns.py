@@ -68,9 +68,7 @@ async def test_a_turn_is_steered_with_files_too(folder: Path) -> None:
         assert "uno" in model.requests[1].messages[-1].text
 
 
-@pytest.mark.parametrize(
-    ("prompt", "why"), [("", "prompt"), (" \n", "it says nothing"), ([], "prompt"), (None, "prompt")]
-)
+@pytest.mark.parametrize(("prompt", "why"), [("", "prompt"), (" \n", "it is empty"), ([], "prompt"), (None, "prompt")])
 async def test_a_word_that_says_nothing_is_refused(folder: Path, prompt: object, why: str) -> None:
     async with connected(folder, Setup(script=[say("x")])) as editor:
         session = await editor.request("pygent/session/new", {})
@@ -91,7 +89,7 @@ async def test_at_a_limit_the_user_is_asked_in_a_message_with_two_buttons(folder
         (asked,) = editor.requests(MESSAGE)
         assert asked.params["message"] == "Paused after 2 iterations (240 tokens, cost unknown). Continue?"
         assert asked.params["actions"] == [{"title": "Stop"}, {"title": "Continue"}]
-        assert "The limit of 2 model calls a turn was reached." in messages(editor, "work")
+        assert "The limit of 2 model calls per turn was reached." in messages(editor, "work")
         assert "The user let the turn continue." in messages(editor, "work")
 
 

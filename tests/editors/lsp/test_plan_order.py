@@ -199,7 +199,7 @@ async def test_what_the_daemon_did_is_taken_back_when_the_editor_refuses_what_fo
         refuse(editor, 0)
         edit = WriteText(path=a, before=document(a, "one\n"), text="two\n")
 
-        with pytest.raises(RefusedEditError, match="What was done before is taken back"):
+        with pytest.raises(RefusedEditError, match="Earlier changes were undone"):
             await applied(editor, CopyBytes(source=a, destination=b), edit)
 
         assert seen(editor) == {"a": "one\n"}
@@ -212,7 +212,7 @@ async def test_what_the_editor_did_is_taken_back_when_the_daemon_cannot_do_the_r
         uri = editor.documents.open(a)
         edit = WriteText(path=a, before=document(a, "one\n"), text="two\n")
 
-        with pytest.raises(ToolError, match=r"There is no none.*What was done before is taken back"):
+        with pytest.raises(ToolError, match=r"There is no none.*Earlier changes were undone"):
             await applied(editor, edit, CopyBytes(source=folder / "none", destination=folder / "b"))
 
         assert editor.documents.text(uri) == "one\n"
@@ -226,7 +226,7 @@ async def test_what_cannot_be_taken_back_is_named(folder: Path) -> None:
         edit = WriteText(path=folder / "a", before=document(folder / "a", "one\n"), text="two\n")
         delete = DeleteFile(path=folder / "picture", before=None)
 
-        with pytest.raises(UnprovenEditError, match="What was done before stands: picture"):
+        with pytest.raises(UnprovenEditError, match="Earlier changes remain: picture"):
             await applied(editor, edit, delete, CopyBytes(source=folder / "none", destination=folder / "b"))
 
         assert seen(editor) == {"a": "one\n"}
@@ -241,7 +241,7 @@ async def test_what_was_done_before_an_edit_that_may_have_been_made_stands(folde
         editor.server.endpoint.patience = Patience(proof_s=0.05)
         edit = WriteText(path=a, before=document(a, "one\n"), text="two\n")
 
-        with pytest.raises(UnprovenEditError, match="What was done before stands: b"):
+        with pytest.raises(UnprovenEditError, match="Earlier changes remain: b"):
             await applied(editor, CopyBytes(source=a, destination=b), edit)
 
         assert seen(editor) == {"a": "one\n", "b": "one\n"}

@@ -145,7 +145,7 @@ async def test_a_new_file_that_is_wanted_without_its_text_stands_empty(folder: P
 
         told, result = await outcome(editor)
 
-        assert "- new.txt: the new file: the user wants the file, but not what was to be in it" in told["content"]
+        assert "- new.txt: the new file: the user accepted the file but not its content" in told["content"]
         assert not told["isError"]
         assert result["filesChanged"] == [
             {"uri": (folder / "new.txt").as_uri(), "kind": "create", "added": 0, "removed": 0}

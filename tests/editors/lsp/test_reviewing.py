@@ -202,7 +202,7 @@ async def test_what_is_not_answered_stands_and_the_model_is_told(folder: Path, a
         told, _ = await outcome(editor, lambda _: answer)
 
         assert not told["isError"]
-        assert "[This edit was allowed before, but not reviewed by the user: " in told["content"]
+        assert "[This edit was allowed but not reviewed by the user. " in told["content"]
         assert editor.documents.text(uri) == NEW
 
 
@@ -214,7 +214,7 @@ async def test_hunks_that_are_missing_in_the_answer_stand(folder: Path) -> None:
 
         told, _ = await outcome(editor, lambda _: answer)
 
-        assert "2 of its 3 hunks were allowed before, but not reviewed" in told["content"]
+        assert "2 of its 3 hunks were allowed but not reviewed" in told["content"]
         assert editor.documents.text(uri) == NEW.replace("THREE", "three")
 
 
@@ -292,7 +292,7 @@ async def test_a_rejected_hunk_whose_line_the_user_changed_stays_as_they_have_it
     text, told = await typing(folder, ["2", "3"], lambda editor, uri: editor.documents.insert(uri, "TWO", "mine "))
 
     assert text == "ONE\nkeep\n\U0001f600 mine TWO\nkeep too\nthree\n"
-    assert "line 3: the user rejected it, but had changed these lines themselves by then" in told["content"]
+    assert "line 3: the user rejected it but had already changed these lines" in told["content"]
     assert "line 5: its old text was restored" in told["content"]
 
 
@@ -368,7 +368,7 @@ async def test_a_new_file_that_the_user_typed_into_is_not_deleted(folder: Path) 
 
         told, result = await outcome(editor, decide)
 
-        assert "had typed into the file by then" in told["content"]
+        assert "had already typed in the file" in told["content"]
         assert (folder / "new.txt").exists()
         assert [change["kind"] for change in result["filesChanged"]] == ["create"]
 
@@ -385,7 +385,7 @@ async def test_where_the_editor_drops_the_taking_back_the_model_is_told_that_the
 
         told, _ = await outcome(editor, decide)
 
-        assert "it could not be taken back: The editor did not make the edit" in told["content"]
+        assert "it could not be undone: The editor did not apply the edit" in told["content"]
         assert len(editor.requests(APPLY)) == 2
         assert editor.documents.text(uri) == NEW
         assert (told["changes"][0]["added"], told["isError"]) == (3, False)

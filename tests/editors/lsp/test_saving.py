@@ -101,7 +101,7 @@ async def test_what_the_editor_did_not_save_is_asked_about(folder: Path, documen
 
         assert "two" in (await run(editor, user))[1][1]
 
-        assert user.questions == ["a.txt has unsaved changes, and shell reads the files on the disk."]
+        assert user.questions == ["a.txt has unsaved changes, and shell reads files from disk."]
         assert text_of(document) == "two\n"
 
 

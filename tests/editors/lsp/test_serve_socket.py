@@ -211,6 +211,6 @@ async def test_a_daemon_that_has_ended_is_not_reached(tmp_path: Path) -> None:
     async with served(tmp_path) as daemon:
         pass
 
-    with pytest.raises(SocketError, match="Nobody listens"):
+    with pytest.raises(SocketError, match="No daemon is listening"):
         async with daemon.silent():
             pass

@@ -117,8 +117,8 @@ def test_a_stream_that_ends_in_a_frame_ends(data: bytes) -> None:
         (b"Content-Length:\r\n\r\n", "Content-Length is '', not a number of bytes"),
         (b"Content-Length: \xb2\r\n\r\n", "Content-Length is '²', not a number of bytes"),
         (b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n", "not a number of bytes"),
-        (b"Content-Length: 99999999999\r\n\r\n", f"more than the {MAX_BODY_BYTES} that are read"),
-        (b"Content-Length: %d\r\n\r\n" % (MAX_BODY_BYTES + 1), f"more than the {MAX_BODY_BYTES} that are read"),
+        (b"Content-Length: 99999999999\r\n\r\n", f"at most {MAX_BODY_BYTES} are allowed"),
+        (b"Content-Length: %d\r\n\r\n" % (MAX_BODY_BYTES + 1), f"at most {MAX_BODY_BYTES} are allowed"),
     ],
 )
 @pytest.mark.parametrize("body", [b"", b'{"jsonrpc": "2.0", "id": 1}', b"x" * (MAX_HEADER_BYTES * 2 - 20)], ids=len)

@@ -67,5 +67,5 @@ def test_diagnostics_that_are_given_are_the_ones_to_fix(given: object, expected:
 
 @pytest.mark.parametrize("arguments", [[], [None], [7], [{"uri": URI}]], ids=str)
 def test_where_nothing_says_it_the_user_is_told_how_to(arguments: Sequence[Any]) -> None:
-    with pytest.raises(JsonRpcInvalidParams, match="Ask for code actions first"):
+    with pytest.raises(JsonRpcInvalidParams, match="Request code actions first"):
         target_in(arguments, None)

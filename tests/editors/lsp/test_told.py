@@ -75,7 +75,7 @@ async def test_the_model_reads_what_the_client_told(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("capabilities", "said"),
-    [(CAPABILITIES, "pass it on to no other server"), (WITH_UPDATES, "nothing may be wrong")],
+    [(CAPABILITIES, "do not pass the diagnostics"), (WITH_UPDATES, "there may be no problems")],
     ids=["plain", "plugin"],
 )
 async def test_where_nothing_was_told_the_model_reads_why_and_what_would_work(

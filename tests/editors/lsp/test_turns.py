@@ -475,13 +475,13 @@ async def test_a_diff_that_has_no_room_in_the_question_is_shown_beside_it(folder
 
         (asked,) = editor.requests("window/showMessageRequest")
         first, *diff, last = asked.params["message"].split("\n")
-        assert (first, last) == ("edit_file: Edit a.txt (+40 −1)", "Always allow stores: edit_file(a.txt)")
+        assert (first, last) == ("edit_file: Edit a.txt (+40 −1)", "Always allow adds: edit_file(a.txt)")
         assert [line for line in read[0].splitlines() if line.startswith("+line")] == [f"+line {n}" for n in range(40)]
         if answer == {"success": True}:
-            assert diff == ["The diff is in the document that was opened."]
+            assert diff == ["The diff is shown in the opened document."]
         else:
             assert diff[:3] == ["-one", "+line 0", "+line 1"]
-            assert diff[-1] == "[… of 41 changed lines]"
+            assert diff[-1] == "[… 41 changed lines in total]"
         assert list(editor.core.state_folder.glob("permission/question-*")) == []
 
 
@@ -493,7 +493,7 @@ async def test_the_question_says_what_will_happen_and_what_always_would_store(fo
 
         medium, high = (asked.params for asked in editor.requests("window/showMessageRequest"))
         assert medium["type"] == 3
-        assert medium["message"] == ("edit_file: Edit a.txt (+1 −1)\n-one\n+two\nAlways allow stores: edit_file(a.txt)")
+        assert medium["message"] == ("edit_file: Edit a.txt (+1 −1)\n-one\n+two\nAlways allow adds: edit_file(a.txt)")
         assert [action["title"] for action in medium["actions"]] == [
             *("Allow once", "Allow for this session", "Always allow", "Reject")
         ]

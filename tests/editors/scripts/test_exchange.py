@@ -166,20 +166,20 @@ async def test_the_room_to_think_can_be_set_and_set_back() -> None:
 @pytest.mark.parametrize(
     ("subtype", "given", "problem"),
     [
-        ("set_permission_mode", {"mode": "dontAsk"}, "mode: 'dontAsk' is none of default, accept_edits"),
+        ("set_permission_mode", {"mode": "dontAsk"}, "mode: 'dontAsk' must be one of default, accept_edits"),
         ("set_permission_mode", {"mode": "bypassPermissions"}, "bypass needs `allow_bypass = true`"),
         ("set_permission_mode", {}, "request.set_permission_mode.mode: Field required"),
         ("set_model", {"model": "no/such"}, "there is no model no/such"),
         ("set_max_thinking_tokens", {"max_thinking_tokens": -1}, "greater than or equal to 0"),
-        ("mcp_message", {}, "request.subtype: 'mcp_message' is none of initialize, interrupt"),
-        ("initialize", {"hooks": {"Notification": []}}, "hooks: there is no event 'Notification'; the events are"),
+        ("mcp_message", {}, "request.subtype: 'mcp_message' must be one of initialize, interrupt"),
+        ("initialize", {"hooks": {"Notification": []}}, "hooks: there is no event 'Notification'; use one of"),
         (
             "initialize",
             {"hooks": {"PreToolUse": [{"matcher": "(", "hookCallbackIds": ["h"]}]}},
             "request.hooks.PreToolUse.0.matcher: not a regular expression",
         ),
         ("initialize", {"hooks": {"Stop": [{"timeout": 1}]}}, "request.hooks.Stop.0.hookCallbackIds: Field required"),
-        ("initialize", {"sdkMcpServers": ["x"]}, "sdkMcpServers: servers inside the program are not supported"),
+        ("initialize", {"sdkMcpServers": ["x"]}, "sdkMcpServers: in-process servers are not supported"),
     ],
 )
 async def test_a_request_that_cannot_be_met_is_answered_with_why(
@@ -353,16 +353,16 @@ async def test_who_closes_standard_input_answers_no_hook() -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("nonsense", "it is no JSON"),
-        ("[1]", "it is no JSON object"),
-        ("[" * 20_000, "it is no JSON"),
-        ('{"type": "assistant"}', "its type is 'assistant'; the types are user, control_request"),
+        ("nonsense", "it is not JSON"),
+        ("[1]", "it is not a JSON object"),
+        ("[" * 20_000, "it is not JSON"),
+        ('{"type": "assistant"}', "its type is 'assistant'; it must be one of user, control_request"),
         ("{}", "its type is None"),
         ('{"type": "user"}', "message: Field required"),
         ('{"type": "user", "message": {"content": "  "}}', "the prompt is empty"),
         ('{"type": "user", "message": {"content": [{"type": "audio"}]}}', "message.content"),
-        ('{"type": "control_request", "request": {}}', "request_id: a control request has one"),
-        ('{"type": "control_response", "request_id": "x", "behavior": "allow"}', "no question 'x' is open"),
+        ('{"type": "control_request", "request": {}}', "request_id: a control request requires a string"),
+        ('{"type": "control_response", "request_id": "x", "behavior": "allow"}', "no open request 'x'"),
         ('{"type": "control_response"}', "response.request_id"),
     ],
 )  # fmt: skip
@@ -372,7 +372,7 @@ async def test_a_line_that_cannot_be_taken_is_told_and_nothing_ends(line: str, p
 
         told = await other.reads("input_error")
         assert told["line"] == 2
-        assert told["error"].startswith("line 2 was not taken: ")
+        assert told["error"].startswith("line 2 was ignored: ")
         assert problem in told["error"]
         other.prompts("go")
         assert result_of(await other.reads("result")) == ("success", "fine")
@@ -582,7 +582,7 @@ async def test_who_closes_standard_input_is_asked_no_question_of_the_models() ->
 
     told = [line["message"]["content"][0]["content"] for line in results]
     assert told[0].startswith("The user did not answer.")
-    assert "The program that would be asked has closed its end. Decide yourself" in told[1]
+    assert "The program that would answer has closed the connection. Decide yourself" in told[1]
 
 
 async def test_an_interrupt_withdraws_the_question() -> None:
@@ -606,7 +606,7 @@ async def test_who_closes_standard_input_answers_no_question() -> None:
 
         assert len((await other.reads("result"))["permission_denials"]) == 1
         await bounded(running)
-    assert "has closed its end" in str(model.requests[1].messages[-1])
+    assert "has closed the connection" in str(model.requests[1].messages[-1])
 
 
 # The end before the end

@@ -67,7 +67,7 @@ def test_a_turn_that_came_to_its_end() -> None:
         (ended("budget_limit", limit_text="The limit of $1 …"), "error_max_budget_usd", "The limit of $1 …"),
         (ended("budget_limit"), "error_max_budget_usd", "The turn ended: budget_limit."),
         (ended("token_limit", limit_text="The limit of 9 …"), "error_limit", "The limit of 9 …"),
-        (ended("max_output_tokens"), "error_limit", "The answer did not fit into max_output_tokens, and was cut off."),
+        (ended("max_output_tokens"), "error_limit", "The answer was cut off at max_output_tokens."),
         (ended("cancelled"), "interrupted", "The turn was cancelled."),
         (ended("error", error=ModelError("The key is wrong.")), "error_during_execution", "The key is wrong."),
     ],

@@ -323,7 +323,7 @@ def test_the_last_limit_is_remembered_in_words() -> None:
     telling = Telling()
 
     assert telling.lines(ev.IterationLimitReached(limit=2, value=2)) == []
-    assert telling.transcript.limit_text == "The limit of 2 model calls a turn was reached."
+    assert telling.transcript.limit_text == "The limit of 2 model calls per turn was reached."
 
 
 SAID = st.text(min_size=1, max_size=8)

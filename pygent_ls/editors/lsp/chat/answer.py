@@ -158,7 +158,7 @@ class Answer:
         for report in rejection_lines(steered.attachments):
             self._say(report)
         if steered.content:
-            self._say(f"You said meanwhile: {steered.content}")
+            self._say(f"Sent during this turn: {steered.content}")
 
     def _call(self, tool_id: str, title: str) -> None:
         if tool_id not in self._tool_ids:  # else it is told again, with other arguments
@@ -209,7 +209,7 @@ def status_line(what: str, text: str) -> str:
     """One line in italics that says what happens; it is nobody's words."""
     shown = on_one_line(" ".join(text.split()))
     shown = shown[: MAX_LINE_CHARS - 1] + "…" if len(shown) > MAX_LINE_CHARS else shown
-    return f"*{what}: {shown.replace('*', chr(0x2217)) or 'nobody said why'}*"
+    return f"*{what}: {shown.replace('*', chr(0x2217)) or 'no reason given'}*"
 
 
 def cleaned(text: str) -> str:

@@ -146,13 +146,17 @@ class Chats:
         """
         uri = uri or self._last_uri
         if uri is None:
-            raise JsonRpcInvalidParams(f"which chat? Give the URI of a document whose name ends in {SUFFIX}")
+            raise JsonRpcInvalidParams(
+                f"no chat document given. Pass the URI of a document whose name ends in {SUFFIX}."
+            )
         path = self._path(uri)
         self._last_uri = uri
         async with self._sending.setdefault(path, asyncio.Lock()):
             if await self._is_free(path):
                 return await self._send(path, named, unused)
-        self._refuse(f"{path.name} is still being answered: send the next question then, or stop this one.")
+        self._refuse(
+            f"{path.name} is still being answered. Wait for the answer or stop it before you send the next question."
+        )
         return None
 
     async def implement(self, mode: Mode, uri: str | None) -> Sent | None:
@@ -202,7 +206,7 @@ class Chats:
         asking = document.asking
         if asking is None or not asking.said:
             where = "below the last line “## You”" if asking else "below a line “## You”"
-            self._refuse(f"There is no question in {path.name}: write one {where}, then send it.")
+            self._refuse(f"There is no question in {path.name}. Write one {where}, then send it.")
             return None
         session = named or await self._session_of(path, document.history, unused)
         exchange = Exchange(place, Region(asking.said, text, stands_there=True))
@@ -258,7 +262,7 @@ class Chats:
         self._answering.remove(answering)
         error = None if answering.task.cancelled() else answering.task.exception()
         if error is not None:
-            log.error("an answer could not be written into its document: %s", type(error).__name__, exc_info=error)
+            log.error("an answer could not be written to its document: %s", type(error).__name__, exc_info=error)
 
     async def _session_of(self, path: Path, history: list[Said], unused: Session | None) -> Session:
         """The session that said all this, else a new one to which it is told."""
@@ -293,12 +297,12 @@ class Chats:
             try:
                 await asyncio.to_thread(make_chat, path)
             except ChatFileError as error:
-                raise JsonRpcInvalidParams(f"{path} cannot be made: {error}") from None
+                raise JsonRpcInvalidParams(f"{path} cannot be created: {error}") from None
         found = self._buffers.uri_of(path) or uri or path.as_uri()
         self._last_uri = found
 
         def say_where() -> None:
-            self._client.endpoint.show_message(f"The chat document: {path}")
+            self._client.endpoint.show_message(f"Chat document: {path}")
 
         if self._client.features.show_document:
             show(self._client, self._buffers, path, not_shown=say_where, takes_focus=True)
@@ -318,9 +322,9 @@ class Chats:
     def _path(self, uri: str) -> Path:
         path = path_of(uri)
         if path is None and uri.endswith(SUFFIX):
-            raise JsonRpcInvalidParams(f"{uri} is no file yet: save the document first")
+            raise JsonRpcInvalidParams(f"{uri} is not a file yet. Save the document first.")
         if path is None or not self.is_chat(uri):
-            raise JsonRpcInvalidParams(f"{uri} is no chat document: the name of its file must end in {SUFFIX}")
+            raise JsonRpcInvalidParams(f"{uri} is not a chat document. Its file name must end in {SUFFIX}.")
         return path
 
     def _place(self, path: Path) -> Place:

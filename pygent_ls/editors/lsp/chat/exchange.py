@@ -162,7 +162,7 @@ class Exchange:
         if self._showing.is_wanted:
             self._showing.end(self._answer.text)
         elif not place.is_open or not place.client.features.apply_edit:
-            tell_answer(place.client, self._answer.text, f"The whole answer: {place.path}")
+            tell_answer(place.client, self._answer.text, f"Full answer: {place.path}")
         return True
 
     async def _write(self) -> None:
@@ -185,12 +185,12 @@ class Exchange:
 
     async def _keep_elsewhere(self, problem: str) -> None:
         place, answer = self._place, self._answer.text
-        where = f"It could not be written to {place.path}: {problem}."
+        where = f"The answer could not be written to {place.path}: {problem}."
         prompt = self._region.prompt if self._region else self._prompt
         spare = place.spare(self._turn_id)
         with suppress(ChatFileError):
             await asyncio.to_thread(make_chat, spare)
             text = lead_in("", cleaned(prompt), stands_there=False) + answer
             await asyncio.to_thread(write_chat, spare, text + "\n")
-            where += f" It is in {spare}."
+            where += f" It was saved to {spare}."
         tell_answer(place.client, answer, where)

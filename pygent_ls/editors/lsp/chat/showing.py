@@ -61,7 +61,7 @@ class Showing:
         is_open = self._buffers.get(self._path) is not None
         is_shown = not self._is_refused or (features.show_document and is_open)
         if self._answer is not None and not (is_shown and (features.apply_edit or not is_open)):
-            tell_answer(self._client, self._answer, f"The whole answer: {self._path}")
+            tell_answer(self._client, self._answer, f"Full answer: {self._path}")
 
 
 def show(client: Client, buffers: Buffers, path: Path, *, not_shown: Callable[[], None], takes_focus: bool) -> None:

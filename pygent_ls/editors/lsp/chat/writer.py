@@ -151,7 +151,7 @@ class ChatWriter:
         if not buffer.out_of_step and not buffer.untold:
             await self._send(buffer, edit, wanted, is_last=is_last)
         if self._over_at is not None and (self._n_refused >= MAX_REFUSED or self._now() > self._over_at + AT_LAST_S):
-            raise ChatFileError(self._problem or "the editor does not make the edit")
+            raise ChatFileError(self._problem or "the editor does not apply the edit")
         return True
 
     def _wanted(self) -> tuple[str, bool]:
@@ -202,7 +202,7 @@ class ChatWriter:
         if flight.answer == "made" and not self._client.features.document_changes:
             self._buffers.doubt(self._path)  # again would be twice: Vim tells of nothing while it asks its user
         self._n_refused = 0 if flight.has_changed else self._n_refused + 1
-        self._problem = flight.reason or "the editor did not make the edit"
+        self._problem = flight.reason or "the editor did not apply the edit"
 
     def _look(self, text: str) -> None:
         """The document is this now; called with each change."""

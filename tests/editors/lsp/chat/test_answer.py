@@ -112,10 +112,10 @@ def test_a_fence_that_is_left_open_is_closed_and_nobody_said_that() -> None:
 @pytest.mark.parametrize(
     ("event", "line"),
     [
-        (ev.IterationLimitReached(limit=5, value=5), "*pygent: The limit of 5 model calls a turn was reached.*"),
+        (ev.IterationLimitReached(limit=5, value=5), "*pygent: The limit of 5 model calls per turn was reached.*"),
         (ev.LoopDetected(limit=3, value=4), "*pygent: The model repeated the same call 4 times.*"),
         (ev.Notice(content="In\nmemory *alone*."), "*pygent: In memory ∗alone∗.*"),
-        (ev.Steered(content="faster"), "*pygent: You said meanwhile: faster*"),
+        (ev.Steered(content="faster"), "*pygent: Sent during this turn: faster*"),
         (failed(fallback_model="other"), "*pygent: The line is cut. Continuing with other.*"),
     ],
 )

@@ -157,7 +157,7 @@ async def test_what_is_no_plan_is_not_offered(folder: Path) -> None:
         assert await titles(editor, uri) == TITLES[:1]
 
         assert await command(editor, "pygent.implement", "default", uri) == NOTHING
-        with pytest.raises(WireError, match="'twice' is none of default, accept_edits"):
+        with pytest.raises(WireError, match="'twice' must be one of default, accept_edits"):
             await command(editor, "pygent.implement", "twice")
 
 

@@ -128,7 +128,7 @@ async def test_an_empty_question_is_not_sent(folder: Path, question: str) -> Non
 
         assert await send(editor, uri) == NOTHING
 
-        assert "write one below the last line “## You”" in await told(editor)
+        assert "Write one below the last line “## You”" in await told(editor)
         assert editor.core.sessions.all() == []
 
 
@@ -137,14 +137,14 @@ async def test_a_document_without_headings_is_told_which_one_to_write(folder: Pa
         uri = editor.documents.open(chat_in(folder, "Why?\n"))
 
         assert await command(editor, "pygent.sendChat", uri) == NOTHING
-        assert "write one below a line “## You”" in await told(editor)
+        assert "Write one below a line “## You”" in await told(editor)
 
 
 async def test_what_is_no_chat_document_cannot_be_sent(folder: Path) -> None:
     async with connected(folder) as editor:
-        assert "which chat?" in await refused(editor, "pygent.sendChat")
+        assert "no chat document given" in await refused(editor, "pygent.sendChat")
         assert "must end in .pygent.md" in await refused(editor, "pygent.sendChat", (folder / "a.md").as_uri())
-        assert "save the document first" in await refused(editor, "pygent.sendChat", "untitled:a.pygent.md")
+        assert "Save the document first" in await refused(editor, "pygent.sendChat", "untitled:a.pygent.md")
         assert "argument 1 must be the URI" in await refused(editor, "pygent.sendChat", 7)
         (folder / "d.pygent.md").mkdir()
         assert "cannot be read" in await refused(editor, "pygent.sendChat", (folder / "d.pygent.md").as_uri())
@@ -447,7 +447,7 @@ async def test_a_document_of_the_users_is_opened_and_left_as_it_is(folder: Path)
         assert path.read_text() == TALK
         assert (folder / "new" / "b.pygent.md").read_text() == "## You\n\n"
         assert "must end in .pygent.md" in await refused(editor, "pygent.openChat", (folder / "a.md").as_uri())
-        assert "cannot be made" in await refused(editor, "pygent.openChat", (path / "b.pygent.md").as_uri())
+        assert "cannot be created" in await refused(editor, "pygent.openChat", (path / "b.pygent.md").as_uri())
 
 
 @pytest.mark.parametrize("answer", [{"success": False}, None])
@@ -456,12 +456,12 @@ async def test_where_a_document_cannot_be_shown_its_path_is_said(folder: Path, a
         editor.handlers["window/showDocument"] = lambda _: answer
         opened = await command(editor, "pygent.openChat")
 
-        assert await told(editor) == f"The chat document: {opened['uri'].removeprefix('file://')}"
+        assert await told(editor) == f"Chat document: {opened['uri'].removeprefix('file://')}"
 
 
 async def test_an_editor_that_shows_no_documents_is_told_the_path(folder: Path) -> None:
     async with connected(folder, capabilities={**CAPABILITIES, "window": {}}) as editor:
         opened = await command(editor, "pygent.openChat")
 
-        assert await told(editor) == f"The chat document: {opened['uri'].removeprefix('file://')}"
+        assert await told(editor) == f"Chat document: {opened['uri'].removeprefix('file://')}"
         assert editor.requests("window/showDocument") == []

@@ -36,7 +36,7 @@ def quick(editor: Editor) -> None:
 
 def kept_elsewhere(message: str) -> str:
     """What is in the file that the message names at its end."""
-    return Path(message.rpartition(" It is in ")[2].removesuffix(".")).read_text()
+    return Path(message.rpartition(" It was saved to ")[2].removesuffix(".")).read_text()
 
 
 async def begun(editor: Editor, uri: str, words: str = "Since **it") -> None:

@@ -59,7 +59,7 @@ local taken = setmetatable({}, { __mode = "k" })
 ---@return string? question that they answer
 function M.of(session)
   if M._is_plan(session) then
-    return PLAN, "Is the plan approved?"
+    return PLAN, "Approve the plan?"
   end
   local last = M._last(session)
   local title = last and CONTINUE[last.stop_reason]
