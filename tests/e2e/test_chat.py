@@ -12,13 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from pygent_ls.editors.terminal.chat_input import PAUSE_S
 from tests.e2e.command_line import OnTerminal, clean_environment, on_terminal, run, script, tool
 from tests.e2e.test_setup import of_mistral
 from tests.llm.setup.local_servers import nowhere
 from tests.model_server import ModelServer, Received, Step
 
-MARKED_S, TAKEN_S = 2.0, 10.0
-"""Waits before a key is pressed again, longer than the pause in front of a key that answers."""
+QUIET_S = PAUSE_S + 0.1
+"""Time without a key in front of one that answers."""
+
+TAKEN_S = 10.0
+"""Wait before a key is pressed again."""
 
 READS_KEYS = "\x1b[?2004h"
 """Told to the terminal when keys are read one by one: bracketed paste is on."""
@@ -58,9 +62,10 @@ def chooses(terminal: OnTerminal, key: str, title: str) -> None:
     """Mark a choice, and take it. A key that came too soon behind another marks nothing, so it is pressed again."""
     terminal.sees(title)
     for _ in range(20):
+        terminal.shows("\0", QUIET_S)
         terminal.forget()
         terminal.types(key)
-        if terminal.shows("Enter: this", MARKED_S):
+        if terminal.shows("Enter: this", TAKEN_S):
             terminal.types("\r")
             if terminal.shows(READS_NO_KEYS, TAKEN_S):
                 return

@@ -28,7 +28,7 @@ from pygent_ls.editors.terminal.chat_input import ChatInput, KeyChoice, OpenQues
 from pygent_ls.editors.terminal.markdown import MarkdownStream
 from pygent_ls.editors.terminal.spinner import FRAMES, Activity
 from pygent_ls.editors.terminal.text import Palette, palette_for, wrapped
-from pygent_ls.editors.terminal.view import TerminalView
+from pygent_ls.editors.terminal.view import TerminalView, Writer
 from pygent_ls.errors import PygentError
 from pygent_ls.sessions.completing import Completion, Completions, Item
 from pygent_ls.sessions.listing import SessionFilter
@@ -58,6 +58,24 @@ OWN_COMMANDS = (
 """Commands of the chat itself, beside those of every session."""
 
 
+@dataclass(frozen=True, slots=True)
+class WholeLines:
+    """The screen above the prompt. A line goes there once it ends: the prompt is drawn over one that has not."""
+
+    _screen: Writer
+
+    def write(self, text: str, /) -> None:
+        """See `Writer`. The screen keeps what has no end yet until it is flushed."""
+        self._screen.write(text)
+
+    def flush(self) -> None:
+        """See `Writer`."""
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size().columns
+
+
 @dataclass(kw_only=True)
 class Toolbar:
     """What the line below the prompt says of the turn; a `Waiting` that draws nothing itself."""
@@ -78,7 +96,7 @@ class Toolbar:
 
     def text(self, session: Session) -> str:
         """The line, without colours."""
-        columns = shutil.get_terminal_size().columns
+        columns = _columns()
         if self.activity.label:
             frame = FRAMES[int(self.activity.clock() * 5) % len(FRAMES)]
             label = one_line(self.activity.label, max(columns - 40, 20))
@@ -353,15 +371,16 @@ async def _chat(blueprint: Blueprint, errand: Errand, first: str) -> int:
         asyncio.get_running_loop().add_signal_handler(number, main.cancel)
     with patch_stdout(raw=True):
         palette = palette_for(os.environ, is_terminal=True)
-        toolbar = Toolbar()
+        toolbar, output = Toolbar(), WholeLines(sys.stdout)
         view = TerminalView(
-            answer=sys.stdout,
-            status=sys.stdout,
+            answer=output,
+            status=output,
             palette=palette,
             answer_is_terminal=True,
             on_answer_lost=main.cancel,
             spinner=toolbar,
-            markdown=MarkdownStream(lambda: shutil.get_terminal_size().columns, coloured=palette.on),
+            markdown=MarkdownStream(_columns, coloured=palette.on),
+            thoughts=MarkdownStream(_columns, coloured=False),
         )
         chat_input = ChatInput()
         questioner = ChatQuestioner(input=chat_input, view=view, palette=palette)
@@ -385,7 +404,7 @@ async def _chat(blueprint: Blueprint, errand: Errand, first: str) -> int:
             core.start_loading()
             session = await errand.session(core.sessions)
             view.tell(f"pygent-ls {__version__} · {visible(str(errand.folder))}", "bold")
-            view.tell(wrapped(HELP, shutil.get_terminal_size().columns), "dim")
+            view.tell(wrapped(HELP, _columns()), "dim")
             chat_input.remember(await former_prompts(core, errand))
             whole = Chat(core=core, session=session, input=chat_input, view=view, toolbar=toolbar, errand=errand)
             await whole.until_left()

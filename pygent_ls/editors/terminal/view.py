@@ -7,7 +7,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, TextIO
+from typing import Literal, Protocol
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.cutting import amount_shown
@@ -51,6 +51,18 @@ class Waiting(Protocol):
         ...
 
 
+class Writer(Protocol):
+    """The part of a text stream that is used."""
+
+    def write(self, text: str, /) -> object:
+        """Write a text. Raises OSError."""
+        ...
+
+    def flush(self) -> object:
+        """Write what is held back. Raises OSError."""
+        ...
+
+
 class Rendering(Protocol):
     """Makes lines for a terminal of an answer that comes in pieces."""
 
@@ -71,8 +83,8 @@ class TerminalView:
     notices and errors go to `status`.
     """
 
-    answer: TextIO
-    status: TextIO
+    answer: Writer
+    status: Writer
     palette: Palette
     """For `status`."""
     answer_is_terminal: bool
@@ -80,12 +92,14 @@ class TerminalView:
     on_answer_lost: Callable[[], object]
     """Told once, when the answer cannot be written any more: its reader is gone, or the disk is full."""
     answer_lost: bool = False
-    value: TextIO | None = None
+    value: Writer | None = None
     """Where the value goes that the turn owes, alone; None where it answers with words, in `answer`."""
     spinner: Waiting | None = None
     """Drawn on `status` while nothing is written."""
     markdown: Rendering | None = None
     """Renders the answer; None: it is shown as it is. Needs `answer_is_terminal`."""
+    thoughts: Rendering | None = None
+    """Renders what the model thinks, likewise."""
     outlet: Outlet | None = None
     """Through which the streams go; None where writing to them never waits."""
     _streamed: dict[str, str] = field(default_factory=dict[str, str])
@@ -183,7 +197,7 @@ class TerminalView:
         """Show an answer of a former turn."""
         self._write_said("answer", "", text)
         self._streamed.pop("", None)
-        self._end_answer()
+        self._end_said()
         self.end_line()
         self._flush()
 
@@ -237,7 +251,7 @@ class TerminalView:
                 self.tell(f"{own}{model} · mode {mode}", "dim")
             case ev.Finished():
                 self._write_held()
-                self._end_answer()
+                self._end_said()
                 self.tell(summary(event, " · "), "dim")
             case ev.PermissionRequested(permission_id=permission_id):
                 self._question(permission_id).set()
@@ -294,7 +308,7 @@ class TerminalView:
     def _show_trouble(self, event: Trouble) -> None:
         match event:
             case ev.LlmError(will_retry=will_retry, fallback_model=fallback, withdrawn=withdrawn):
-                self._end_answer()
+                self._end_said()
                 if will_retry or fallback is not None:
                     self.tell(failure_line(event), "yellow")
                 else:
@@ -343,11 +357,12 @@ class TerminalView:
         if self._unfinished != kind:
             self.end_line()
         self._streamed[item] = self._streamed.get(item, "") + content
+        rendering = self.thoughts if kind == "thinking" else self.markdown
+        if rendering is not None:
+            self._write_rendered(kind, rendering.feed(content))
+            return
         if kind == "thinking":
             self._write(self.status, self.palette.paint(harmless(content), "dim"))
-        elif self.markdown is not None:
-            self._write(self.answer, self.markdown.feed(content))
-            return
         else:
             self._write(self.answer, harmless(content) if self.answer_is_terminal else content)
         self._unfinished = "" if content.endswith("\n") else kind
@@ -358,13 +373,23 @@ class TerminalView:
         streamed = self._streamed.pop(item, "")
         if content.startswith(streamed) and len(content) > len(streamed):
             self._write_said(kind, item, content[len(streamed) :])
-        if kind == "answer":
-            self._end_answer()
+        self._end_said()
         self.end_line()
 
-    def _end_answer(self) -> None:
-        if self.markdown is not None and (left := self.markdown.close()):
-            self._write(self.answer, left)
+    def _end_said(self) -> None:
+        """Write what is left of what the model says and thinks."""
+        if self.thoughts is not None:
+            self._write_rendered("thinking", self.thoughts.close())
+        if self.markdown is not None:
+            self._write_rendered("answer", self.markdown.close())
+
+    def _write_rendered(self, kind: Literal["answer", "thinking"], lines: str) -> None:
+        if not lines:
+            return
+        if kind == "thinking":
+            self._write(self.status, self.palette.paint(lines, "dim"))
+        else:
+            self._write(self.answer, lines)
 
     def _withdraw(self, items: Sequence[str]) -> None:
         for item in items:
@@ -386,7 +411,7 @@ class TerminalView:
             self._write(self.status, bar + line)
             self._unfinished = "" if line.endswith("\n") else "output"
 
-    def _write(self, stream: TextIO, text: str) -> None:
+    def _write(self, stream: Writer, text: str) -> None:
         if self.spinner:
             self.spinner.clear()
         try:
@@ -403,7 +428,7 @@ class TerminalView:
             except OSError as error:
                 self._lost(stream, error)
 
-    def _lost(self, stream: TextIO, error: OSError) -> None:
+    def _lost(self, stream: Writer, error: OSError) -> None:
         if stream is (self.value or self.answer):  # without the status lines a turn goes on
             self.lose_answer(error)
 

@@ -77,3 +77,32 @@ def test_of_a_question_that_was_answered_only_the_answer_stays(tmp_path: Path) -
 
         assert "\n+feed the plants\n  Allow once\n  edit notes.txt (+1 −1)\nFed.\n" in screen
         assert "[o]" not in screen
+
+
+def test_what_the_model_thinks_is_whole_and_breaks_between_words(tmp_path: Path) -> None:
+    thinking = "The user asks for a thing that takes more than one line of this terminal to say, and then some."
+    with chat(tmp_path, {"thinking": thinking, "text": "Yes."}) as terminal:
+        terminal.keys("think", "Enter")
+
+        screen = terminal.shows("Yes.", "Done")
+
+    wanted = (
+        "\nThe user asks for a thing that takes more than one line of\nthis terminal to say, and then some.\nYes.\n"
+    )
+    assert wanted in screen
+
+
+def test_output_that_ends_no_line_is_whole_when_the_command_ends(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    call = tool("shell", command=f"printf 'no end'; cat {pipe}")
+    with chat(tmp_path, call, {"text": "Seen."}, arguments=("--allowed-tools", "shell")) as terminal:
+        terminal.keys("run it", "Enter")
+        terminal.shows("Ctrl-C stops", "printf")
+        terminal.keys("typed")
+        terminal.shows("> typed")
+        pipe.write_text(" of it")
+
+        screen = terminal.shows("Seen.", "> typed")
+
+    assert "\n  │ no end of it\n" in screen
