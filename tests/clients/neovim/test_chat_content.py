@@ -103,39 +103,6 @@ def group_at(editor: Editor, line: str) -> str:
     )
 
 
-def test_what_is_said_to_the_running_turn_stands_in_the_chat_at_once(start: Start) -> None:
-    wait = Call(name="shell", arguments={"command": "until [ -e go ]; do sleep 0.05; done"})
-    editor = start([Step(calls=(wait,)), Step(text="So.")])
-    open_chat(editor)
-    send(editor, "go")
-    editor.until("return require('pygent.sessions').current().asks[1] ~= nil")
-    editor.lua(allow())
-    editor.until("return require('pygent.sessions').current().asks[1] == nil")
-    editor.lua("local session = require('pygent.sessions').current(); session:steer('use tabs')")
-
-    editor.until(lambda: "… sent to the running turn: use tabs" in chat(editor))
-    (editor.folder / "go").touch()
-    editor.until(lambda: n_ends(editor) == 1)
-    assert "> use tabs" in chat(editor)
-    assert "… sent to the running turn: use tabs" not in chat(editor)
-
-
-def test_the_line_above_the_chat_counts_the_seconds_of_silence(start: Start) -> None:
-    editor = start([Step(text="So.")])
-    open_chat(editor)
-    send(editor, "go")
-    editor.until(lambda: n_ends(editor) == 1)
-
-    bar = editor.lua(
-        "local session = require('pygent.sessions').current()\n"
-        "session.conversation.running_turn_id = 't'\n"
-        "session.conversation.last_at = os.date('!%Y-%m-%dT%H:%M:%SZ', os.time() - 42)\n"
-        "return require('pygent.chat.winbar').of(session, 200)"
-    )
-
-    assert "working 42 s" in bar or "working 43 s" in bar
-
-
 @pytest.mark.parametrize("is_hidden", [False, True])
 @pytest.mark.parametrize("command", ["ask and now?", "explain", "test", "fix", "2,3fix"])
 def test_a_prompt_that_is_sent_is_scrolled_to(start: Start, command: str, *, is_hidden: bool) -> None:
@@ -263,19 +230,6 @@ def test_a_plan_is_shown_below_until_all_of_it_is_done(start: Start) -> None:
     lines = ask(editor, "more")
 
     assert lines[-1] == "· Done"
-
-
-def test_prompts_that_wait_are_named_and_what_is_said_meanwhile_stands_where_it_was_heard(start: Start) -> None:
-    editor = start([Step(text="One.", pause_after=1), Step(text="Two.")])
-    open_chat(editor)
-    send(editor, "first")
-    editor.lua("require('pygent.sessions').current():send('second\\nline')")
-    editor.until(lambda: chat(editor)[-1] == "… next: second line")
-    editor.model.resume()
-    editor.until(lambda: n_ends(editor) == 2)
-
-    assert chat(editor).count("## You") == 2
-    assert not [line for line in chat(editor) if line.startswith("… next")]
 
 
 def test_a_copy_of_a_session_shows_what_was_said_before_it_was_made(start: Start) -> None:

@@ -110,14 +110,15 @@ end
 ---@param prompt pygent.Prompt
 ---@param on_end? fun(err: lsp.ResponseError?, result: pygent.TurnResult?) it was taken, or the turn it began is over
 ---@param turn_id? string the id that a turn shall have which it begins
-function Session:steer(prompt, on_end, turn_id)
+---@param shown? string what the chat shows of it until the model reads it; its words without this
+function Session:steer(prompt, on_end, turn_id, shown)
   local running = self.conversation.running_turn_id
   if running == nil then
     return self:send(prompt, on_end, turn_id)
   end
   local params = { sessionId = self.id, turnId = running, prompt = prompt }
   local steering = self.conversation.steering
-  local words = words_of(prompt)
+  local words = shown or words_of(prompt)
   table.insert(steering, words)
   self:tell({ items = {} })
   self:request("pygent/turn/steer", params, function(err, result)

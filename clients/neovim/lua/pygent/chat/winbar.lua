@@ -79,7 +79,9 @@ function M._state(session)
   end
   local silent_s = math.floor(os.time() - timestamps.seconds(session.conversation.last_at or ""))
   local is_silent = silent_s >= SILENT_S and session.conversation.last_at ~= nil
-  local silence = is_silent and " " .. amounts.duration(silent_s * 1000) or ""
+  local silence = is_silent
+      and (silent_s < 60 and (" %d s"):format(silent_s) or " " .. amounts.duration(silent_s * 1000))
+    or ""
   return { words = "● working" .. silence, group = "PygentChatRunning" }
 end
 

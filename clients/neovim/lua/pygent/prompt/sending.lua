@@ -113,12 +113,23 @@ function M._deliver(draft, session, prompt, way)
   end
   local blocks = M._blocks(prompt, session.root)
   if way == "steer" then
-    session:steer(blocks, on_end, prompt.turn_id)
+    session:steer(blocks, on_end, prompt.turn_id, M._shown(prompt))
   else
     session:send(blocks, on_end, prompt.turn_id)
   end
   prompt.client_id = session.client_id
   M.on_change(draft, false)
+end
+
+---The prompt with what it is about, on one line.
+---@param prompt pygent.SentPrompt
+---@return string
+function M._shown(prompt)
+  local parts = { prompt.text }
+  for _, attachment in ipairs(prompt.attachments) do
+    table.insert(parts, attachment.label)
+  end
+  return table.concat(parts, " · ")
 end
 
 ---What the daemon tells of the prompt's turn.

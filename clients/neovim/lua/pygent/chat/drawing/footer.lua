@@ -4,6 +4,7 @@ local amounts = require("pygent.conversation.amounts")
 local live = require("pygent.conversation")
 local next_steps = require("pygent.chat.next_steps")
 local plain = require("pygent.chat.plain")
+local told = require("pygent.chat.drawing.told")
 
 local M = {}
 
@@ -21,14 +22,14 @@ function M.of(session)
   M._plan(footer, session.conversation)
   M._live(footer, session.conversation)
   for _, words in ipairs(session.conversation.steering) do
-    M._add(footer, "… sent to the running turn: " .. plain.line(words, 200), "PygentChatNote")
+    M._add(footer, "… sent to the running turn: " .. plain.line(words, 300), "PygentChatNote")
   end
   for _, waiting in ipairs(session.conversation.queue) do
     local state = waiting.held and "held since the daemon ended" or "next"
     local hint = waiting.held and ":Pygent resend sends it" or nil
-    local carried = #waiting.attachments > 0 and (" (%s)"):format(amounts.many(#waiting.attachments, "attachment"))
-      or ""
-    M._add(footer, ("… %s: %s%s"):format(state, plain.line(waiting.prompt, 200), carried), "PygentChatNote", hint)
+    local parts = { plain.line(waiting.prompt, 200) }
+    vim.list_extend(parts, vim.tbl_map(told.called, waiting.attachments))
+    M._add(footer, ("… %s: %s"):format(state, table.concat(parts, " · ")), "PygentChatNote", hint)
   end
   if session.n_background > 0 then
     local line = "· " .. amounts.many(session.n_background, "background command")

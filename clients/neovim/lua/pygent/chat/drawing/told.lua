@@ -58,12 +58,18 @@ end
 ---@param attachments pygent.PromptAttachment[]
 function M._attach(lines, marks, attachments)
   for _, each in ipairs(attachments) do
-    table.insert(lines, "· attached " .. plain.line(M._called(each), 200))
+    table.insert(lines, "· attached " .. M.called(each))
     table.insert(marks, { line = #lines, group = "PygentChatNote" })
   end
 end
 
----`src/cart.py:2-4`.
+---`src/cart.py:2-4`, on one line.
+---@param attachment pygent.PromptAttachment
+---@return string
+function M.called(attachment)
+  return plain.line(M._called(attachment), 200)
+end
+
 ---@param attachment pygent.PromptAttachment
 ---@return string
 function M._called(attachment)
