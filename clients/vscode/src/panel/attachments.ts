@@ -21,12 +21,12 @@ export const IMAGE_ENDINGS = Object.keys(IMAGE_TYPES);
 /** A file, a folder or a picture, as it is there. Raises, with words for the user, where it cannot be attached. */
 export async function attachmentOf(uri: vscode.Uri): Promise<Attachment> {
 	const name = vscode.workspace.asRelativePath(uri);
-	if (uri.scheme !== "file") throw new Error(`${name} is no file of this machine, so it cannot be attached.`);
+	if (uri.scheme !== "file") throw new Error(`${name} is not a file on this machine and cannot be attached.`);
 	let stat: vscode.FileStat;
 	try {
 		stat = await vscode.workspace.fs.stat(uri);
 	} catch {
-		throw new Error(`${name} is not there, so it cannot be attached.`);
+		throw new Error(`${name} does not exist and cannot be attached.`);
 	}
 	if ((stat.type & vscode.FileType.Directory) !== 0) return ofFolder(uri);
 	const mimeType = IMAGE_TYPES[uri.path.slice(uri.path.lastIndexOf(".") + 1).toLowerCase()];
@@ -40,7 +40,7 @@ function ofFile(uri: vscode.Uri): Attachment {
 /** What is in a folder comes by its mention: a block of its own there is none. */
 function ofFolder(uri: vscode.Uri): Attachment {
 	if (vscode.workspace.getWorkspaceFolder(uri) === undefined) {
-		throw new Error(`${uri.fsPath} is in no folder of this window: open it, or attach files of it.`);
+		throw new Error(`${uri.fsPath} is outside the folders of this window: open it, or attach files from it.`);
 	}
 	const mention = writtenMention(`${mentionedPath(uri)}/`);
 	// On a line of its own: behind a word it would be a part of that.

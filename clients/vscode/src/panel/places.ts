@@ -23,7 +23,7 @@ export function lastEditor(): vscode.TextEditor {
 export function fileNamed(address: string): vscode.Uri {
 	const uri = vscode.Uri.parse(address, true);
 	if (isCode(uri)) return uri;
-	throw new Error(`${address} is no file.`);
+	throw new Error(`${address} is not a file.`);
 }
 
 /** The files that a path may mean: in the session's folder, then in those of the window, and never outside of them. */

@@ -1,11 +1,13 @@
-/** Where chat views stand: in the side bar, and as editor tabs that come back with the window. */
+/** Where chat views stand: in a side bar, and as editor tabs that come back with the window. */
 
 import * as vscode from "vscode";
 import { localRoots, pageOf } from "./html.ts";
 import { Panel } from "./panel.ts";
 import type { Services } from "./services.ts";
+import { VIEW_IDS, viewOf } from "./side_bar.ts";
 
-export const VIEW = "pygent.chat";
+/** Under which the session of the view in a side bar is remembered. */
+const REMEMBERED = "pygent.chat";
 const TAB = "pygent.chatTab";
 
 /** For the workbench to open a view that it has not shown yet. */
@@ -43,7 +45,9 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		this.#services = services;
 		this.#memory = memory;
 		this.#registered = vscode.Disposable.from(
-			vscode.window.registerWebviewViewProvider(VIEW, this, { webviewOptions: { retainContextWhenHidden: true } }),
+			...VIEW_IDS.map((id) =>
+				vscode.window.registerWebviewViewProvider(id, this, { webviewOptions: { retainContextWhenHidden: true } }),
+			),
 			vscode.window.registerWebviewPanelSerializer(TAB, this),
 		);
 	}
@@ -75,7 +79,7 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 			return this.#active;
 		}
 		const opened = this.#opened();
-		await vscode.commands.executeCommand(`${VIEW}.focus`); // done before the view is there
+		await vscode.commands.executeCommand(`${viewOf(vscode.version)}.focus`); // done before the view is there
 		return await opened;
 	}
 
@@ -94,11 +98,11 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 	}
 
 	resolveWebviewView(view: vscode.WebviewView): void {
-		const panel = this.#make(view.webview, this.#memory.get<string | null>(VIEW, null), {
+		const panel = this.#make(view.webview, this.#memory.get<string | null>(REMEMBERED, null), {
 			isVisible: () => view.visible,
 			reveal: (staysWhereItIs) => view.show(staysWhereItIs),
 		});
-		panel.onDidShow((sessionId) => void this.#memory.update(VIEW, sessionId));
+		panel.onDidShow((sessionId) => void this.#memory.update(REMEMBERED, sessionId));
 		this.#view = { view, panel };
 		this.#active ??= panel;
 		this.#seen.fire();
@@ -136,7 +140,7 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		return new Promise((resolve, reject) => {
 			const late = setTimeout(() => {
 				waiting.dispose();
-				reject(new Error("The chat view could not be opened: open it from the activity bar."));
+				reject(new Error("The chat view could not be opened: run “View: Open View…” and choose Chat."));
 			}, OPEN_MS);
 			const waiting = this.#seen.event(() => {
 				if (this.#active === null) return;

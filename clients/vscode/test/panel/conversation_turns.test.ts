@@ -106,7 +106,7 @@ test("the end of a turn tells what it took and changed, and why it stopped", asy
 	});
 
 	await panel.page.getByText("34 s · 12.3k tokens · $0.04").first().waitFor();
-	await panel.page.getByText("Stopped: it asked the model as often as one turn may").waitFor();
+	await panel.page.getByText("Stopped at the turn's limit of model calls").waitFor();
 	await panel.page.getByText("Interrupted: the agent's process ended").waitFor();
 	await panel.page.getByRole("button", { name: /src\/cart\.py 3 lines added, 2 removed/ }).click();
 

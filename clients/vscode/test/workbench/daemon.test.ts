@@ -103,12 +103,12 @@ test("what waits for an answer in a chat that is not seen is answered from a not
 	await workbench.chat.getByRole("button", { name: /Allow once/ }).waitFor();
 	const toast = workbench.notification("pygent wants to run a command");
 
-	await workbench.page.keyboard.press("Control+B");
+	await workbench.page.keyboard.press("Control+Alt+B");
 	await toast.waitFor();
 	const links = await toast.getByRole("link").or(toast.locator("a")).allTextContents();
-	await workbench.page.keyboard.press("Control+B");
+	await workbench.page.keyboard.press("Control+Alt+B");
 	await toast.waitFor({ state: "hidden" });
-	await workbench.page.keyboard.press("Control+B");
+	await workbench.page.keyboard.press("Control+Alt+B");
 	await toast.locator("a", { hasText: "Allow" }).click();
 
 	await toast.waitFor({ state: "hidden" });

@@ -108,6 +108,7 @@ const SETTINGS = { "window.commandCenter": false, "window.title": "shop", "workb
 test("a conversation, its questions, its changes and the sessions can be looked at in every kind of theme", async () => {
 	await using workbench = await Workbench.open(FILES, { ...SETTINGS, "workbench.colorTheme": THEMES["chat-light"] });
 	const { chat, conversation, model, page } = workbench;
+	await frame(workbench);
 	await workbench.openChat();
 	await widen(workbench, 470);
 	for (const [prompt, text] of [
@@ -178,6 +179,7 @@ test("what stands in the chat before there is a model can be looked at", async (
 		"workbench.colorTheme": THEMES["chat-light"],
 		"pygent.server.env": { PYGENT_MODEL: "", OPENAI_API_KEY: "" },
 	});
+	await frame(workbench);
 	await workbench.openFile("cart.py");
 	await workbench.command("pygent: Open Chat");
 	await workbench.chat.getByRole("region", { name: "Set up a model" }).waitFor();
@@ -185,12 +187,19 @@ test("what stands in the chat before there is a model can be looked at", async (
 	await picture(workbench, "setup");
 });
 
+/** A page shows pictures at half their size: the explorer makes way for the code. */
+async function frame(workbench: Workbench): Promise<void> {
+	await workbench.page.setViewportSize({ width: 1280, height: 800 });
+	await workbench.command("View: Toggle Primary Side Bar Visibility");
+	await workbench.page.locator(".part.sidebar").waitFor({ state: "hidden" });
+}
+
 /** Of the side bar, by the line that can be dragged. */
 async function widen({ page }: Workbench, width: number): Promise<void> {
-	const { x, width: now } = (await page.locator(".part.sidebar").boundingBox()) ?? { x: 0, width: 0 };
-	await page.mouse.move(x + now + 2, 400);
+	const { x, width: now } = (await page.locator(".part.auxiliarybar").boundingBox()) ?? { x: 0, width: 0 };
+	await page.mouse.move(x - 2, 400);
 	await page.mouse.down();
-	await page.mouse.move(x + width + 2, 400, { steps: 4 });
+	await page.mouse.move(x + now - width - 2, 400, { steps: 4 });
 	await page.mouse.up();
 }
 

@@ -37,7 +37,8 @@ test("changed lines are judged one by one where they stand, and the model hears 
 	const lens = (title: string) => page.locator(".codelens-decoration a").filter({ hasText: title });
 	await bar.getByText("3 changes in 2 files").waitFor();
 	await lens("Change 1 of 2").waitFor();
-	await lens("Accept").nth(1).click(); // the first is of the whole file
+	const first = page.locator(".codelens-decoration").filter({ hasText: "Change 1 of 2" });
+	await first.locator("a").filter({ hasText: "Accept" }).click(); // beside that of the whole file
 	await lens("Change 1 of 1").waitFor();
 	await bar.getByText("2 changes in 2 files").waitFor();
 	await lens("Reject").click();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, globSync, readFileSync, statSync } from "node:fs";
+import { globSync, readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -12,6 +12,15 @@ const NOWHERE = Object.fromEntries(
 	["OLLAMA", "LM_STUDIO", "LLAMAFILE", "HOSTED_VLLM"].map((name) => [`${name}_API_BASE`, `http://127.0.0.1:9/${name}`]),
 );
 
+/** Empty where it is not there; what runs can end while it is looked at. */
+function textOf(file: string): string {
+	try {
+		return readFileSync(file, "utf8");
+	} catch {
+		return "";
+	}
+}
+
 /** What the extension and the editor have written, and what runs, in which the text is found. */
 async function placesOf(text: string, workbench: Workbench): Promise<readonly string[]> {
 	const files = globSync(join(workbench.folder, "../server/**/*.{json,jsonl,log}")).filter((file) =>
@@ -19,7 +28,7 @@ async function placesOf(text: string, workbench: Workbench): Promise<readonly st
 	);
 	const daemons = globSync(join(workbench.folder, "../run/pygent-*/*.pid")).map((file) => readFileSync(file, "utf8"));
 	const all = [...files, ...daemons.map((pid) => `/proc/${pid}/environ`)];
-	return all.filter((file) => existsSync(file) && readFileSync(file, "utf8").includes(text));
+	return all.filter((file) => textOf(file).includes(text));
 }
 
 test("a first prompt waits for a key, which counts at once; one that is refused is given anew, and the prompt goes out again", async () => {

@@ -21,7 +21,8 @@ import { STEADY_SETTINGS, WorkbenchServer } from "./server.ts";
 /** For what a person would wait for, on a machine that does much else. */
 export const WAIT_MS = Number(process.env["WAIT_MS"] ?? 60_000);
 
-export const SIZE = { width: 1280, height: 800 } as const;
+/** Wide enough for the explorer, two texts side by side in a diff, and the chat. */
+export const SIZE = { width: 1600, height: 800 } as const;
 
 /** Screenshots that the README and the documentation show. */
 export const IMAGES = join(REPOSITORY, "docs/images");
@@ -182,7 +183,7 @@ export class Workbench implements AsyncDisposable {
 
 	/** Opens the chat in the side bar; the daemon is ready when this resolves. */
 	async openChat(): Promise<void> {
-		await this.page.getByRole("tab", { name: "pygent", exact: true }).click();
+		await this.command("pygent: Open Chat");
 		await this.chat.getByRole("button", { name: /mock/ }).waitFor();
 	}
 

@@ -70,7 +70,7 @@ async function picked(panel: Panel, what: Calls["pickAttachment"]["params"]["wha
 function selected({ services }: Panel): readonly Attachment[] {
 	const { editor } = services.contexts;
 	const selection = editor === null ? null : selectionOf(editor);
-	if (selection === null) throw new Error("Nothing is selected: select what it is about in an editor, and try again.");
+	if (selection === null) throw new Error("Nothing is selected: select text in an editor first.");
 	return [selection];
 }
 
@@ -106,7 +106,7 @@ async function pickedPlaces(title: string, uris: readonly vscode.Uri[]): Promise
 		const at = path.lastIndexOf("/");
 		return { label: path.slice(at + 1), description: path.slice(0, Math.max(0, at)), uri };
 	});
-	if (items.length === 0) throw new Error("There is nothing to choose from: open a folder that has files.");
+	if (items.length === 0) throw new Error("There are no files to choose from: open a folder first.");
 	const options = { title, placeHolder: "Type to search", matchOnDescription: true, canPickMany: true } as const;
 	const chosen = (await vscode.window.showQuickPick(items, options)) ?? [];
 	return chosen.map(({ uri }) => uri);

@@ -165,7 +165,7 @@ function WhileRunning({ onSend }: { readonly onSend: (how: { readonly steer: boo
 			<button
 				type="button"
 				className="text-button"
-				title="Queue: it waits until the running turn is over (Enter)"
+				title="Queue: sent when the running turn ends (Enter)"
 				onClick={() => onSend({ steer: false })}
 			>
 				<Icon name="history" />
@@ -174,7 +174,7 @@ function WhileRunning({ onSend }: { readonly onSend: (how: { readonly steer: boo
 			<button
 				type="button"
 				className="text-button"
-				title={`Steer: it joins the running turn (${key})`}
+				title={`Steer: added to the running turn (${key})`}
 				onClick={() => onSend({ steer: true })}
 			>
 				<Icon name="reply" />

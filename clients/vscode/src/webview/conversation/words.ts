@@ -26,13 +26,13 @@ export function pathOf(uri: string, folder: string | null): string {
 /** Why a turn ended, where it did not end because all was said. */
 export const STOPPED: Readonly<Record<StopReason, string>> = {
 	end_turn: "Done",
-	max_iterations: "Stopped: it asked the model as often as one turn may",
+	max_iterations: "Stopped at the turn's limit of model calls",
 	token_limit: "Stopped at the turn's token limit",
 	budget_limit: "Stopped at the turn's budget",
 	time_limit: "Stopped at the turn's time limit",
-	max_output_tokens: "Cut off: the answer reached the most that the model may write",
+	max_output_tokens: "Cut off: the answer reached the model's output limit",
 	refusal: "The model refused to go on",
-	loop_detected: "Stopped: it repeated itself without getting further",
+	loop_detected: "Stopped: the model repeated itself",
 	cancelled: "Stopped",
 	interrupted: "Interrupted: the agent's process ended in the middle of this turn",
 	error: "Stopped by an error",

@@ -28,9 +28,9 @@ test("a file is attached by its address, a folder by its mention, a picture as i
 });
 
 test("what is not there, or not of this window, is refused in words", async () => {
-	await assert.rejects(attachmentOf(uriOf("moon.py")), { message: "moon.py is not there, so it cannot be attached." });
-	await assert.rejects(attachmentOf(vscode.Uri.parse("https://example.org/a.py")), /no file of this machine/);
-	await assert.rejects(attachmentOf(vscode.Uri.file("/")), /in no folder of this window/);
+	await assert.rejects(attachmentOf(uriOf("moon.py")), { message: "moon.py does not exist and cannot be attached." });
+	await assert.rejects(attachmentOf(vscode.Uri.parse("https://example.org/a.py")), /not a file on this machine/);
+	await assert.rejects(attachmentOf(vscode.Uri.file("/")), /outside the folders of this window/);
 	await vscode.workspace.fs.writeFile(uriOf("big.png"), new Uint8Array(6 * 1024 * 1024));
 	await assert.rejects(attachmentOf(uriOf("big.png")), {
 		message: "big.png has 6.0 MB: attach an image of at most 5 MB.",

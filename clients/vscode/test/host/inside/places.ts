@@ -28,7 +28,7 @@ test("what a view names to be opened is a file, and no command or page", async (
 	assert.equal(fileNamed(uriOf("cart.py").toString()).fsPath, uriOf("cart.py").fsPath);
 	assert.equal(fileNamed("untitled:Untitled-1").scheme, "untitled");
 	for (const address of ["command:workbench.action.terminal.new", "https://example.org/", "vscode://a.b/c"]) {
-		assert.throws(() => fileNamed(address), { message: `${address} is no file.` });
+		assert.throws(() => fileNamed(address), { message: `${address} is not a file.` });
 	}
 	assert.throws(() => fileNamed("cart.py"), /Scheme is missing/);
 });
