@@ -119,9 +119,7 @@ test("a menu is walked with the arrow keys, and Escape gives the focus back", as
 	);
 	await panel.page.keyboard.press("ArrowDown");
 	assert.ok(
-		await panel.page
-			.getByRole("menuitem", { name: "Find" })
-			.evaluate((element) => element === document.activeElement),
+		await panel.page.getByRole("menuitem", { name: "Find" }).evaluate((element) => element === document.activeElement),
 	);
 	await panel.page.keyboard.press("Escape");
 
