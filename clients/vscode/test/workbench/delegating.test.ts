@@ -35,7 +35,7 @@ test("a model that is busy is asked again at once, plans, asks what only the use
 	await workbench.openChat();
 	await workbench.prompt("How many carts are there?");
 
-	await conversation.getByText("Rate limit reached").waitFor();
+	await conversation.getByText("Rate limit reached", { exact: true }).waitFor();
 	await conversation.getByRole("button", { name: "Retry now" }).click();
 
 	await chat.getByRole("button", { name: "Plan: 0 of 2 done Count the carts" }).waitFor();
