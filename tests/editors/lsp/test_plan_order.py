@@ -212,7 +212,7 @@ async def test_what_the_editor_did_is_taken_back_when_the_daemon_cannot_do_the_r
         uri = editor.documents.open(a)
         edit = WriteText(path=a, before=document(a, "one\n"), text="two\n")
 
-        with pytest.raises(ToolError, match=r"There is no none.*Earlier changes were undone"):
+        with pytest.raises(ToolError, match=r"none does not exist.*Earlier changes were undone"):
             await applied(editor, edit, CopyBytes(source=folder / "none", destination=folder / "b"))
 
         assert editor.documents.text(uri) == "one\n"
