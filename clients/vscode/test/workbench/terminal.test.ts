@@ -46,3 +46,48 @@ test("a command in the background is listed with its output, stopped by the user
 	await chat.getByRole("button", { name: "Back to the conversation" }).click();
 	await chat.getByRole("region", { name: "Background commands" }).waitFor({ state: "detached" });
 });
+
+test("a terminal's commands and a symbol are attached from the menu, by the editor's own lists", async () => {
+	await using workbench = await Workbench.open({
+		"build.ts": "export function makePage(): number {\n  return 1;\n}\n",
+	});
+	const { chat, conversation, model, page } = workbench;
+	await model.script({ text: "I see both." });
+	await workbench.openChat();
+	await workbench.openFile("build.ts");
+	await workbench.command("Terminal: Create New Terminal");
+	await page.locator(".terminal-command-decoration").first().waitFor(); // the shell has told the editor of itself
+	for (const [line, ends] of [
+		["sleep 0.2; echo pear; false", "error"],
+		["sleep 0.2; echo plum", "success"],
+	] as const) {
+		await page.keyboard.type(line);
+		await page.keyboard.press("Enter");
+		await page.locator(`.terminal-command-decoration.codicon-terminal-decoration-${ends}`).waitFor();
+	}
+	const add = async (what: string): Promise<void> => {
+		await chat.getByRole("button", { name: "Add context…" }).click();
+		await chat.getByRole("menuitem", { name: what }).click();
+	};
+	const rows = page.locator(".quick-input-list .monaco-list-row");
+	const chips = chat.getByRole("list", { name: "Attached" });
+
+	await add("Terminal Command…");
+	await rows.nth(1).waitFor();
+	assert.match(await rows.nth(0).innerText(), /echo plum[\s\S]*exit code 0/);
+	assert.match(await rows.nth(1).innerText(), /echo pear; false[\s\S]*exit code 1/);
+	await rows.nth(1).click();
+	await page.locator(".quick-input-widget").getByRole("button", { name: "OK" }).click();
+	await chips.getByText("sleep 0.2; echo pear; false").waitFor();
+
+	await add("Symbol…");
+	await page.locator(".quick-input-widget input.input").fill("mak");
+	await rows.filter({ hasText: "makePage" }).click();
+	await chips.getByText("makePage").waitFor();
+	await workbench.prompt("Look at these");
+
+	await conversation.getByText("I see both.").waitFor();
+	const said = JSON.stringify((await model.requests()).at(-1)?.messages.at(-1));
+	assert.match(said, /\$ sleep 0\.2; echo pear; false\\npear\\n\[exit code 1\]/);
+	assert.match(said, /path=\\"build\.ts\\" lines=\\"1-3\\">\\nexport function makePage/);
+});
