@@ -20,7 +20,7 @@ def read(path: str = "a.py") -> Call:
 def test_a_turn_is_shown_from_its_prompt_to_its_end(start: Start) -> None:
     editor = start([Step(text="\n\nHello **there**.\n\n```py\nprint(1)\n\n", thinking="Hm.\nA greeting.")])
     window = open_chat(editor)
-    assert any("Nothing was said yet" in line for line in screen(editor))
+    assert any("No messages yet" in line for line in screen(editor))
 
     lines = ask(editor, "hi\n  you")
 

@@ -151,7 +151,7 @@ def test_enter_goes_to_the_edits_that_wait_to_be_looked_at(start: Start) -> None
     send(editor, "go")
     editor.until("return require('pygent.sessions').current().asks[1] ~= nil")
     editor.lua(allow())
-    editor.until(lambda: "⏸ waits until you have looked at its edits" in chat(editor))
+    editor.until(lambda: "⏸ waiting for your review of the edits" in chat(editor))
     editor.lua("vim.api.nvim_set_current_win(...)", window)
     editor.keys("G<CR>")
 
@@ -268,7 +268,7 @@ def test_a_turn_that_was_taken_back_says_so(start: Start) -> None:
     ask(editor, "first")
     editor.lua(REQUEST, "pygent/session/clear")
 
-    editor.until(lambda: any("taken back" in line for line in screen(editor)))
+    editor.until(lambda: any("undone" in line for line in screen(editor)))
 
 
 def test_a_session_that_is_deleted_leaves_its_chat_readable(start: Start) -> None:

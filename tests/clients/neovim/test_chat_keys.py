@@ -54,7 +54,7 @@ def test_ctrl_c_stops_the_turn(start: Start) -> None:
 
     assert chat(editor)[-3:] == ["! Stopped", "", "R  Continue"]
     editor.keys("<C-c>")
-    editor.until(lambda: "nothing runs here" in editor.messages())
+    editor.until(lambda: "no turn is running" in editor.messages())
 
 
 @pytest.mark.parametrize("key", ["i", "a", "o"])
@@ -94,7 +94,7 @@ def test_a_file_that_is_named_opens_beside_the_chat_at_its_line(start: Start) ->
     editor.until(f"{where} == 'sub/a.py:2'")
     editor.lua("vim.api.nvim_set_current_win(...)", window)
     editor.keys("gg/nowhere<CR>gf")
-    editor.until(lambda: "no file is named here" in editor.messages())
+    editor.until(lambda: "no file name at the cursor" in editor.messages())
 
     assert editor.lua("return vim.api.nvim_get_current_win()") == window
 
@@ -137,12 +137,12 @@ def test_a_model_that_failed_is_asked_again_at_once(start: Start) -> None:
     editor = start([Step(status=529, error="busy", headers={"retry-after": "25"}), Step(text="Here I am.")])
     open_chat(editor)
     send(editor, "go")
-    editor.until(lambda: any("is asked again at" in each for each in chat(editor)))
+    editor.until(lambda: any("next attempt at" in each for each in chat(editor)))
     editor.keys("R")
     editor.until(lambda: n_ends(editor) == 1)
 
     assert "Here I am." in chat(editor)
-    assert any(each.endswith("it was asked again.") for each in chat(editor))
+    assert any(each.endswith("; retried.") for each in chat(editor))
 
 
 def test_a_key_of_the_users_own_replaces_one_of_the_chat(start: Start) -> None:

@@ -208,7 +208,7 @@ def test_the_state_before_a_turn_is_restored_as_far_as_is_chosen(start: Start) -
     editor.keys("ggU")
     editor.until(f"return {PROMPT}")
     assert prompt_text(editor) == "change it"
-    editor.until(lambda: "taken back" in " ".join(beside(editor)))
+    editor.until(lambda: "undone" in " ".join(beside(editor)))
 
 
 def beside(editor: Editor) -> list[str]:
@@ -225,12 +225,12 @@ def test_before_the_first_turn_no_key_of_a_turn_does_anything(start: Start) -> N
     editor = start()
     open_chat(editor)
 
-    for keys, reason in {"R": "nothing to continue", "I": "no plan to approve", "E": "no turn here"}.items():
+    for keys, reason in {"R": "nothing to continue", "I": "no plan to approve", "E": "no turn at the cursor"}.items():
         editor.keys(keys)
         told(editor, reason)
     editor.command("messages clear")
     editor.keys("U")
-    told(editor, "no turn here")
+    told(editor, "no turn at the cursor")
 
 
 def test_a_plan_is_approved_on_a_narrow_terminal(folder: Path, home: Path) -> None:

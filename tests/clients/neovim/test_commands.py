@@ -203,7 +203,7 @@ def test_a_prompt_that_is_held_since_the_daemon_ended_is_shown_and_sent_again(st
     editor.until("return #require('pygent.sessions').current().conversation.queue == 1")
     assert "do it" in str(editor.model.requests[-1].messages[-1])
     editor.until_over()
-    editor.until(lambda: any("held since the daemon ended: do that" in line for line in chat(editor)))
+    editor.until(lambda: any("on hold since the daemon ended: do that" in line for line in chat(editor)))
     editor.command("Pygent! resend")
     editor.until(lambda: len(editor.model.requests) == 3)
     editor.until_over()

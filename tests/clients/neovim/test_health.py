@@ -17,15 +17,15 @@ def test_a_daemon_that_would_start_tells_its_versions_and_is_gone_again(start: S
     told = health(editor := start())
 
     assert "OK Neovim 0.1" in told
-    assert "none runs for this project" in told
+    assert "not running for this project" in told
     assert "OK pygent-ls 0." in told
-    assert "OK both speak version 1 of the protocol" in told
-    assert "OK the model is `openai/mock`" in told
+    assert "OK protocol version 1" in told
+    assert "OK model: `openai/mock`" in told
     assert "- python: 3." in told
     assert "- rg: ripgrep " in told
     assert "/pygent-ls.log" in told
-    assert "OK no setting of the folder waits for your trust" in told
-    assert f"the folder that is worked in is {folder}" in told
+    assert "OK no settings of the folder need your trust" in told
+    assert f"project folder: {folder}" in told
     assert "ERROR" not in told
     assert editor.lua("return #vim.lsp.get_clients({ _uninitialized = true })") == 0
 
@@ -37,9 +37,9 @@ def test_one_that_runs_is_asked_itself(start: Start, folder: Path) -> None:
 
     told = health(editor)
 
-    assert f"OK it runs, for {folder} (client {number})" in told
-    assert "OK both speak version 1 of the protocol" in told
-    assert "buffers are seen by the daemon" in told
+    assert f"OK running for {folder} (client {number})" in told
+    assert "OK protocol version 1" in told
+    assert "buffers are attached" in told
 
 
 def test_without_the_program_it_says_how_to_get_it(start: Start) -> None:
@@ -59,8 +59,8 @@ def test_a_program_that_ends_at_once_is_no_daemon(start: Start) -> None:
 
     told = health(editor)
 
-    assert "ERROR `false` ended at its start with code 1" in told
-    assert "WARNING `false doctor` does not say how it is (exit code 1)" in told
+    assert "ERROR `false` exited at its start with code 1" in told
+    assert "WARNING `false doctor` failed with exit code 1" in told
 
 
 def test_a_plugin_that_is_newer_than_the_daemon_says_which_to_update(start: Start) -> None:
@@ -69,7 +69,7 @@ def test_a_plugin_that_is_newer_than_the_daemon_says_which_to_update(start: Star
 
     told = health(editor)
 
-    assert "ERROR it speaks version 1 of the protocol, and this plugin version 99" in told
+    assert "ERROR pygent-ls has protocol version 1, this plugin version 99" in told
     assert "Update pygent-ls." in told
 
 
@@ -90,5 +90,5 @@ def test_without_a_model_it_says_how_to_choose_one(start: Start) -> None:
 
     told = health(editor)
 
-    assert "WARNING no model is chosen" in told
+    assert "WARNING no model is set" in told
     assert "ANTHROPIC_API_KEY" in told

@@ -83,9 +83,9 @@ def test_how_it_goes_stands_beside_the_lines_and_moves_with_them(start: Start, f
     editor, buffer = opened(start, folder, [Step(hang=True)])
 
     editor.command("3,4Pygent edit make it async")
-    until_said(editor, buffer, "● works")
+    until_said(editor, buffer, "● working")
     editor.lua("vim.api.nvim_buf_set_lines(0, 0, 0, true, { '# above' })")
-    assert said(editor, buffer) == {4: " ● works · :Pygent stop ends it"}
+    assert said(editor, buffer) == {4: " ● working · :Pygent stop ends it"}
 
     editor.model.wait_for(lambda: len(editor.model.requests) == 1)
     editor.command("5")
@@ -99,7 +99,7 @@ def test_the_permission_prompt_comes_and_a_rejection_is_said_in_place(start: Sta
     editor, buffer = opened(start, folder, [ASYNC, Step(text="You did not want it.")])
 
     editor.command("3Pygent edit make it async")
-    until_said(editor, buffer, "waits for your answer")
+    until_said(editor, buffer, "waiting for your answer")
     answer(editor, "async def load", "r")
 
     found = until_said(editor, buffer, "nothing was changed")
@@ -116,7 +116,7 @@ def test_a_failure_of_the_model_and_the_end_of_the_daemon_are_said_in_place(star
     until_said(editor, buffer, "✗ ")
     assert "no such model" in said(editor, buffer)[3]
     editor.command("6Pygent edit make it async")
-    editor.until(lambda: "● works" in said(editor, buffer).get(6, "") or None, what="the second edit")
+    editor.until(lambda: "● working" in said(editor, buffer).get(6, "") or None, what="the second edit")
     kill_daemon(editor)
 
     editor.until(lambda: "✗ " in said(editor, buffer).get(6, "") or None, what="the end of the daemon")
@@ -128,7 +128,7 @@ def test_a_second_edit_waits_for_the_first_and_takes_the_lines_as_they_are_then(
     editor, buffer = opened(start, folder, [paused, DONE, Step(text="No."), Step(text="No.")], **TRUSTING)
 
     editor.command("3,4Pygent edit explain it")
-    until_said(editor, buffer, "● works")
+    until_said(editor, buffer, "● working")
     editor.command("6,7Pygent edit make it async")
     editor.command("1Pygent edit sort")
     assert "waits for the edit before it" in said(editor, buffer)[6]

@@ -143,7 +143,7 @@ def test_a_daemon_that_is_not_installed_is_told_with_advice(start: Start) -> Non
     ("program", "words"),
     [
         (None, "was not found"),
-        ("#!/gone/python3\n", "cannot run: its Python, /gone/python3, is gone"),
+        ("#!/gone/python3\n", "cannot run: its Python interpreter /gone/python3 is missing"),
         ("#!{python}\nimport no_such_module\n", "ModuleNotFoundError: No module named 'no_such_module'"),
     ],
 )
@@ -171,7 +171,7 @@ def test_a_daemon_that_does_not_start_is_told_last_and_stays_on_the_screen(
 
 @pytest.mark.parametrize(
     ("experimental", "words"),
-    [({"pygent": {"protocolVersion": 2}}, "speaks version 2 of the protocol"), ({}, "is no pygent-ls")],
+    [({"pygent": {"protocolVersion": 2}}, "has protocol version 2"), ({}, "is not pygent-ls")],
 )
 def test_another_protocol_is_told_and_its_program_ends(
     start: Start, home: Path, experimental: dict[str, object], words: str

@@ -114,7 +114,7 @@ def test_what_asks_before_its_session_is_followed_waits_in_it_from_then_on(start
     assert editor.lua("return require('pygent.sessions').get(id) == nil")
     editor.lua("require('pygent.sessions').open(id, function() end)")
 
-    editor.until("return require('pygent').statusline():find('waits for you', 1, true)")
+    editor.until("return require('pygent').statusline():find('waiting for you', 1, true)")
     answer(editor, "Which?", "1")
     assert editor.until("return answered") == {"choice": "This"}
     assert editor.lua("return #require('pygent.sessions').get(id).asks") == 0

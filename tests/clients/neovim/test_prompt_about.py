@@ -111,7 +111,7 @@ def test_what_was_attached_can_be_taken_off_again(start: Start) -> None:
 
     assert "about" not in bar(editor)
     type_keys(editor, "<BS>")
-    told(editor, "the prompt is about nothing but its words")
+    told(editor, "nothing is attached to the prompt")
 
 
 def test_text_that_is_no_file_and_no_utf8_is_quoted(start: Start) -> None:
@@ -121,14 +121,14 @@ def test_text_that_is_no_file_and_no_utf8_is_quoted(start: Start) -> None:
     editor.command("%Pygent ask what failed?")
     prompt = asked(editor)
 
-    assert "From a buffer without a name:1-2:\n```\na log ```` line\nodd � byte\n```" in prompt
+    assert "From an unnamed buffer:1-2:\n```\na log ```` line\nodd � byte\n```" in prompt
     assert "what failed?" in prompt
 
 
 def test_diagnostics_are_attached_or_fixed(start: Start) -> None:
     editor = with_source(start)
     editor.command("Pygent fix")
-    told(editor, "there are no diagnostics in code.py:1")
+    told(editor, "no diagnostics in code.py:1")
     editor.lua(
         "vim.diagnostic.set(vim.api.nvim_create_namespace('lint'), 0, {"
         "{ lnum = 1, col = 8, end_lnum = 1, end_col = 16, message = 'line too odd', severity = 2, source = 'lint', "

@@ -42,7 +42,7 @@ def test_it_says_that_something_waits_for_the_user_and_is_empty_without_a_daemon
     editor = start([Step(calls=(call,)), Step(text="done")])
 
     editor.command("Pygent ask make it")
-    editor.until(lambda: line(editor) == "pygent: openai/mock · waits for you")
+    editor.until(lambda: line(editor) == "pygent: openai/mock · waiting for you")
     editor.command("Pygent stop")
     editor.until(lambda: line(editor) == "pygent: openai/mock")
     editor.lua("for _, c in ipairs(vim.lsp.get_clients({ name = 'pygent' })) do c:stop(true) end")

@@ -14,7 +14,7 @@ function M.check()
   M._neovim()
   local command = config.cmd
   vim.health.start("pygent: the daemon")
-  vim.health.info("started with `" .. table.concat(command, " ") .. "`")
+  vim.health.info("command: `" .. table.concat(command, " ") .. "`")
   if vim.fn.executable(command[1]) == 1 then
     M._daemon(command, config)
   else
@@ -50,10 +50,10 @@ end
 function M._daemon(command, config)
   local client = require("pygent.client").ready()
   if client then
-    vim.health.ok(("it runs, for %s (client %d)"):format(client.root_dir, client.id))
+    vim.health.ok(("running for %s (client %d)"):format(client.root_dir, client.id))
     M._answered(client.server_info, client.server_capabilities)
   else
-    vim.health.info("none runs for this project: the first `:Pygent` starts it")
+    vim.health.info("not running for this project: the first `:Pygent` starts it")
     if not M._try(command, config) then
       return
     end
@@ -100,9 +100,9 @@ function M._try(command, config)
     M._failed(start_failure.of_end("code " .. exit, process.last_words(rpc)))
   else
     local what = problem or ("no answer within %d s"):format(START_MS / 1000)
-    vim.health.error("it does not start: " .. what, {
+    vim.health.error("does not start: " .. what, {
       "Run `" .. table.concat(command, " ") .. " doctor` in a shell.",
-      "What it wrote to its standard error is in " .. vim.lsp.log.get_filename() .. ".",
+      "Its standard error is in " .. vim.lsp.log.get_filename() .. ".",
     })
   end
   rpc.terminate()
@@ -114,27 +114,27 @@ end
 function M._answered(info, capabilities)
   local own = vim.tbl_get(capabilities, "experimental", "pygent")
   if type(own) ~= "table" then
-    vim.health.error(("it is no pygent-ls, but %s"):format(info and info.name or "something else"), {
+    vim.health.error(("not pygent-ls, but %s"):format(info and info.name or "another program"), {
       "Correct the option `cmd`.",
     })
     return
   end
-  vim.health.ok(("pygent-ls %s"):format(info and info.version or "of an unknown version"))
+  vim.health.ok(("pygent-ls %s"):format(info and info.version or "of unknown version"))
   local ours = require("pygent.protocol").VERSION
   if own.protocolVersion == ours then
-    vim.health.ok(("both speak version %d of the protocol"):format(ours))
+    vim.health.ok(("protocol version %d"):format(ours))
   else
-    local told = ("it speaks version %s of the protocol, and this plugin version %d"):format(own.protocolVersion, ours)
+    local told = ("pygent-ls has protocol version %s, this plugin version %d"):format(own.protocolVersion, ours)
     local older = (tonumber(own.protocolVersion) or 0) < ours and "pygent-ls" or "this plugin"
     vim.health.error(told, { ("Update %s."):format(older) })
   end
   if own.model == "offline/rules" then
-    vim.health.warn("no model is chosen: `offline/rules` answers by rules, without a network", {
+    vim.health.warn("no model is set: `offline/rules` answers by rules, without a network", {
       "Set the key of a provider in the environment, such as ANTHROPIC_API_KEY or OPENAI_API_KEY.",
-      'Or choose a model: `require("pygent").setup({ settings = { model = "openai/gpt-5" } })`.',
+      'Or set a model: `require("pygent").setup({ settings = { model = "openai/gpt-5" } })`.',
     })
   else
-    vim.health.ok("the model is `" .. tostring(own.model) .. "`")
+    vim.health.ok("model: `" .. tostring(own.model) .. "`")
   end
 end
 
@@ -145,7 +145,7 @@ function M._doctor(command)
   local done = vim.system(asked, { cwd = require("pygent.root").current(), text = true, timeout = START_MS }):wait()
   local sections = M._sections(done.stdout or "")
   if not sections["Versions"] then
-    vim.health.warn(("`%s` does not say how it is (exit code %d)"):format(table.concat(asked, " "), done.code), {
+    vim.health.warn(("`%s` failed with exit code %d"):format(table.concat(asked, " "), done.code), {
       "An older pygent-ls has no `doctor`: update it.",
     })
     return
@@ -153,11 +153,11 @@ function M._doctor(command)
   for _, line in ipairs(sections["Versions"].lines) do
     vim.health.info(M._joined(line))
   end
-  M._told(sections, "A turn cannot run", vim.health.error, "`pygent-ls doctor` says what would work.")
-  M._told(sections, "Ignored settings", vim.health.warn, "Correct the file or the variable that it names.")
+  M._told(sections, "A turn cannot run", vim.health.error, "`pygent-ls doctor` shows how to fix it.")
+  M._told(sections, "Ignored settings", vim.health.warn, "Correct the file or the variable.")
   local trust = "Look at the folder's own settings, then run `pygent-ls trust` in it."
   if not M._told(sections, "Ignored until", vim.health.warn, trust) then
-    vim.health.ok("no setting of the folder waits for your trust")
+    vim.health.ok("no settings of the folder need your trust")
   end
   for _, title in ipairs({ "Programs", "Folders" }) do
     for _, line in ipairs(sections[title] and sections[title].lines or {}) do
@@ -210,23 +210,23 @@ end
 function M._project()
   local client = require("pygent.client")
   vim.health.start("pygent: the project")
-  vim.health.info("the folder that is worked in is " .. require("pygent.root").current())
+  vim.health.info("project folder: " .. require("pygent.root").current())
   local ready = client.ready()
   if ready then
     local own = vim.tbl_get(ready.server_capabilities, "experimental", "pygent")
     if own and own.restricted then
       vim.health.warn("the folder is restricted: turns only read and plan")
     end
-    vim.health.ok(("%d buffers are seen by the daemon"):format(vim.tbl_count(ready.attached_buffers)))
+    vim.health.ok(("%d buffers are attached"):format(vim.tbl_count(ready.attached_buffers)))
   end
-  vim.health.info("what goes wrong is logged in " .. vim.lsp.log.get_filename() .. ", too")
+  vim.health.info("log: " .. vim.lsp.log.get_filename())
 end
 
 function M._programs()
-  vim.health.start("pygent: programs that it uses")
-  M._program("git", "Checkpoints of commands, and what `@diff` means, need it.", vim.health.warn)
+  vim.health.start("pygent: programs")
+  M._program("git", "Checkpoints of commands and `@diff` need it.", vim.health.warn)
   if vim.fn.has("linux") == 1 then
-    local why = "Without bubblewrap commands of the agent run without a sandbox, and are asked about more often."
+    local why = "Without bubblewrap, commands run without a sandbox and need permission more often."
     M._program("bwrap", why, vim.health.warn)
   end
 end
@@ -239,7 +239,7 @@ function M._program(name, why, tell)
   if path ~= "" then
     vim.health.ok(name .. ": " .. path)
   else
-    tell(("`%s` is not found"):format(name), { why })
+    tell(("`%s` was not found"):format(name), { why })
   end
 end
 
@@ -248,7 +248,7 @@ function M._completion()
   local known = { ["blink.cmp"] = "blink.cmp", cmp = "nvim-cmp", ["mini.completion"] = "mini.completion" }
   for module, name in vim.spairs(known) do
     if package.loaded[module] then
-      vim.health.ok(name .. " is loaded: docs/neovim.md says how it completes `@` and `/`")
+      vim.health.ok(name .. " is loaded: docs/neovim.md shows how it completes `@` and `/`")
       return
     end
   end

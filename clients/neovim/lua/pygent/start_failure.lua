@@ -26,7 +26,7 @@ function M.of_program(program)
   end
   local interpreter = M._interpreter(path)
   if interpreter and vim.fn.executable(interpreter) == 0 then
-    local what = ("`%s` cannot run: its Python, %s, is gone"):format(program, interpreter)
+    local what = ("`%s` cannot run: its Python interpreter %s is missing"):format(program, interpreter)
     return { what = what, advice = M._again() }
   end
   return { what = ("`%s` could not be run"):format(program), advice = M._again() }
@@ -37,15 +37,15 @@ end
 ---@param last_words? string that it wrote to its standard error
 ---@return pygent.StartFailure
 function M.of_end(how, last_words)
-  local what = ("`%s` ended at its start with %s"):format(table.concat(config.get().cmd, " "), how)
+  local what = ("`%s` exited at its start with %s"):format(table.concat(config.get().cmd, " "), how)
   if last_words == nil then
     return { what = what, advice = "`:Pygent log` may show why" }
   end
   local is_python = last_words:find("No module named", 1, true) or last_words:find("SyntaxError", 1, true)
   return {
     what = ("%s: %s"):format(what, plain.line(last_words, MAX_WORDS)),
-    advice = is_python and "Its Python lacks what it needs: " .. M._again():gsub("^I", "i")
-      or "`:Pygent log` shows all that it wrote",
+    advice = is_python and "A Python package is missing: " .. M._again():gsub("^I", "i")
+      or "`:Pygent log` shows the whole output",
   }
 end
 
@@ -55,9 +55,9 @@ end
 ---@return pygent.StartFailure
 function M.of_protocol(version, ours)
   if version == nil then
-    return { what = "The program in the option `cmd` is no pygent-ls", advice = "Correct the option" }
+    return { what = "The program in the option `cmd` is not pygent-ls", advice = "Correct the option" }
   end
-  local what = "pygent-ls speaks version %s of the protocol, and this plugin version %d"
+  local what = "pygent-ls has protocol version %s, this plugin version %d"
   return { what = what:format(tostring(version), ours), advice = "Update the older one" }
 end
 

@@ -70,14 +70,14 @@ end
 ---@return string?
 function M._doing(session)
   if #session.asks > 0 then
-    return "waits for you"
+    return "waiting for you"
   end
   if not session:is_running() then
     return nil
   end
   local running = calls[session.id] or {}
   local last = running[#running]
-  return last and plain.line(last.title, MAX_TITLE_CHARS) or "works"
+  return last and plain.line(last.title, MAX_TITLE_CHARS) or "working"
 end
 
 ---Hear of each session, once.

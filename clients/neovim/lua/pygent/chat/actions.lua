@@ -71,7 +71,7 @@ end
 function M.file()
   local view = M._here()
   if view and not (places.open_below_cursor(view) or places.open_of_call(view)) then
-    telling.user("no file is named here", vim.log.levels.WARN)
+    telling.user("no file name at the cursor", vim.log.levels.WARN)
   end
 end
 
@@ -80,7 +80,7 @@ function M.details()
   local view = M._here()
   local call = view and view:call_at(vim.api.nvim_win_get_cursor(0)[1])
   if call == nil then
-    return telling.user("there is no tool call here", vim.log.levels.WARN)
+    return telling.user("no tool call at the cursor", vim.log.levels.WARN)
   end
   details.show(call)
 end
@@ -96,10 +96,10 @@ function M.yank()
     said, what = M._words(item), "the text"
   end
   if said == nil then
-    return telling.user("there is nothing to yank here", vim.log.levels.WARN)
+    return telling.user("nothing to yank at the cursor", vim.log.levels.WARN)
   end
   vim.fn.setreg(vim.v.register, said, "V")
-  telling.user(("%s is yanked"):format(what))
+  telling.user(("yanked %s"):format(what))
 end
 
 ---@param item? pygent.Item
@@ -131,7 +131,7 @@ function M.retry()
   local params = { sessionId = session.id, turnId = turn_id, action = "now" }
   session:request("pygent/turn/retry", params, function(err, result)
     if err or not result.accepted then
-      telling.user(err and telling.reason(err) or "no call of the model waits to be tried again", vim.log.levels.WARN)
+      telling.user(err and telling.reason(err) or "no failed model call to retry", vim.log.levels.WARN)
     end
   end)
 end
@@ -151,7 +151,7 @@ function M.recover(how)
   local view = M._here()
   local item = view and recovery.prompt_at(view, vim.api.nvim_win_get_cursor(0)[1])
   if view == nil or item == nil then
-    return telling.user("there is no turn here", vim.log.levels.WARN)
+    return telling.user("no turn at the cursor", vim.log.levels.WARN)
   end
   recovery[how](view.session, item)
 end
@@ -168,7 +168,7 @@ function M.stop()
     return
   end
   if not view.session:is_running() then
-    return telling.user("nothing runs here", vim.log.levels.WARN)
+    return telling.user("no turn is running", vim.log.levels.WARN)
   end
   view.session:cancel()
 end

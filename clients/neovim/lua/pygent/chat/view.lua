@@ -367,7 +367,7 @@ function View:_hint()
   local is_empty = self.page.blocks.n_lines == 0
   if is_empty and self._hint_mark == nil then
     self._hint_mark = vim.api.nvim_buf_set_extmark(self.buffer, page.NAMESPACE, 0, 0, {
-      virt_text = { { "Nothing was said yet: `i` writes a prompt, `g?` lists the keys", "PygentChatHint" } },
+      virt_text = { { "No messages yet: `i` writes a prompt, `g?` lists the keys", "PygentChatHint" } },
       virt_text_pos = "overlay",
     })
   elseif not is_empty and self._hint_mark then

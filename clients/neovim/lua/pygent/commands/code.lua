@@ -31,7 +31,7 @@ M.fix = {
     if attachment == nil then
       local elsewhere = not given.bang and #diagnostics.of(given.buffer) > 0
       local remedy = elsewhere and "; `:Pygent! fix` takes all of the buffer" or ""
-      return telling.user((problem or "there are no diagnostics") .. remedy, vim.log.levels.WARN)
+      return telling.user((problem or "no diagnostics") .. remedy, vim.log.levels.WARN)
     end
     local found = diagnostics.of(given.buffer, first, last)
     if #found > 1 then

@@ -59,7 +59,7 @@ M.retry = {
     local params = { sessionId = session.id, turnId = session.conversation.running_turn_id, action = action }
     sessions.ask_daemon("pygent/turn/retry", params, function(result)
       if not result.accepted then
-        telling.user("no call of the model waits to be tried again", vim.log.levels.WARN)
+        telling.user("no failed model call to retry", vim.log.levels.WARN)
       end
     end)
   end,

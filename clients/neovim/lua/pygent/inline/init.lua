@@ -175,9 +175,9 @@ end
 ---@param session pygent.FollowedSession
 function M._say(edit, session)
   if #session.asks > 0 then
-    return marks.say(edit.buffer, edit.mark, "⏸ waits for your answer", ":Pygent answer goes there")
+    return marks.say(edit.buffer, edit.mark, "⏸ waiting for your answer", ":Pygent answer goes there")
   end
-  marks.say(edit.buffer, edit.mark, "● " .. (edit.doing and plain.line(edit.doing, 40) or "works"), STOP_HINT)
+  marks.say(edit.buffer, edit.mark, "● " .. (edit.doing and plain.line(edit.doing, 40) or "working"), STOP_HINT)
 end
 
 ---The turn is over.

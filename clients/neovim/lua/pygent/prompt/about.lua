@@ -70,10 +70,10 @@ function M.diagnostics(buffer, first, last)
   local found = diagnostics.of(buffer, first, last)
   local where = M._name(buffer) .. (first and M._lines(first, last or first) or "")
   if #found == 0 then
-    return nil, ("there are no diagnostics in %s"):format(where)
+    return nil, ("no diagnostics in %s"):format(where)
   end
   if not M._is_file(buffer) then
-    return nil, ("%s is no file: its diagnostics have no place there"):format(where)
+    return nil, ("%s is not a file: its diagnostics cannot be attached"):format(where)
   end
   local uri = vim.uri_from_bufnr(buffer)
   local label = ("%d %s in %s"):format(#found, #found == 1 and "diagnostic" or "diagnostics", where)
@@ -151,7 +151,7 @@ end
 ---@return string
 function M._name(buffer)
   local name = vim.api.nvim_buf_get_name(buffer)
-  return name == "" and "a buffer without a name" or plain.line(vim.fn.fnamemodify(name, ":~:."))
+  return name == "" and "an unnamed buffer" or plain.line(vim.fn.fnamemodify(name, ":~:."))
 end
 
 ---@param first integer

@@ -6,8 +6,8 @@ local M = {}
 
 ---@type pygent.Highlight[]
 M.groups = {
-  { name = "PygentPromptAbout", link = "Special", summary = "what the prompt is about, above it" },
-  { name = "PygentPromptHint", link = "NonText", summary = "what the keys of the prompt do now" },
+  { name = "PygentPromptAbout", link = "Special", summary = "attachments in the bar above the prompt" },
+  { name = "PygentPromptHint", link = "NonText", summary = "keys in the bar above the prompt" },
 }
 
 ---Define them, now and whenever the colours change.

@@ -76,7 +76,7 @@ end
 function M.detach()
   local draft = M._here()
   if table.remove(draft.attachments) == nil then
-    return telling.user("the prompt is about nothing but its words")
+    return telling.user("nothing is attached to the prompt")
   end
   window.decorate(draft)
 end
@@ -185,7 +185,7 @@ drafts.on_make(M._begin)
 sending.on_change = function(draft, is_back)
   window.decorate(draft)
   if is_back then
-    telling.user("what the agent has not begun can be sent again: it stands in the prompt", vim.log.levels.WARN)
+    telling.user("prompts that were not started are in the prompt window again", vim.log.levels.WARN)
   end
 end
 vim.api.nvim_create_autocmd("User", {

@@ -24,11 +24,11 @@ M.on_change = function() end
 function M.send(draft, way, on_taken)
   local prompt = { text = drafts.text(draft), attachments = draft.attachments } ---@type pygent.SentPrompt
   if not prompt.text:find("%S") then
-    local lacks = #prompt.attachments > 0 and "say what to do with it" or "there is nothing to send"
-    return telling.user(lacks .. ": the prompt is empty", vim.log.levels.WARN)
+    local lacks = #prompt.attachments > 0 and ": say what to do with the attachments" or ""
+    return telling.user("the prompt is empty" .. lacks, vim.log.levels.WARN)
   end
   if draft.is_sending then
-    return telling.user("it is being sent: the daemon is about to be there", vim.log.levels.WARN)
+    return telling.user("the prompt is being sent: the daemon is starting", vim.log.levels.WARN)
   end
   M._with_session(draft, function(session)
     M._clear(draft, prompt)

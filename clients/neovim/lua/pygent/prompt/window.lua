@@ -11,7 +11,7 @@ local MAX_WIDTH = 90
 
 local BAR = "%{%v:lua.require'pygent.prompt.bar'.text()%}"
 
-local INVITATION = "Ask pygent: @ names files, / commands"
+local INVITATION = "Ask pygent: @ for files, / for commands"
 
 local hints = vim.api.nvim_create_namespace("pygent.prompt.hints")
 

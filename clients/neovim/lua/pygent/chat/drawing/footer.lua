@@ -25,7 +25,7 @@ function M.of(session)
     M._add(footer, "… sent to the running turn: " .. plain.line(words, 300), "PygentChatNote")
   end
   for _, waiting in ipairs(session.conversation.queue) do
-    local state = waiting.held and "held since the daemon ended" or "next"
+    local state = waiting.held and "on hold since the daemon ended" or "next"
     local hint = waiting.held and ":Pygent resend sends it" or nil
     local parts = { plain.line(waiting.prompt, 200) }
     vim.list_extend(parts, vim.tbl_map(told.called, waiting.attachments))
@@ -105,9 +105,9 @@ function M._words(ask)
   end
   if ask.kind == "question" then
     local request = ask.request --[[@as pygent.QuestionRequest]]
-    return ("⏸ asks you: %s"):format(plain.line(request.question, 200))
+    return ("⏸ question: %s"):format(plain.line(request.question, 200))
   end
-  return "⏸ waits until you have looked at its edits"
+  return "⏸ waiting for your review of the edits"
 end
 
 ---@param footer pygent.chat.Footer

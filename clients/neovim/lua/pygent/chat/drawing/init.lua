@@ -47,7 +47,7 @@ function M.of(item, conversation)
   if is_well then
     return drawn
   end
-  local line = "! This part cannot be shown. The session holds it all the same: `:Pygent export` shows it."
+  local line = "! This part cannot be shown. `:Pygent export` contains it."
   return { lines = { line }, marks = { { line = 1, group = "PygentChatError" } } }
 end
 
@@ -84,7 +84,7 @@ function M.withdrawn(item)
   if not had_text then
     return { lines = {}, marks = {} }
   end
-  local what = item.type == "text" and "· An answer broke off, and counts no more." or "◇ Thinking that broke off"
+  local what = item.type == "text" and "· Incomplete answer, discarded" or "◇ Incomplete thinking, discarded"
   return { lines = { what }, marks = { { line = 1, group = "PygentChatNote" } } }
 end
 

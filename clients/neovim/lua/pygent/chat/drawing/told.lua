@@ -95,7 +95,7 @@ end
 function M._beside_prompt(item, turn)
   local chunks = { { M._clock(item.at), "PygentChatTime" } } ---@type pygent.chat.Chunk[]
   if turn and turn.is_taken_back then
-    table.insert(chunks, { " · taken back: the model knows nothing of this turn", "PygentChatWarning" })
+    table.insert(chunks, { " · undone: no longer part of the conversation", "PygentChatWarning" })
   end
   return chunks
 end
@@ -115,15 +115,15 @@ end
 ---@type table<pygent.ErrorType, string>
 local TITLES = {
   rate_limit = "Rate limit reached",
-  overloaded = "The provider has more to do than it can",
-  network = "The provider could not be reached",
-  timeout = "The model took too long to answer",
-  auth = "The provider did not accept the key",
-  invalid_request = "The provider did not accept the request",
+  overloaded = "The provider is overloaded",
+  network = "No connection to the provider",
+  timeout = "The model did not answer in time",
+  auth = "The provider rejected the key",
+  invalid_request = "The provider rejected the request",
   context_window = "The conversation is too long for this model",
-  content_filter = "The provider's filter stopped the answer",
-  server = "Something failed at the provider",
-  unknown = "The model could not be asked",
+  content_filter = "The provider's content filter stopped the answer",
+  server = "The provider reported an error",
+  unknown = "The model call failed",
 }
 
 ---@param item pygent.FailureItem
@@ -131,45 +131,38 @@ local TITLES = {
 function M.failure(item)
   local title = TITLES[item.error_type] or TITLES.unknown
   if item.state == "retried" then
-    local what = item.fallback_model and ("%s was asked instead"):format(plain.line(item.fallback_model, 60))
-      or "it was asked again"
+    local what = "retried" .. (item.fallback_model and " with " .. plain.line(item.fallback_model, 60) or "")
     return M._line(("! %s; %s."):format(title, what), "PygentChatNote")
   end
   local lines = { ("! %s: %s"):format(title, plain.line(item.message, 1000)) }
   if item.state == "final" then
     return { lines = lines, marks = M._all(1, "PygentChatError") }
   end
-  local whom = item.fallback_model and plain.line(item.fallback_model, 60) or "the model"
+  local with = item.fallback_model and " with " .. plain.line(item.fallback_model, 60) or ""
   local when = os.date("%H:%M:%S", math.floor(item.retry_at or 0))
-  lines[2] = ("  Attempt %d failed; %s is asked again at %s."):format(item.attempt or 1, whom, when)
+  lines[2] = ("  Attempt %d failed; next attempt%s at %s."):format(item.attempt or 1, with, when)
   return { lines = lines, marks = M._all(2, "PygentChatWarning") }
 end
 
 ---@type table<string, fun(item: pygent.LimitItem): string>
 local LIMITS = {
   iteration_limit_reached = function(item)
-    return ("It has asked the model %s, as often as one turn may."):format(amounts.many(item.value, "time"))
+    return ("Limit reached: %s in one turn."):format(amounts.many(item.value, "model call"))
   end,
   token_limit_reached = function(item)
-    return ("It has used %s of the %s tokens that one turn may."):format(
-      amounts.count(item.value),
-      amounts.count(item.limit)
-    )
+    return ("Limit reached: %s of %s tokens in one turn."):format(amounts.count(item.value), amounts.count(item.limit))
   end,
   budget_limit_reached = function(item)
-    return ("It has spent %s of the %s that one turn may."):format(
-      amounts.dollars(item.value),
-      amounts.dollars(item.limit)
-    )
+    return ("Limit reached: %s of %s in one turn."):format(amounts.dollars(item.value), amounts.dollars(item.limit))
   end,
   time_limit_reached = function(item)
-    return ("It has worked for %s of the %s that one turn may."):format(
+    return ("Limit reached: %s of %s in one turn."):format(
       amounts.duration(item.value * 1000),
       amounts.duration(item.limit * 1000)
     )
   end,
   loop_detected = function(item)
-    return ("It has done the same %s in a row."):format(amounts.many(item.value, "time"))
+    return ("Loop detected: the same call was repeated %s in a row."):format(amounts.many(item.value, "time"))
   end,
 }
 
@@ -177,14 +170,14 @@ local LIMITS = {
 ---@return pygent.chat.Drawing
 function M.limit(item)
   local words = LIMITS[item.limit_type]
-  return M._line("! " .. (words and words(item) or "A limit of the turn was reached."), "PygentChatWarning")
+  return M._line("! " .. (words and words(item) or "Limit of the turn reached."), "PygentChatWarning")
 end
 
 ---@param item pygent.CompactedItem
 ---@return pygent.chat.Drawing
 function M.compacted(item)
   return M._line(
-    ("· Summed up %s for the model: %s → %s tokens"):format(
+    ("· Compacted %s: %s → %s tokens"):format(
       amounts.many(item.messages_summarised, "message"),
       amounts.count(item.tokens_before),
       amounts.count(item.tokens_after)
