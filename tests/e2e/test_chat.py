@@ -329,6 +329,26 @@ def test_on_a_terminal_the_daemon_is_a_chat(folder: Path, home: Path) -> None:
         assert leaves(terminal) == 0
 
 
+def test_the_hook_of_the_end_is_told_why_each_session_ended(folder: Path, home: Path) -> None:
+    told = folder.parent / "told"
+    config = home / "config" / "pygent-ls" / "config.toml"
+    config.parent.mkdir(parents=True)
+    command = f"{sys.executable} -c 'import json, sys; print(json.load(sys.stdin)[\\\"reason\\\"])' >> {told}"
+    config.write_text(f'[[hooks]]\nevent = "session_end"\ncommand = "{command}"\n')
+    with chat(folder, home, "--model", script(home, {"text": "One."}, {"text": "Two."})) as terminal:
+        terminal.types("first\r")
+        terminal.sees("One.")
+        terminal.sees("Done")
+        terminal.types("/new\r")
+        terminal.sees("Started a new session.")
+        terminal.types("second\r")
+        terminal.sees("Two.")
+        terminal.sees("Done", times=2)
+        assert leaves(terminal) == 0
+
+    assert told.read_text().split() == ["close", "exit"]
+
+
 def test_without_a_terminal_there_is_no_chat(home: Path) -> None:
     done = run("chat", environment=clean_environment(home))
 

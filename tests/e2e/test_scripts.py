@@ -339,6 +339,52 @@ def test_text_is_added_to_the_system_prompt_of_the_settings(environment: dict[st
     assert "Be brief." not in without
 
 
+def test_what_the_command_line_chooses_reaches_the_provider(environment: dict[str, str], folder: Path) -> None:
+    chosen = (
+        *("--model", "anthropic/claude-sonnet-4-5", "--fallback-model", "anthropic/claude-haiku-4-5"),
+        *("--max-thinking-tokens", "2000", "--system-prompt", "You are a poet."),
+        *("--agents", '{"rhymer": {"description": "Rhymes", "prompt": "Rhyme.", "tools": ["read_file"]}}'),
+    )
+    with ModelServer([Step(status=529, error="busy"), Step(text="Roses are red.")]) as server:
+        keys = {"PYGENT_API_BASE": server.url, "ANTHROPIC_API_KEY": "k", "PYGENT_RETRY_MAX_ATTEMPTS": "1"}
+        given = ("run", "@agent-rhymer roses", "--cwd", str(folder), *chosen, *STREAM)
+        done = run(*given, environment={**environment, **keys})
+
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    (again,) = [line for line in lines if line.get("subtype") == "api_retry"]
+    assert (again["error"], again["fallback_model"]) == ("overloaded", "anthropic/claude-haiku-4-5")
+    assert (lines[-1]["result"], done.returncode) == ("Roses are red.", 0)
+    assert [each.body["model"] for each in server.requests] == ["claude-sonnet-4-5", "claude-haiku-4-5"]
+    asked = server.requests[1].body
+    assert asked["thinking"]["budget_tokens"] == 2000
+    assert [each["name"] for each in asked["tools"]] == ["read_file"]
+    assert "Rhyme." in json.dumps(asked["system"])
+
+
+def test_the_system_prompt_of_the_command_line_takes_the_place_of_ours(
+    environment: dict[str, str], folder: Path
+) -> None:
+    with ModelServer([Step(text="ok")]) as server:
+        asked(server, environment, "go", "--cwd", str(folder), "--system-prompt", "You are a poet.")
+
+    (system,) = server.requests[0].texts("system")
+    assert system.startswith("You are a poet.")
+
+
+def test_the_lines_of_a_call_say_when_it_starts_and_ends(
+    environment: dict[str, str], folder: Path, tmp_path: Path
+) -> None:
+    model = script(tmp_path, tool("shell", command="echo one"), {"text": "ok"})
+    given = ("run", "go", "--cwd", str(folder), "--model", model, *STREAM, "--allowed-tools", "shell")
+
+    done = run(*given, "--include-partial-messages", environment=environment)
+
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    states = [each["status"] for each in told if each["type"] == "tool_progress"]
+    assert (states[0], states[-1]) == ("started", "ended")
+    assert "one\n" in "".join(each["content"] for each in told if each["type"] == "tool_progress")
+
+
 def test_a_debug_file_has_all_that_happens_but_no_key(
     environment: dict[str, str], folder: Path, tmp_path: Path
 ) -> None:

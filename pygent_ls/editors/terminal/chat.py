@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -26,7 +25,7 @@ from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
 from pygent_ls.editors.terminal.approver import OTHER_RULE, Scopes, prompt_text
 from pygent_ls.editors.terminal.chat_input import ChatInput, KeyChoice, OpenQuestion, PromptUse
 from pygent_ls.editors.terminal.markdown import MarkdownStream
-from pygent_ls.editors.terminal.spinner import FRAMES, Activity
+from pygent_ls.editors.terminal.spinner import FRAMES, USUAL_COLUMNS, Activity
 from pygent_ls.editors.terminal.text import Palette, palette_for, wrapped
 from pygent_ls.editors.terminal.view import TerminalView, Writer
 from pygent_ls.errors import PygentError
@@ -48,7 +47,7 @@ MAX_CHOICES = 9
 MAX_FORMER_SESSIONS = 5
 """Sessions of the folder whose prompts are behind the arrow keys."""
 
-HELP = "/help lists commands · Enter sends, Alt-Enter starts a new line · Ctrl-C stops a turn · Ctrl-D leaves"
+HELP = "/help: commands · Enter sends, Alt-Enter starts a new line · Ctrl-C stops a turn · Ctrl-D leaves"
 
 OWN_COMMANDS = (
     Item(label="/resume", insert_text="/resume", kind="command", detail="continue another session of this folder"),
@@ -73,7 +72,11 @@ class WholeLines:
 
 
 def _columns() -> int:
-    return shutil.get_terminal_size().columns
+    """Width of the terminal as it is now; a variable `COLUMNS` may be older."""
+    try:
+        return os.get_terminal_size(sys.stdin.fileno()).columns or USUAL_COLUMNS
+    except OSError:
+        return USUAL_COLUMNS
 
 
 @dataclass(kw_only=True)

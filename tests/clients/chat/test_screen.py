@@ -17,8 +17,8 @@ from tests.e2e.command_line import clean_environment, script, tool
 from tests.model_server import ModelServer
 
 HELP = """
-/help lists commands · Enter sends, Alt-Enter starts a new
-line · Ctrl-C stops a turn · Ctrl-D leaves
+/help: commands · Enter sends, Alt-Enter starts a new line ·
+Ctrl-C stops a turn · Ctrl-D leaves
 """
 
 COLUMNS, ROWS = 60, 40
@@ -34,8 +34,7 @@ def chat(folder: Path, *answers: Mapping[str, Any], arguments: tuple[str, ...] =
     environment = clean_environment(
         home, TERM="screen-256color", SHELL=shutil.which("sh") or "/bin/sh", PYTHONPATH=str(Path.cwd())
     )
-    for name in ("TMUX", "COLUMNS", "LINES"):
-        environment.pop(name, None)
+    environment.pop("TMUX", None)
     command = [sys.executable, "-m", "pygent_ls", "chat", "--model", script(home, *answers), *arguments]
     with ModelServer([]) as unused:
         found = Terminal(model=unused, socket=home / "tmux", environment=environment)
