@@ -91,12 +91,12 @@ test("a model is set up by quick picks, and its key is typed into a line that sh
 	await line.press("Enter");
 	await choose("mistral/mistral-medium-latest");
 
-	const told = page.locator(".notification-toast").filter({ hasText: "The key of mistral is in" });
+	const told = page.locator(".notification-toast").filter({ hasText: "The key for mistral is saved in" });
 	await told.waitFor();
 	const shown = (await told.textContent()) ?? "";
 	assert.match(shown, /mistral\/mistral-medium-latest answered in/);
 	assert.ok(!shown.includes(KEY));
-	const file = /is in (\S+keys\.json)/.exec(shown.replaceAll("\u200b", ""))?.[1] ?? "";
+	const file = /saved in (\S+keys\.json)/.exec(shown.replaceAll("\u200b", ""))?.[1] ?? "";
 	assert.ok((await readFile(file, "utf8")).includes(KEY));
 	const [asked] = await model.requests();
 	assert.match(JSON.stringify(asked), /mistral-medium-latest/);
