@@ -71,7 +71,7 @@ def test_long_names_leave_room_for_what_else_the_bars_say(start: Start, columns:
     assert (" 120 tokens" in above_chat) == (width > 45)
     assert above_prompt.startswith(" about …")
     assert "py:2-5" in above_prompt
-    assert above_prompt.endswith(" · <C-c> stop " if width > 60 else " g? keys ")
+    assert above_prompt.endswith(" <C-s> next · <C-c> stop " if width > 45 else " g? keys ")
     assert "<" not in above_chat
     assert ">" not in above_chat
     editor.model.resume()

@@ -63,7 +63,7 @@ def test_a_rule_for_the_first_words_of_a_command_is_stored_and_the_letters_are_t
     offered = [f"  {n} {each['key']} {each['title']}" for n, each in enumerate(editor.lua("return options"), 1)]
     assert lines == [*offered, f"  {len(offered) + 1} p Let s, a and n cover `npm test:*`"]
     answer(editor, "npm test", "p")
-    covered = "Applies to: every command that begins with `npm test`, in this workspace, until you take it back."
+    covered = "Applies to: every command that starts with `npm test`, in this workspace, until you revoke it."
     until_asked(editor, covered)
     editor.keys("a")
 

@@ -24,22 +24,34 @@ end
 ---@param width integer of the window, in cells
 ---@return string in the language of 'statusline'
 function M.of(draft, width)
-  local labels, keys = M._labels(draft), M._keys(draft)
+  local labels = M._labels(draft)
   local is_about = labels ~= ""
   local room = width - 2 - (is_about and 2 + #ABOUT or 0) -- spaces at the ends and between
-  local needed, least = vim.fn.strdisplaywidth(labels), is_about and MIN_LABEL_CELLS or 0
-  local left = room - vim.fn.strdisplaywidth(keys)
-  if needed > left and (needed <= room - #KEYS_HINT or least > left) then
-    keys = text.fit(KEYS_HINT, room)
-    left = room - vim.fn.strdisplaywidth(keys)
-  end
-  local last = ("%%=%%#PygentPromptHint#%s %%*"):format(keys)
+  local keys = M._fitting(M._keys(draft), room, vim.fn.strdisplaywidth(labels))
+  local last = ("%%=%%#PygentPromptHint#%s %%*"):format(text.fit(keys, room))
   if not is_about then
     return last
   end
+  local left = room - vim.fn.strdisplaywidth(keys)
   local hint = vim.fn.strdisplaywidth(labels .. REMOVE_HINT) <= left and REMOVE_HINT or ""
   local shown = text.no_items(ABOUT .. text.fit(labels, left, "start"))
   return ("%%#PygentPromptAbout# %s%%#PygentPromptHint#%s%s"):format(shown, hint, last)
+end
+
+---The first that leaves room for the labels, else for a part of them, else the last.
+---@param candidates string[] the longest first
+---@param room integer in cells, for the keys and the labels
+---@param needed integer cells of the labels
+---@return string
+function M._fitting(candidates, room, needed)
+  for _, least in ipairs({ needed, math.min(needed, MIN_LABEL_CELLS) }) do
+    for _, keys in ipairs(candidates) do
+      if vim.fn.strdisplaywidth(keys) + least <= room then
+        return keys
+      end
+    end
+  end
+  return candidates[#candidates]
 end
 
 ---@param draft pygent.Draft
@@ -54,16 +66,16 @@ function M._labels(draft)
 end
 
 ---@param draft pygent.Draft
----@return string
+---@return string[] the longest first
 function M._keys(draft)
   if draft.is_sending then
-    return "starting the daemon …"
+    return { "starting the daemon …" }
   end
   local session = drafts.session(draft)
   if session and session:is_running() then
-    return "<C-s> next · <M-CR> now · <C-c> stop"
+    return { "<C-s> next · <M-CR> now · <C-c> stop", "<C-s> next · <C-c> stop", KEYS_HINT }
   end
-  return "<C-s> send · " .. KEYS_HINT
+  return { "<C-s> send · " .. KEYS_HINT, KEYS_HINT }
 end
 
 return M
