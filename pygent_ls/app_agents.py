@@ -75,7 +75,7 @@ def _with_prompt(profile: AgentProfile, named: str, taken: Taken) -> AgentProfil
         text = beginning_of(file, MAX_PROMPT_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or str(error)
-        problem = f"agents.{profile.name}.prompt_file: {file} cannot be read ({why}); it has no prompt."
+        problem = f"agents.{profile.name}.prompt_file: {file} cannot be read ({why}); the agent has no prompt."
         return replace(profile, notices=(*profile.notices, problem))
     return replace(profile, prompt=text)
 

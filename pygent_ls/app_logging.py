@@ -30,7 +30,7 @@ class Logged:
         self._what = what
         self._began_s = monotonic()
         python = ".".join(map(str, sys.version_info[:3]))
-        log.info("%s begins: pygent-ls %s, Python %s, %s", what, __version__, python, sys.platform)
+        log.info("%s starts: pygent-ls %s, Python %s, %s", what, __version__, python, sys.platform)
 
     def ended(self, code: int) -> int:
         """Say that it ends with this exit code, which is returned."""

@@ -61,7 +61,7 @@ async def prompt_settings(taken: Taken) -> PromptSettings:
         return replace(usual, replaced_by=await _text_of(file))
     except ToolError as error:  # says to a model what to do where there is no file
         said = str(error) if await asyncio.to_thread(file.exists) else f"There is no file {file}."
-        why = f"system_prompt_file: {said} The usual system prompt is used until the file can be read."
+        why = f"system_prompt_file: {said} The default system prompt is used until the file can be read."
         return replace(usual, problem=why)
 
 
@@ -96,13 +96,13 @@ def more_folders(taken: Taken) -> tuple[list[Path], list[str]]:
     for named in taken.loaded.settings.additional_dirs:
         folder = place_named(taken, "additional_dirs", named)
         if not folder.is_dir():
-            wrong.append(f"additional_dirs: there is no folder {folder}, so nothing can be used there.")
+            wrong.append(f"additional_dirs: the folder {folder} does not exist and is ignored.")
         elif home.is_relative_to(folder.resolve()):
-            wrong.append(f"additional_dirs: {folder} holds the whole home folder. Name a folder in it.")
+            wrong.append(f"additional_dirs: {folder} contains the whole home folder. Use a folder inside it.")
         elif _leads_elsewhere(taken, folder):
             wrong.append(
-                f"additional_dirs: {folder} leads through a link, which a workspace's own file may not, to "
-                f"{folder.resolve()}. Name that folder itself."
+                f"additional_dirs: {folder} is a link to {folder.resolve()}, which a workspace's file must not use. "
+                "Use that folder itself."
             )
         else:
             found.append(folder.resolve())
@@ -195,8 +195,8 @@ async def _state_of(own: Path) -> str:
     if branch := _BRANCH.fullmatch(head):
         said = f"on branch {branch[1]}"
     elif _COMMIT.fullmatch(head):
-        said = f"on no branch, at commit {head[:12]}"
+        said = f"detached at commit {head[:12]}"
     else:
         return ""
     begun = await asyncio.to_thread(lambda: [what for name, what in _UNDER_WAY.items() if (own / name).exists()])
-    return "; ".join([said, *(f"{what} is under way" for what in dict.fromkeys(begun))])
+    return "; ".join([said, *(f"{what} is in progress" for what in dict.fromkeys(begun))])

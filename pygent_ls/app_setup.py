@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from pygent_ls.llm.setup.key_store import KeyStore
 
 NO_MODEL = (
-    "No model is set up yet, so nothing was done. Run `pygent-ls setup` in a terminal, or the command `pygent.setup` "
-    "in your editor: it finds local models, or takes the key of a provider. (Until then the offline model takes a few "
-    "fixed forms of request: `help` lists them.)"
+    "No model is set up yet, so nothing was done. Run `pygent-ls setup` in a terminal, or the command "
+    "`pygent.setup` in your editor, to use a local model or a provider's key. (Until then the offline model answers "
+    "a few fixed forms of request; `help` lists them.)"
 )
 SET_UP = "Set up a model"
 NOT_NOW = "Not now"
@@ -112,7 +112,7 @@ class AppSetup:
             question_id=str(uuid4()),
             session_id=session_id,
             tool_id="",
-            text="No model is set up yet. Set one up now? It takes a minute, and then your prompt is answered.",
+            text="No model is set up yet. Set one up now? This takes a minute; then your prompt is answered.",
             choices=(Choice(title=SET_UP), Choice(title=NOT_NOW)),
             from_model=False,
             offers_setup=True,
@@ -185,8 +185,8 @@ class AppSetup:
         loaded = (await self._taken()).loaded
         if loaded.settings.model != name:
             origin = loaded.origins["model"]
-            return f"It is saved in {file}, but does not count here: {origin} names {loaded.settings.model}."
-        return f"It is the default model in {file} and counts from your next prompt on."
+            return f"It is saved in {file} but not used here: {origin} sets {loaded.settings.model}."
+        return f"It is now the default model in {file}, used from your next prompt on."
 
     async def _provider_of(self, model: str) -> str:
         """Empty for the offline model, and for one of which no provider is known."""
@@ -208,6 +208,6 @@ def _refuse_settings_of_nobody(loaded: Loaded, *, has_owner: bool) -> None:
         is_of_nobody = getattr(loaded.settings, key) and not loaded.models_beside.get(key)
         if is_of_nobody and not (has_owner and own in loaded.origins[key]):
             raise SettingError(
-                f"The setting `{key}` ({loaded.origins[key]}) has no model beside it and would count for this one. "
-                f"Move it to `[providers.NAME]`, or remove it."
+                f"The setting `{key}` ({loaded.origins[key]}) is set without a model and would apply to this one. "
+                "Move it to `[providers.NAME]`, or remove it."
             )

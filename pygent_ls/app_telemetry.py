@@ -62,7 +62,7 @@ class TurnLog:
         if isinstance(what, TurnBegan):
             kind = "a subagent of " if what.is_subagent else ""
             log.info(
-                "%sturn %s of session %s begins: agent %s, mode %s, model %s",
+                "%sturn %s of session %s starts: agent %s, mode %s, model %s",
                 *(kind, what.turn_id, what.session_id, what.agent, what.mode, what.model),
             )
         return _Logged(what)

@@ -98,4 +98,4 @@ def _inline(value: Any) -> Any:
 
 
 def _failed(file: Path, name: str, why: str) -> str:
-    return f'{file} could not be changed: {why}. Set it yourself: model = "{name}".'
+    return f'{file} could not be changed: {why}. Set model = "{name}" yourself.'

@@ -26,8 +26,8 @@ MAX_LINGER_S = 3600
 """A daemon that nobody comes back to is not kept for longer."""
 
 CHAT_INSTEAD = (
-    "pygent-ls is a language server: editors start it and speak to it (docs/editors.md). Here is a chat; "
-    "`pygent-ls --help` lists the other commands."
+    "pygent-ls is a language server that editors start (docs/editors.md). Starting a chat instead; `pygent-ls "
+    "--help` lists the other commands."
 )
 """Shown to a person who starts the daemon at a terminal."""
 
@@ -81,7 +81,7 @@ def _run_command(given: argparse.Namespace) -> int:
 def _chat_at_terminal(given: argparse.Namespace) -> int:
     """Start a chat in place of the daemon, which a person at a terminal cannot speak to."""
     if given.linger is not None:
-        given.refuse("--linger needs --socket: on standard input nobody can come back")
+        given.refuse("--linger requires --socket: clients on standard input cannot reconnect")
     from pygent_ls.cli_run import chat_command
 
     return chat_command(_parser().parse_args(["chat"]), CHAT_INSTEAD)
@@ -90,7 +90,7 @@ def _chat_at_terminal(given: argparse.Namespace) -> int:
 def _refuse_the_daemons_own(given: argparse.Namespace) -> None:
     for option in ("socket", "linger", "trace"):
         if getattr(given, option) is not None:
-            given.refuse(f"--{option} is of the daemon, and no command takes it")
+            given.refuse(f"--{option} applies to the daemon and cannot be combined with a command")
 
 
 def _leave(code: int) -> None:
@@ -121,22 +121,26 @@ def _parser() -> argparse.ArgumentParser:
 
     parser = Parser(
         prog="pygent-ls",
-        description="An AI coding agent that lives inside your editor as a language server. Without a command it "
-        "speaks the language server protocol on standard input and output.",
+        description=(
+            "An AI coding agent that runs in your editor as a language server. Without a command, it speaks the "
+            "language server protocol on standard input and output."
+        ),
     )
     parser.add_argument("--version", action="version", version=f"pygent-ls {__version__}")
     parser.set_defaults(refuse=parser.error)
     way = parser.add_mutually_exclusive_group()
-    way.add_argument("--stdio", action="store_true", help="accepted for editors that pass it; it is the default")
-    way.add_argument("--socket", metavar="PATH", help="listen at this Unix socket, for several editors at once")
+    way.add_argument("--stdio", action="store_true", help="use standard input and output (the default)")
+    way.add_argument("--socket", metavar="PATH", help="listen on this Unix socket for several editors")
     parser.add_argument(
         "--linger",
         metavar="SECONDS",
         type=_seconds,
-        help="with --socket: end so long after the last client has gone; till then turns of a window that comes back "
-        "go on",
+        help=(
+            "with --socket: exit this long after the last client disconnects; until then, turns continue for "
+            "windows that reconnect"
+        ),
     )
-    parser.add_argument("--trace", metavar="FILE", help="record what goes over the wire, for `pygent-ls replay`")
+    parser.add_argument("--trace", metavar="FILE", help="record all protocol messages, for `pygent-ls replay`")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     add_setup(commands.add_parser)
     add_chat(commands.add_parser)
@@ -145,44 +149,62 @@ def _parser() -> argparse.ArgumentParser:
     add_replay(commands.add_parser)
     connecting = commands.add_parser(
         "connect",
-        help="an editor's standard input and output, on to the daemon at a socket",
-        description="Passes standard input and output on to the daemon that `pygent-ls --socket PATH` started, for "
-        "editors that start a command. It starts nothing itself.",
-        epilog="Exit codes: 0 the editor said that it ends; 1 nobody listens, or the daemon is gone; 2 bad usage.",
+        help="connect an editor to the daemon at a socket",
+        description=(
+            "Forward standard input and output to the daemon started by `pygent-ls --socket PATH`, for editors that "
+            "can only start a command. Does not start a daemon."
+        ),
+        epilog=(
+            "Exit codes: 0 the editor ended session; 1 no daemon is listening or the connection was lost; 2 bad usage."
+        ),
     )
     connecting.add_argument("path", metavar="PATH", help="the daemon's socket")
     connecting.set_defaults(act=_connect)
-    demo = commands.add_parser("demo", help="one turn on a sample project, as an editor would show it; needs no key")
+    demo = commands.add_parser(
+        "demo", help="run one turn on a sample project, as an editor would show it; needs no key"
+    )
     demo.set_defaults(act=_demo)
-    doctor = commands.add_parser("doctor", help="which model would be used and why, every setting, and what is missing")
-    doctor.add_argument("--call", action="store_true", help="also call the model once, which may cost a little")
+    doctor = commands.add_parser(
+        "doctor", help="show which model would be used and why, all settings, and what is missing"
+    )
+    doctor.add_argument("--call", action="store_true", help="also call the model once (may cost a little)")
     doctor.set_defaults(act=_doctor)
     trust = commands.add_parser(
         "trust",
-        help="let a folder's own settings count",
-        description="Settings in a folder's own .pygent/config.toml came with the folder, so what they loosen counts "
-        "only once you trust them. An editor asks; this answers without one. If they change, you are asked again.",
+        help="trust a folder's settings",
+        description=(
+            "Settings in .pygent/config.toml come with a folder, so settings that loosen restrictions are ignored "
+            "until you trust them. Editors ask; this command answers without an editor. If the settings change, you "
+            "are asked again."
+        ),
     )
-    trust.add_argument("folder", nargs="?", metavar="FOLDER", default=".", help="the folder (default: this one)")
+    trust.add_argument("folder", nargs="?", metavar="FOLDER", default=".", help="the folder (default: current)")
     choice = trust.add_mutually_exclusive_group()
     choice.add_argument(
-        "--show", action="store_true", help="only show what they would do, and whether they are trusted"
+        "--show", action="store_true", help="only show what the settings would do and whether they are trusted"
     )
-    choice.add_argument("--forget", action="store_true", help="forget every answer about the folder")
+    choice.add_argument("--forget", action="store_true", help="remove all answers about the folder")
     trust.set_defaults(refuse=trust.error, act=_trust)
     prompt = commands.add_parser(
         "prompt",
-        help="the system prompt of a turn that would begin here, part by part",
-        description="The system prompt of a turn that would begin in this folder: its parts, how large each is, what "
-        "was cut, and which instructions of the repository were taken. No model is called.",
+        help="show the system prompt of a turn in this folder",
+        description=(
+            "Show the system prompt of a turn in this folder: its parts with their sizes, what was cut, and which "
+            "instructions of the repository were included. No model is called."
+        ),
     )
-    prompt.add_argument("files", nargs="*", metavar="FILE", help="what comes beside your words when they name it")
-    prompt.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
-    prompt.add_argument("--agent", metavar="NAME", help="the variant of the agent (default: as the settings say)")
+    prompt.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="a file, to show the instructions that are added when a prompt names it",
+    )
+    prompt.add_argument("--cwd", metavar="DIR", default=".", help="working folder (default: current)")
+    prompt.add_argument("--agent", metavar="NAME", help="agent to use (default: from the settings)")
     prompt.add_argument("--mode", choices=OWN_MODES, metavar="MODE", help=f"one of {', '.join(OWN_MODES)}")
-    prompt.add_argument("--json", action="store_true", help="for programs")
+    prompt.add_argument("--json", action="store_true", help="machine-readable output")
     prompt.set_defaults(refuse=prompt.error, act=_prompt)
-    schema = commands.add_parser("schema", help="print the JSON Schema of the wire protocol")
+    schema = commands.add_parser("schema", help="print the JSON Schema of the protocol")
     schema.set_defaults(act=_schema)
     return parser
 
@@ -199,7 +221,7 @@ _seconds.__name__ = f"number of seconds from 0 to {MAX_LINGER_S}"
 
 def _daemon(given: argparse.Namespace) -> int:
     if given.linger is not None and given.socket is None:
-        given.refuse("--linger needs --socket: on standard input nobody can come back")
+        given.refuse("--linger requires --socket: clients on standard input cannot reconnect")
     trace = None
     if given.trace is not None:
         from pygent_ls.config_sources import state_folder
@@ -281,7 +303,7 @@ def _doctor(given: argparse.Namespace) -> int:
         Surveyed(
             loaded=blueprint.taken.loaded,
             model=agent.model or blueprint.model,
-            model_reason=f"the agent {agent.name} has it" if agent.model else blueprint.model_reason,
+            model_reason=f"set by the agent {agent.name}" if agent.model else blueprint.model_reason,
             main=blueprint.model,
             agent_base=agent.api_base,
             environment=os.environ,
@@ -300,7 +322,7 @@ def _doctor(given: argparse.Namespace) -> int:
 def _trust(given: argparse.Namespace) -> int:
     folder = Path(given.folder)
     if not folder.is_dir():
-        given.refuse(f"there is no folder {given.folder}")
+        given.refuse(f"the folder {given.folder} does not exist")
 
     from pygent_ls.app import read_settings
     from pygent_ls.trust_command import trust

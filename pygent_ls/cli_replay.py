@@ -22,30 +22,36 @@ def add_replay(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     """Add the command to those of `pygent-ls`."""
     parser = add_parser(
         "replay",
-        help="play a recorded client against a daemon again",
-        description="Plays the client's side of what `pygent-ls --trace FILE` recorded against a fresh daemon, answers "
-        "the daemon's requests as the client did, and tells in what the daemon's side differs. Turns run again, with "
-        "the model that the settings or the recording name, and so do commands that were allowed: play no recording "
-        "that you would not run.",
-        epilog="Exit codes: 0 the daemon said the same; 1 it differed; 2 it could not be played.",
+        help="replay a recorded client against a daemon",
+        description=(
+            "Replay the client's side of a recording made with `pygent-ls --trace FILE` against a new daemon, "
+            "answer the daemon's requests as the client did, and report how the daemon's messages differ. Turns run "
+            "again with the model from the settings or the recording, and so do allowed commands: only replay "
+            "recordings that you trust."
+        ),
+        epilog=(
+            "Exit codes: 0 the daemon sent the same messages; 1 they differed; 2 the recording could not be replayed."
+        ),
     )
     parser.add_argument("file", metavar="FILE", help="the recording")
     pace = parser.add_mutually_exclusive_group()
-    pace.add_argument("--speed", type=_factor, default=1.0, metavar="N", help="N times as fast as it was (default: 1)")
-    pace.add_argument("--as-fast", action="store_true", help="without any pause of the client's")
-    parser.add_argument("--client", type=int, default=1, metavar="N", help="which client of a socket (default: 1)")
-    parser.add_argument("--folder", metavar="DIR", help="another copy of the workspace folder")
+    pace.add_argument("--speed", type=_factor, default=1.0, metavar="N", help="replay N times as fast (default: 1)")
+    pace.add_argument("--as-fast", action="store_true", help="replay without pauses")
     parser.add_argument(
-        "--own-state", action="store_true", help="with your own sessions, rules and trust, and not with none"
+        "--client", type=int, default=1, metavar="N", help="client to replay, for a socket recording (default: 1)"
+    )
+    parser.add_argument("--folder", metavar="DIR", help="use another copy of the workspace folder")
+    parser.add_argument(
+        "--own-state", action="store_true", help="use your own sessions, rules and trust instead of empty ones"
     )
     parser.add_argument(
         "--timeout",
         type=_factor,
         default=TIMEOUT_S,
         metavar="S",
-        help=f"seconds that anything may take to come (default: {TIMEOUT_S:g})",
+        help=f"seconds to wait for each message (default: {TIMEOUT_S:g})",
     )
-    parser.add_argument("server", nargs="*", metavar="COMMAND", help="after --, another server than this one")
+    parser.add_argument("server", nargs="*", metavar="COMMAND", help="after --, another server to use")
     parser.set_defaults(refuse=parser.error, act=replay)
 
 

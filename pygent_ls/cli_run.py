@@ -32,10 +32,12 @@ def add_run(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
 
     run = add_parser(
         "run",
-        help="one turn in the terminal or a script, without an editor",
-        description="One turn in the terminal or a script, without an editor. The answer goes to standard output, "
-        "everything else to standard error. What needs your permission is asked on the terminal; where there is "
-        "none, it is refused and listed at the end.",
+        help="run one turn in the terminal or a script",
+        description=(
+            "Run one turn in the terminal or a script, without an editor. The answer is written to standard output, "
+            "everything else to standard error. Permission is asked for on the terminal; without a terminal, it is "
+            "denied and the denied actions are listed at the end."
+        ),
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -58,9 +60,11 @@ def add_chat(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     """Add `pygent-ls chat` to the commands."""
     chat = add_parser(
         "chat",
-        help="a conversation in the terminal, without an editor",
-        description="A conversation in the terminal: prompts, commands (/help), and mentions of files (@path). You can "
-        "write while a turn runs: what you send joins it. Ctrl-C stops the turn, Ctrl-D leaves.",
+        help="start a chat in the terminal",
+        description=(
+            "Start a chat in the terminal with prompts, commands (/help) and mentions of files (@path). What you "
+            "send during a turn joins that turn. Ctrl-C stops the turn, Ctrl-D exits."
+        ),
     )
     add_chat_options(chat)
     chat.set_defaults(refuse=chat.error, act=chat_command)
@@ -69,7 +73,7 @@ def add_chat(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
 def chat_command(given: argparse.Namespace, first: str = "") -> int:
     """Converse on the terminal; returns the exit code. `first` is a line that is shown before everything else."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        given.refuse("chat needs a terminal on standard input and output; `pygent-ls run PROMPT` needs none")
+        given.refuse("chat requires a terminal on standard input and output; use `pygent-ls run PROMPT` without one")
     command = _begun(given, "chat")
 
     from pygent_ls.editors.terminal.chat import chat
@@ -90,7 +94,7 @@ def _begun(given: argparse.Namespace, name: Literal["run", "chat"]) -> _Begun:
     """Read the settings and the prompt. Ends the process with 2 if an option cannot be used."""
     folder = Path(given.cwd)
     if not folder.is_dir():
-        given.refuse(f"--cwd: there is no folder {given.cwd}")
+        given.refuse(f"--cwd: the folder {given.cwd} does not exist")
     settings = command_line_of(given)
     tools = tools_of(given)
     schema = _schema(given)
@@ -147,24 +151,24 @@ def _odd_together(given: argparse.Namespace) -> str:
     """What is wrong with options that are right one by one; empty where nothing is."""
     named = {"--resume": given.resume, "--model": given.model, "--agent": given.agent}
     if empty := [option for option, value in named.items() if value is not None and not value.strip()]:
-        return f"{empty[0]} is given, and names nothing; leave it out, or look whether your variable is set"
+        return f"{empty[0]} is empty; omit it, or check whether your variable is set"
     return _odd_formats(given)
 
 
 def _odd_formats(given: argparse.Namespace) -> str:
     reads_lines, writes_lines = given.input_format == "stream-json", given.output_format == "stream-json"
     if reads_lines and not writes_lines:
-        return "--input-format stream-json needs --output-format stream-json"
+        return "--input-format stream-json requires --output-format stream-json"
     if reads_lines and given.prompt not in (None, "-"):
-        return "with --input-format stream-json the prompts come on standard input, and not as an argument"
+        return "with --input-format stream-json, prompts are read from standard input and cannot be an argument"
     if given.include_partial_messages and not writes_lines:
-        return "--include-partial-messages needs --output-format stream-json"
+        return "--include-partial-messages requires --output-format stream-json"
     if given.permission_prompt_tool and not reads_lines:
-        return "--permission-prompt-tool stdio needs --input-format stream-json, by which the answers come"
+        return "--permission-prompt-tool stdio requires --input-format stream-json"
     if given.permission_prompt_tool and given.yes:
-        return "--yes and --permission-prompt-tool: with the first nobody is asked"
+        return "--yes cannot be combined with --permission-prompt-tool"
     if given.no_session_persistence and (given.resume or given.goes_on):
-        return "--no-session-persistence keeps nothing, so it goes on with no session either"
+        return "--no-session-persistence cannot be combined with --resume or --continue"
     return ""
 
 
@@ -209,7 +213,7 @@ def _session_id(given: argparse.Namespace) -> str | None:
     try:
         return str(UUID(given.session_id))
     except ValueError:
-        given.refuse(f"--session-id: {given.session_id!r} is no UUID, such as 123e4567-e89b-42d3-a456-426614174000")
+        given.refuse(f"--session-id: {given.session_id!r} is not a UUID such as 123e4567-e89b-42d3-a456-426614174000")
 
 
 def _agents(given: argparse.Namespace) -> dict[str, dict[str, object]] | None:
@@ -222,7 +226,7 @@ def _agents(given: argparse.Namespace) -> dict[str, dict[str, object]] | None:
     try:
         return agent_tables(json.loads(given.agents), _tool_names())
     except (ValueError, RecursionError) as error:
-        given.refuse(f"--agents: it is no JSON: {error}")
+        given.refuse(f"--agents: not valid JSON: {error}")
     except SettingError as error:
         given.refuse(f"--agents: {error}")
 
@@ -234,14 +238,14 @@ def _sources(given: argparse.Namespace) -> frozenset[SettingSource]:
         return SETTING_SOURCES
     named = [each.strip() for each in given.setting_sources.split(",") if each.strip()]
     if wrong := [each for each in named if each not in SETTING_SOURCES]:
-        given.refuse(f"--setting-sources: {wrong[0]!r} is none of user, project and local")
+        given.refuse(f"--setting-sources: {wrong[0]!r} must be one of user, project and local")
     return frozenset(each for each in SETTING_SOURCES if each in named)
 
 
 def _folder(given: argparse.Namespace, named: str) -> str:
     folder = Path(named).expanduser()
     if not folder.is_dir():
-        given.refuse(f"--add-dir: there is no folder {named}")
+        given.refuse(f"--add-dir: the folder {named} does not exist")
     return str(folder.resolve())
 
 
@@ -259,10 +263,10 @@ def _schema(given: argparse.Namespace) -> Mapping[str, Any] | None:
     try:
         schema: object = json.loads(text)
     except (ValueError, RecursionError) as error:
-        given.refuse(f"--json-schema: it is no JSON: {error}")
+        given.refuse(f"--json-schema: not valid JSON: {error}")
         raise AssertionError from None
     if not isinstance(schema, dict):
-        given.refuse("--json-schema: a schema is a JSON object")
+        given.refuse("--json-schema: the schema must be a JSON object")
     try:
         return OutputSchema.of(cast("dict[str, Any]", schema)).schema
     except SessionError as error:
@@ -277,8 +281,8 @@ def _schema_text(given: argparse.Namespace) -> str:
     try:
         return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text"
-        given.refuse(f"--json-schema: neither a JSON object nor a file that can be read: {file}: {why}")
+        why = error.strerror if isinstance(error, OSError) else "not text"
+        given.refuse(f"--json-schema: neither a JSON object nor a readable file: {file}: {why}")
         raise AssertionError from None
 
 
@@ -355,7 +359,7 @@ def _prompt(given: argparse.Namespace) -> str | None:
     parts = [said, _piped(is_asked_for=given.prompt == "-", has_prompt=bool(said))]
     prompt = "\n\n".join(part for part in parts if part.strip())
     if not prompt:
-        given.refuse("there is no prompt; give it as an argument, or in a pipe")
+        given.refuse("no prompt given; pass it as an argument or through a pipe")
     return prompt
 
 
@@ -365,7 +369,7 @@ def _piped(*, is_asked_for: bool, has_prompt: bool) -> str:
         return ""
     source = sys.stdin.buffer
     if has_prompt and not _speaks(source.fileno()):
-        sys.stderr.write(f"Nothing came through the pipe in {PIPE_WAIT_S:g} s: going on with the prompt alone.\n")
+        sys.stderr.write(f"No input on the pipe within {PIPE_WAIT_S:g} s; continuing with only the prompt.\n")
         return ""
     return source.read().decode("utf-8-sig", "replace")
 

@@ -30,11 +30,11 @@ MOST = 1_000_000_000
 
 EXIT_CODES = """\
 exit codes:
-  0    the turn came to its end
-  1    an error, a limit or a refusal ended it, or the answer could not be written
-  2    bad usage: nothing was begun
-  130  it was cancelled, by Ctrl-C, a signal or an interrupt
-With several turns (--input-format stream-json) it is the last one's.
+  0    the turn finished
+  1    an error, a limit or a refusal ended the turn, or the answer could not be written
+  2    bad usage; nothing was started
+  130  cancelled by Ctrl-C, a signal or an interrupt
+With several turns (--input-format stream-json), the exit code is that of the last turn.
 docs/scripts.md has the formats and examples.
 """
 
@@ -45,14 +45,14 @@ def add_options(run: argparse.ArgumentParser) -> None:
         "prompt",
         nargs="?",
         metavar="PROMPT",
-        help="what to do; what comes through a pipe stands behind it. - or nothing: the pipe alone",
+        help="the prompt; piped input is appended. - or no prompt: only the piped input",
     )
     _add_format_options(run)
     _add_shared_options(run)
     run.add_argument(
         "--yes",
         action="store_true",
-        help="allow once whatever would be asked; it does not trust the folder's own settings (see pygent-ls trust)",
+        help="allow everything that needs permission once; does not trust the folder's settings (see pygent-ls trust)",
     )
 
 
@@ -65,7 +65,7 @@ def add_chat_options(chat: argparse.ArgumentParser) -> None:
 
 
 def _add_shared_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
+    command.add_argument("--cwd", metavar="DIR", default=".", help="working folder (default: current)")
     _add_session_options(command)
     _add_limits(command)
     _add_permission_options(command)
@@ -73,14 +73,14 @@ def _add_shared_options(command: argparse.ArgumentParser) -> None:
 
 
 def _add_session_options(run: argparse.ArgumentParser) -> None:
-    group = run.add_argument_group("the session")
+    group = run.add_argument_group("session")
     which = group.add_mutually_exclusive_group()
-    which.add_argument("-r", "--resume", metavar="ID", help="go on with that session: its id, its beginning, or a name")
+    which.add_argument("-r", "--resume", metavar="ID", help="continue a session, by id, start of an id, or name")
     which.add_argument(
-        "-c", "--continue", dest="goes_on", action="store_true", help="go on with this folder's newest session"
+        "-c", "--continue", dest="goes_on", action="store_true", help="continue this folder's newest session"
     )
-    which.add_argument("--session-id", metavar="UUID", help="the id of the session that begins; it must be new")
-    group.add_argument("--no-session-persistence", action="store_true", help="keep nothing of the session on the disk")
+    which.add_argument("--session-id", metavar="UUID", help="id of the new session")
+    group.add_argument("--no-session-persistence", action="store_true", help="do not save the session")
 
 
 def _add_format_options(run: argparse.ArgumentParser) -> None:
@@ -89,84 +89,97 @@ def _add_format_options(run: argparse.ArgumentParser) -> None:
         "--output-format",
         choices=OUTPUT_FORMATS,
         default="text",
-        help="text: the answer; json: one object at the end; stream-json: a JSON object a line, as things happen",
+        help="text: the answer; json: one object at the end; stream-json: one JSON object per line as events occur",
     )
     group.add_argument(
         "--input-format",
         choices=("text", "stream-json"),
         default="text",
-        help="stream-json: each line of standard input is a message, a request or an answer; needs that output format",
+        help=(
+            "stream-json: each line of standard input is a message, a request or an answer; requires stream-json output"
+        ),
     )
     group.add_argument(
         "--include-partial-messages",
         action="store_true",
-        help="with stream-json: text, thinking and tools' output as they come, too",
+        help="with stream-json: also stream text, thinking and tool output",
     )
     group.add_argument(
         "--permission-prompt-tool",
         choices=("stdio",),
-        help="ask for permission on standard output, and wait for the answer on standard input (stream-json both ways)",
+        help=(
+            "ask for permission on standard output and read the answer from standard input (requires stream-json "
+            "for both)"
+        ),
     )
     group.add_argument(
         "--json-schema",
         metavar="SCHEMA",
-        help="a JSON Schema, or its file (@FILE): the answer is a value that is valid against it, and nothing else",
+        help="JSON Schema or its file (@FILE); the answer is a value that matches it",
     )
-    group.add_argument("--verbose", action="store_true", help="accepted for scripts that pass it; it changes nothing")
+    group.add_argument("--verbose", action="store_true", help="accepted for compatibility; has no effect")
 
 
 def _add_limits(run: argparse.ArgumentParser) -> None:
-    group = run.add_argument_group("limits (0 is none)")
-    group.add_argument("--max-turns", metavar="N", type=_count, help="model calls")
-    group.add_argument("--max-tokens", metavar="N", type=_count, help="tokens of the turn, in and out")
-    group.add_argument("--max-budget-usd", metavar="USD", type=_amount, help="dollars that the turn may cost")
-    group.add_argument("--max-chars", metavar="N", type=_count, help="characters of the conversation that are sent")
-    group.add_argument("--max-words", metavar="N", type=_count, help="words of the conversation that are sent")
+    group = run.add_argument_group("limits (0: no limit)")
+    group.add_argument("--max-turns", metavar="N", type=_count, help="maximum number of model calls")
+    group.add_argument(
+        "--max-tokens", metavar="N", type=_count, help="maximum number of input and output tokens of the turn"
+    )
+    group.add_argument("--max-budget-usd", metavar="USD", type=_amount, help="maximum cost of the turn in US dollars")
+    group.add_argument(
+        "--max-chars", metavar="N", type=_count, help="maximum number of characters of the conversation to send"
+    )
+    group.add_argument(
+        "--max-words", metavar="N", type=_count, help="maximum number of words of the conversation to send"
+    )
 
 
 def _add_permission_options(run: argparse.ArgumentParser) -> None:
-    group = run.add_argument_group("tools and permission")
-    group.add_argument("--tools", action="append", metavar="TOOLS", help='only these tools; "" is none, default is all')
+    group = run.add_argument_group("tools and permissions")
+    group.add_argument("--tools", action="append", metavar="TOOLS", help='tools to offer; "" for none (default: all)')
     group.add_argument(
         "--allowed-tools",
         "--allowedTools",
         action="append",
         metavar="RULES",
-        help='rules such as "shell(git status:*),edit_file(src/**)" that are allowed without a question',
+        help='rules to allow without asking, such as "shell(git status:*),edit_file(src/**)"',
     )
     group.add_argument(
         "--disallowed-tools",
         "--disallowedTools",
         action="append",
         metavar="RULES",
-        help="rules that are denied; a tool's bare name is not offered at all",
+        help="rules to deny; a bare tool name disables the tool",
     )
     group.add_argument("--permission-mode", metavar="MODE", choices=MODES, help=f"one of {', '.join(OWN_MODES)}")
-    group.add_argument("--add-dir", action="append", metavar="DIR", help="another folder that tools may use")
+    group.add_argument("--add-dir", action="append", metavar="DIR", help="additional folder that tools can use")
 
 
 def _add_setting_options(run: argparse.ArgumentParser) -> None:
     group = run.add_argument_group("settings")
-    group.add_argument("--model", metavar="MODEL", help="the model, in place of the one that the settings name")
+    group.add_argument("--model", metavar="MODEL", help="model to use instead of the one in the settings")
     group.add_argument(
-        "--fallback-model", metavar="MODELS", help="models to use when that one fails, separated by commas"
+        "--fallback-model", metavar="MODELS", help="models to use if the model fails, separated by commas"
     )
-    group.add_argument("--max-thinking-tokens", metavar="N", type=_count, help="thinking tokens of a model call")
-    group.add_argument("--effort", choices=EFFORTS, help="how much the model reasons before it answers")
-    group.add_argument("--agent", metavar="AGENT", help="the agent, in place of the one that the settings name")
+    group.add_argument(
+        "--max-thinking-tokens", metavar="N", type=_count, help="maximum number of thinking tokens per model call"
+    )
+    group.add_argument("--effort", choices=EFFORTS, help="reasoning effort of the model")
+    group.add_argument("--agent", metavar="AGENT", help="agent to use instead of the one in the settings")
     group.add_argument(
         "--agents",
         metavar="JSON",
-        help='agents of this run: {"reviewer": {"description": "…", "prompt": "…", "tools": ["read_file"]}}',
+        help='custom agents for this run: {"reviewer": {"description": "…", "prompt": "…", "tools": ["read_file"]}}',
     )
     group.add_argument(
-        "--system-prompt", metavar="TEXT", help="replaces the system prompt and the instructions of the project"
+        "--system-prompt", metavar="TEXT", help="replace the system prompt and the project's instructions"
     )
-    group.add_argument("--append-system-prompt", metavar="TEXT", help="added to the system prompt")
+    group.add_argument("--append-system-prompt", metavar="TEXT", help="add text to the system prompt")
     group.add_argument(
-        "--setting-sources", metavar="LIST", help='settings files that count: any of user, project and local, or ""'
+        "--setting-sources", metavar="LIST", help='settings files to use: any of user, project and local, or ""'
     )
-    group.add_argument("--debug-file", metavar="FILE", help="write what happens inside to this file, without keys")
+    group.add_argument("--debug-file", metavar="FILE", help="write debug log to this file, without keys")
 
 
 def _count(text: str) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXIT_CODES = """\
 exit codes:
   0    a model is set up, or the key was removed
-  1    it is not: you stopped, or it could not be done
+  1    no model was set up, or the key was not removed
   2    bad usage, or there is no terminal to ask on
   130  Ctrl-C
 """
@@ -37,14 +37,16 @@ def add_setup(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
 
     setup = add_parser(
         "setup",
-        help="choose a model: a provider and its key, a local server, or an installed program",
-        description="Finds keys in the environment, local servers (Ollama, LM Studio, llama.cpp, vLLM) and installed "
-        "programs, or takes the key of a provider; calls the model once, and makes it your default. A key is kept in "
-        "the system keyring, or in a file that only you can read, and never in a settings file.",
+        help="choose a model: a provider with a key, a local server, or an installed program",
+        description=(
+            "Find keys in the environment, local servers (Ollama, LM Studio, llama.cpp, vLLM) and installed "
+            "programs, or enter a provider's key; call the model once, and make it your default. Keys are saved in "
+            "the system keyring or in a file that only you can read, never in a settings file."
+        ),
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    setup.add_argument("--forget", metavar="PROVIDER", help="remove the saved key of a provider, and ask nothing")
+    setup.add_argument("--forget", metavar="PROVIDER", help="remove the saved key of a provider without asking")
     setup.set_defaults(refuse=setup.error, act=run_command)
 
 
@@ -66,7 +68,7 @@ def _forget(provider: str) -> int:
     except KeyStoreError as error:
         return _failed(str(error))
     if forgotten:
-        _say(f"Removed: the saved key of {provider}.")
+        _say(f"Removed the saved key for {provider}.")
         return 0
     saved = ", ".join(keys.providers()) or "none"
     return _failed(" ".join([f"No key is saved for {provider}. Providers with a saved key: {saved}.", *keys.problems]))
@@ -155,7 +157,7 @@ def _failed(text: str, code: int = 1) -> int:
 
 
 NO_TERMINAL = (
-    "setup asks questions, and there is no terminal. Set the variable of your provider instead, such as "
-    "ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY; or name a model in PYGENT_MODEL, such as "
-    "ollama_chat/qwen3:8b. `pygent-ls doctor` says what would be used."
+    "setup requires a terminal. Instead, set your provider's variable, such as ANTHROPIC_API_KEY, OPENAI_API_KEY or "
+    "GEMINI_API_KEY, or set PYGENT_MODEL to a model, such as ollama_chat/qwen3:8b. `pygent-ls doctor` shows what "
+    "would be used."
 )

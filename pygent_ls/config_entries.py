@@ -184,7 +184,7 @@ class ModelTable(BaseModel):
     @model_validator(mode="after")
     def _both_prices(self) -> ModelTable:
         if (self.input_usd_per_mtok is None) != (self.output_usd_per_mtok is None):
-            raise ValueError("input_usd_per_mtok and output_usd_per_mtok go together")
+            raise ValueError("input_usd_per_mtok and output_usd_per_mtok must be set together")
         return self
 
 

@@ -102,14 +102,14 @@ def _named(layer: Layer, key: str, raw: object, problems: list[SettingProblem]) 
         if isinstance(name, str) and NAME.fullmatch(name):
             yield name, given
         else:
-            problems.append(_problem(layer, key, f".{name}", given, "invalid", "no name for one: it has spaces"))
+            problems.append(_problem(layer, key, f".{name}", given, "invalid", "invalid name: it contains spaces"))
 
 
 def _entry(layer: Layer, place: str, key: str, table: type[BaseModel], given: object) -> _Accepted | SettingProblem:
     if not isinstance(given, Mapping):
         return _problem(layer, key, place, given, "invalid", "expected a table")
     if key == "providers" and "/" in place:
-        why = "the name of a provider has no slash"
+        why = "a provider name must not contain a slash"
         return _problem(layer, key, place, cast("object", given), "invalid", why)
     spelled = {layer.spell(name): name for name in table.model_fields} if not layer.is_text else {}
     items = cast("Mapping[object, Any]", given).items()
@@ -137,7 +137,7 @@ def _whole(raw: Any) -> Any:
 
 
 def _untrusted(layer: Layer, key: str, place: str, wanted: object) -> SettingProblem:
-    why = "needs trust: an untrusted workspace may not add any"
+    why = "needs trust: an untrusted workspace cannot add any"
     return replace(_problem(layer, key, place, wanted, "needs_trust", why), wanted=wanted)
 
 

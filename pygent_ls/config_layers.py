@@ -139,7 +139,7 @@ def _judged(layer: Layer, key: str, raw: object, weaker: object) -> _Accepted | 
     except ValidationError:
         return _problem(layer, key, raw, "invalid", f"expected {expected(key)}")
     if not layer.trusted and not _tightens(key, value, weaker):
-        problem = _problem(layer, key, raw, "needs_trust", f"needs trust: untrusted, a workspace may only {_MAY_ONLY}")
+        problem = _problem(layer, key, raw, "needs_trust", f"needs trust: an untrusted workspace can only {_MAY_ONLY}")
         return replace(problem, wanted=value)
     return _Accepted(value)
 
@@ -151,10 +151,10 @@ def _bypassing(layer: Layer, key: str, raw: object, layers: Sequence[Layer]) -> 
     """
     own = "your own configuration file"
     if key == "allow_bypass" and layer.origin_of_rules != "user":
-        return _problem(layer, key, raw, "invalid", f"counts in {own} alone")
+        return _problem(layer, key, raw, "invalid", f"only effective in {own}")
     granted = any(each.origin_of_rules == "user" and each.values.get("allow_bypass") is True for each in layers)
     if key == "mode" and raw == "bypass" and not granted:
-        return _problem(layer, key, raw, "invalid", f"needs allow_bypass = true in {own}")
+        return _problem(layer, key, raw, "invalid", f"requires allow_bypass = true in {own}")
     return None
 
 
@@ -191,7 +191,7 @@ def _unknown(layer: Layer, spelled: str, raw: object) -> SettingProblem:
     if spelled in map(layer.spell, GROUPS):
         return _odd(layer, spelled, shown("", raw), "invalid", "expected a table")
     if spelled in map(layer.spell, NOT_YET):
-        return _odd(layer, spelled, shown("", raw), "not_yet", "this version does not use it")
+        return _odd(layer, spelled, shown("", raw), "not_yet", "not used by this version")
     nearest = get_close_matches(spelled, [layer.spell(name) for name in NAMES], n=1)
     value = MASK if re.search(r"key|token(?!s)|secret|password", spelled, re.IGNORECASE) else shown("", raw)
     problem = f"no such setting; did you mean {nearest[0]}?" if nearest else "no such setting"

@@ -34,7 +34,7 @@ def _judged(layer: Layer, raw: object) -> Iterator[Rule | SettingProblem]:
     for key, given in cast("Mapping[object, object]", raw).items():
         decision = _DECISIONS.get(key)
         if decision is None:
-            yield _problem(layer, f".{key}", given, "unknown", "no such list; there are allow, ask and deny")
+            yield _problem(layer, f".{key}", given, "unknown", "no such list; use allow, ask or deny")
         elif not isinstance(given, list):
             yield _problem(layer, f".{key}", given, "invalid", "expected a list of rules")
         else:
@@ -48,7 +48,7 @@ def _rule(layer: Layer, decision: RuleDecision, given: object) -> Rule | Setting
     except SettingError as error:
         return _problem(layer, f".{decision}", given, "invalid", str(error))
     if decision == "allow" and not layer.trusted:
-        problem = "needs trust: untrusted, a workspace may only ask and deny"
+        problem = "needs trust: an untrusted workspace can only ask and deny"
         return replace(_problem(layer, ".allow", rule.text, "needs_trust", problem), wanted=rule)
     return rule
 

@@ -39,15 +39,15 @@ _WORDS: Mapping[str, str] = {
     "sandbox": "set the sandbox to {}",
     "sandbox_network": "set the network of the sandbox to {}",
     "sandbox_read": "let commands in the sandbox read {}",
-    "system_prompt_file": "replace the system prompt by the file {}",
+    "system_prompt_file": "replace the system prompt with the file {}",
     "additional_dirs": "let tools read and write in {}",
     "fallback_models": "use these models when the first one fails: {}",
-    "providers": "send your prompts, your code and a key to a provider as it says: {}",
-    "hooks": "run a command of its own: {}",
+    "providers": "send your prompts, your code and a key to a provider with these settings: {}",
+    "hooks": "run a command: {}",
     "agents": "add the agent {}",
     "cli_models": "run a program as a model: {}",
-    "models": "take prices and windows of models from it: {}",
-    "aliases": "give commands names of its own: {}",
+    "models": "set prices and context windows of models: {}",
+    "aliases": "define custom names for commands: {}",
 }
 """What a setting would do, in words; the others are named with their value."""
 
@@ -127,7 +127,7 @@ class TrustStore:
                 content = {"version": VERSION, "folder": str(folder.resolve()), "answers": kept}
                 write_atomically(self._file(folder), json.dumps(content, indent=2).encode(), 0o600)
         except (OSError, ToolError) as error:
-            raise SettingError(f"the answer could not be kept: {error}") from None
+            raise SettingError(f"the answer could not be saved: {error}") from None
 
     def forget(self, folder: Path) -> bool:
         """Forget all answers about a folder; False where there were none. Raises `SettingError`."""
@@ -136,7 +136,7 @@ class TrustStore:
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise SettingError(f"the answers could not be forgotten: {error}") from None
+            raise SettingError(f"the answers could not be removed: {error}") from None
         return True
 
     def _file(self, folder: Path) -> Path:

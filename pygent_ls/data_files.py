@@ -46,7 +46,7 @@ def _check_keys(text: str) -> None:
         n_parts = (n_parts + 1 if was_dot else 1) if is_part else 0
         was_dot = False
         if n_parts > MAX_KEY_PARTS:
-            raise ValueError(f"a key has more than {MAX_KEY_PARTS} parts with dots between them")
+            raise ValueError(f"a key has more than {MAX_KEY_PARTS} parts separated by dots")
 
 
 def read_yaml(text: str | bytes) -> list[object]:

@@ -140,7 +140,7 @@ def set_up(environment: Mapping[str, str], stream: TextIO | None = None) -> None
         _reroute(name)
     if asked and asked not in LEVELS:
         known = ", ".join(LEVELS)
-        logging.getLogger(_OWN).warning("%s=%s is not a level; known are %s", LEVEL_VARIABLE, asked, known)
+        logging.getLogger(_OWN).warning("%s=%s is not a log level; use one of %s", LEVEL_VARIABLE, asked, known)
 
 
 def write_details(path: Path) -> None:

@@ -40,7 +40,7 @@ def keep_log_file(path: Path, *, max_bytes: int = MAX_BYTES, n_old: int = N_OLD)
     try:
         handler = LogFile(path, max_bytes=max_bytes, n_old=n_old)
     except OSError as error:
-        log.warning("there is no log file: %s: %s", path, error.strerror or error)
+        log.warning("no log file: %s: %s", path, error.strerror or error)
         return
     root = logging.getLogger()
     root.addHandler(handler)

@@ -71,7 +71,7 @@ def run_command(given: argparse.Namespace) -> int:
 
     folder = Path(given.cwd)
     if not folder.is_dir():
-        given.refuse(f"--cwd: there is no folder {given.cwd}")
+        given.refuse(f"--cwd: the folder {given.cwd} does not exist")
     folder = folder.resolve()
     taken = read_settings({}, [folder]).taken
     settings = taken.loaded.settings
@@ -156,22 +156,24 @@ def as_text(shown: Shown) -> str:
     """For a person: each part under a line with its size, and what is not in it."""
     whole = len(prompt_of(shown.parts))
     lines = [
-        f"The system prompt of the agent {shown.agent} in the mode {shown.mode}: {len(shown.parts)} parts, "
-        f"{whole:,} characters, about {whole // CHARS_PER_TOKEN:,} tokens.",
+        f"System prompt of the agent {shown.agent} in the mode {shown.mode}: {len(shown.parts)} parts, {whole:,} "
+        f"characters, about {whole // CHARS_PER_TOKEN:,} tokens.",
     ]
     for part in shown.parts:
         cut = f", cut to {part.max_chars:,}" if part.left_out else ""
         lines += ["", f"── {part.name} · {len(part.text):,} characters{cut}", visible(part.shown)]
     for each in shown.beside:
-        lines += ["", f"── beside your words · {each.n_chars:,} characters", visible(each.shown)]
+        lines += ["", f"── added to your prompt · {each.n_chars:,} characters", visible(each.shown)]
     notes = [
         f"{visible(each.name)} has {each.n_chars:,} characters; the first {MAX_FILE_CHARS:,} are taken."
         for each in (*shown.taken, *shown.beside)
         if each.n_chars > MAX_FILE_CHARS
     ]
-    notes += [f"{visible(each.name)} was not taken: {each.problem}" for each in shown.not_taken]
+    notes += [f"{visible(each.name)} was not used: {each.problem}" for each in shown.not_taken]
     notes += map(visible, shown.problems)
-    notes.append("A session adds what its marks around text from outside mean, and an editor tells where you are.")
+    notes.append(
+        "A session also adds an explanation of its markers for external text, and an editor adds your position."
+    )
     return "\n".join([*lines, "", *(f"· {note}" for note in notes), ""])
 
 

@@ -123,10 +123,10 @@ class Command:
         ]
         sys.stdout.write(table(rows, self._palette, used="USED"))
         if not shown:
-            where = "" if folder is None else f" of {plain(str(folder))}; --all shows those of other folders"
+            where = "" if folder is None else f" of {plain(str(folder))}; --all shows other folders"
             _say(f"There are no sessions{where}.")
         elif len(found) > limit:
-            _say(f"There are more: --limit shows more than {limit}.")
+            _say(f"There are more. Use --limit to show more than {limit}.")
         return 0
 
     def _notes(self, entry: Entry) -> Sequence[str]:
@@ -201,7 +201,7 @@ class Command:
             name = self._palette.paint(plain(each.name), "bold")
             sys.stdout.write(f"{each.session_id[:width]}  {name}\n    {plain(each.snippet)}\n")
         if not found:
-            _say(f"No turn holds all of: {plain(' '.join(self._given.words))}")
+            _say(f"No turn contains all of: {plain(' '.join(self._given.words))}")
         return 0 if found else 1
 
     # One
@@ -229,7 +229,7 @@ class Command:
         output = None if self._given.output in (None, "-") else Path(self._given.output)
         if output is not None and output.exists() and not self._given.force:
             raise SessionError(
-                f"{output} is there already, and stays as it is: --force replaces it.", kind="file_exists"
+                f"{output} already exists and was not changed. Use --force to replace it.", kind="file_exists"
             )
         recalled = self._journals.recall(session_id)
         text = asyncio.run(export(recalled, self._given.format, self._journals.reader(session_id)))
@@ -240,7 +240,7 @@ class Command:
             output.write_text(text, encoding="utf-8", newline="")
         except OSError as error:
             raise SessionError(f"{output} cannot be written: {error.strerror}.", kind="not_written") from None
-        _say(f"{plain(recalled.name)} is in {plain(str(output))}.")
+        _say(f"Wrote {plain(recalled.name)} to {plain(str(output))}.")
         return 0
 
     def _import(self) -> int:
@@ -252,7 +252,7 @@ class Command:
         settings = read_settings({}, [here]).taken.loaded.settings
         if not settings.persist_sessions:
             raise SessionError(
-                "The settings keep no sessions (persist_sessions = false), so none can be imported.", kind="not_kept"
+                "Sessions are not saved (persist_sessions = false), so none can be imported.", kind="not_kept"
             )
         text, shown = _read(self._given.file)
         saved = read_saved(text, shown)
@@ -261,7 +261,7 @@ class Command:
         secrets = _secrets(folder, is_on=settings.redact_secrets)
         session_id = asyncio.run(import_session(saved, self._journals, folder=folder, secrets=secrets))
         sys.stdout.write(f"{session_id}\n")
-        _say(f"{self._journals.recall(session_id).name} is kept: {len(saved.messages)} messages.")
+        _say(f"{self._journals.recall(session_id).name} was imported: {len(saved.messages)} messages.")
         return 0
 
     # The trash
@@ -275,7 +275,10 @@ class Command:
                 _say(str(error))
                 code = 1
             else:
-                _say(f"{session_id} is in the trash for {TRASH_DAYS} days: pygent-ls sessions restore {session_id}")
+                _say(
+                    f"{session_id} was moved to the trash for {TRASH_DAYS} days. To restore it: pygent-ls sessions "
+                    f"restore {session_id}"
+                )
         return code
 
     def _throw_away(self, session_id: str) -> None:
@@ -296,7 +299,7 @@ class Command:
             found = [each for each, name in names.items() if name == self._given.id]
         session_id = _only(found, self._given.id, " in the trash")
         self._journals.trash.restore(session_id)
-        _say(f"{session_id} is back.")
+        _say(f"{session_id} was restored.")
         return 0
 
     # Finding
@@ -312,7 +315,8 @@ class Command:
             found = [each.id for each in entries if each.name == wanted]
         if not found and any(wanted and each.id.startswith(wanted) for each in self._journals.trash.listed()):
             raise SessionError(
-                f"{wanted!r} is in the trash: pygent-ls sessions restore {wanted}", kind="unknown_session"
+                f"{wanted!r} is in the trash. To restore it: pygent-ls sessions restore {wanted}",
+                kind="unknown_session",
             )
         return _only(found, wanted, "")
 
@@ -328,7 +332,7 @@ class Command:
 
     def _folder(self, given: str) -> Path:
         if not Path(given).is_dir():
-            self._given.refuse(f"--cwd: there is no folder {given}")
+            self._given.refuse(f"--cwd: the folder {given} does not exist")
         return Path(given).resolve()
 
 
@@ -337,8 +341,8 @@ def _only(found: Sequence[str], wanted: str, where: str) -> str:
         return found[0]
     if not found:
         raise SessionError(
-            f"There is no session{where} whose id begins with, or whose name is, {wanted!r}. pygent-ls sessions list "
-            f"--all{' --trash' if where else ''} shows them.",
+            f"There is no session{where} with the id or name {wanted!r}. Use pygent-ls sessions list "
+            f"--all{' --trash' if where else ''} to list sessions.",
             kind="unknown_session",
         )
     named = ", ".join(sorted(found)[:MAX_NAMED]) + (" …" if len(found) > MAX_NAMED else "")
@@ -358,7 +362,7 @@ def _read(file: str) -> tuple[str, str]:
     except OSError as error:
         raise SessionError(f"{shown} cannot be read: {error.strerror}.", kind="invalid_file") from None
     except UnicodeDecodeError:
-        raise SessionError(f"{shown} is no saved session: it is not UTF-8.", kind="invalid_file") from None
+        raise SessionError(f"{shown} is not a saved session: it is not UTF-8.", kind="invalid_file") from None
 
 
 def _secrets(folder: Path, *, is_on: bool) -> Secrets:

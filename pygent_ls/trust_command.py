@@ -29,7 +29,7 @@ def _done(taken: Taken, store: TrustStore, folder: Path, action: TrustAction) ->
     where = visible(str(folder))
     if action == "forget":
         forgotten = store.forget(folder)
-        return f"Forgotten: what was said about {where}.\n" if forgotten else f"Nothing was said about {where}.\n", 0
+        return f"Removed the answers about {where}.\n" if forgotten else (f"There are no answers about {where}.\n"), 0
     own = next(each for each in taken.layers if each.origin_of_rules == "workspace")
     if own.problems:
         return "".join(f"{each.text}\n" for each in own.problems), 1
@@ -37,7 +37,9 @@ def _done(taken: Taken, store: TrustStore, folder: Path, action: TrustAction) ->
         return f"Nothing in the settings of {where} needs trust.\n", 0
     listed = "".join(f"  - {wish.words}\n" for wish in taken.wishes)
     if action == "show":
-        state = {True: "It is trusted.", False: "It is not trusted.", None: "Nobody was asked yet."}[taken.trusted]
+        state = {True: "It is trusted.", False: "It is not trusted.", None: ("You have not been asked yet.")}[
+            taken.trusted
+        ]
         return f"{source_names(taken.wishes)} of {where} would:\n{listed}{state}\n", 0
     store.remember(folder, taken.digest, trusted=True)
     return f"Trusted: {source_names(taken.wishes)} of {where}, as it is now. It will:\n{listed}", 0

@@ -11,8 +11,8 @@ from pygent_ls.editors.ports import AskTrust, TrustQuestion
 from pygent_ls.errors import SettingError
 
 UNTRUSTED = (
-    "The editor does not trust this workspace: only reading is allowed, and of its own settings what tightens counts, "
-    "and nothing else."
+    "The editor does not trust this workspace: only reading is allowed, and workspace settings can only tighten "
+    "restrictions."
 )
 """Told once, where nobody is asked."""
 
@@ -66,8 +66,8 @@ class Trusting:
         self._told.add(key)
         keys = ", ".join(dict.fromkeys(wish.key for wish in taken.wishes))
         return (
-            f"{source_names(taken.wishes)} of this folder is not trusted, so this in it does not count: {keys}. "
-            "To trust it, run `pygent-ls trust` in the folder."
+            f"{source_names(taken.wishes)} of this folder is not trusted, so these settings are ignored: {keys}. To "
+            "trust it, run `pygent-ls trust` in the folder."
         )
 
     async def close(self) -> None:

@@ -110,8 +110,8 @@ async def test_a_workspaces_own_file_names_no_folder_through_a_link(place: Path,
 
     assert results[0].is_error
     assert notices == [
-        f"additional_dirs: {place}/w/.pygent/{named} leads through a link, which a workspace's own file may not, to "
-        f"{place}/beside. Name that folder itself."
+        f"additional_dirs: {place}/w/.pygent/{named} is a link to {place}/beside, which a workspace's file must not "
+        "use. Use that folder itself."
     ]
 
 
@@ -126,4 +126,4 @@ async def test_a_workspace_behind_a_link_may_name_its_neighbour(place: Path) -> 
 async def test_a_folder_that_is_none_is_told(place: Path) -> None:
     (place / "config/pygent-ls/config.toml").write_text(f'additional_dirs = ["{place}/gone"]\n')
     _, _, notices = await turn(place)
-    assert notices == [f"additional_dirs: there is no folder {place}/gone, so nothing can be used there."]
+    assert notices == [f"additional_dirs: the folder {place}/gone does not exist and is ignored."]

@@ -100,7 +100,7 @@ async def test_a_model_that_something_stronger_sets_aside_is_told(
         monkeypatch.setenv("MISTRAL_API_BASE", server.url)
         told = await house.run(*ENTERED)
 
-    assert told.endswith("does not count here: environment PYGENT_MODEL names offline/rules.")
+    assert told.endswith("not used here: environment PYGENT_MODEL sets offline/rules.")
     assert house.config.read_text() == 'model = "mistral/mistral-medium-latest"\n'
 
 
@@ -179,7 +179,7 @@ async def test_settings_that_cannot_be_changed_are_left_alone_and_said(
         monkeypatch.setenv("MISTRAL_API_BASE", server.url)
         told = await house.run(*ENTERED)
 
-    assert 'Set it yourself: model = "mistral/mistral-medium-latest".' in told
+    assert 'Set model = "mistral/mistral-medium-latest" yourself.' in told
     assert house.config.read_text() == "model = \n"
 
 

@@ -141,25 +141,25 @@ def test_no_text_is_lost_between_rules(text: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--cwd", "/no/such"), "--cwd: there is no folder /no/such"),
-        (("--add-dir", "/no/such"), "--add-dir: there is no folder /no/such"),
+        (("--cwd", "/no/such"), "--cwd: the folder /no/such does not exist"),
+        (("--add-dir", "/no/such"), "--add-dir: the folder /no/such does not exist"),
         (("--max-turns", "-1"), "argument --max-turns: invalid whole number value: '-1'"),
         (("--max-tokens", "many"), "argument --max-tokens: invalid whole number value: 'many'"),
         (("--max-budget-usd", "nan"), "argument --max-budget-usd: invalid amount value: 'nan'"),
         (("--output-format", "xml"), "argument --output-format: invalid choice: 'xml'"),
         (("--permission-mode", "dontAsk"), "argument --permission-mode: invalid choice: 'dontAsk'"),
         (("--resume", "x", "--continue"), "argument -c/--continue: not allowed with argument -r/--resume"),
-        (("--resume", "x", "--no-session-persistence"), "--no-session-persistence keeps nothing"),
-        (("--input-format", "stream-json"), "--input-format stream-json needs --output-format stream-json"),
+        (("--resume", "x", "--no-session-persistence"), "--no-session-persistence cannot be combined"),
+        (("--input-format", "stream-json"), "--input-format stream-json requires --output-format stream-json"),
         (
             ("--input-format", "stream-json", "--output-format", "stream-json"),
-            "the prompts come on standard input",
+            "prompts are read from standard input",
         ),
-        (("--resume", ""), "--resume is given, and names nothing; leave it out, or look whether your variable is set"),
-        (("--model", " "), "--model is given, and names nothing"),
-        (("--agent", ""), "--agent is given, and names nothing"),
-        (("--include-partial-messages",), "--include-partial-messages needs --output-format stream-json"),
-        (("--permission-prompt-tool", "stdio"), "--permission-prompt-tool stdio needs --input-format stream-json"),
+        (("--resume", ""), "--resume is empty; omit it, or check whether your variable is set"),
+        (("--model", " "), "--model is empty"),
+        (("--agent", ""), "--agent is empty"),
+        (("--include-partial-messages",), "--include-partial-messages requires --output-format stream-json"),
+        (("--permission-prompt-tool", "stdio"), "--permission-prompt-tool stdio requires --input-format stream-json"),
         (("--tools", "read_fil"), "--tools: there is no tool 'read_fil'; available tools: read_file, list_files"),
         (("--allowed-tools", "shel(make)"), "--allowed-tools: there is no tool 'shel'"),
         (
@@ -168,15 +168,15 @@ def test_no_text_is_lost_between_rules(text: str) -> None:
         ),
         (("--disallowed-tools", "shell()"), "the brackets are empty"),
         (("--disallowed-tools", "git_pusch"), "--disallowed-tools: there is no tool 'git_pusch'"),
-        (("--setting-sources", "user,home"), "--setting-sources: 'home' is none of user, project and local"),
-        (("--session-id", "mine"), "--session-id: 'mine' is no UUID"),
+        (("--setting-sources", "user,home"), "--setting-sources: 'home' must be one of user, project and local"),
+        (("--session-id", "mine"), "--session-id: 'mine' is not a UUID"),
         (("--session-id", "123e4567-e89b-42d3-a456-426614174000", "--continue"), "not allowed with argument"),
-        (("--agents", "{"), "--agents: it is no JSON"),
+        (("--agents", "{"), "--agents: not valid JSON"),
         (("--agents", "[]"), "--agents: expected an object that maps names to agents"),
         (("--agents", '{"a": {"tools": ["Read"]}}'), "--agents: a.tools: there is no tool 'Read'; available tools:"),
         (("--agents", '{"a": {"skills": ["x"]}}'), "--agents: a: 'skills' is not supported"),
-        (("--json-schema", "{"), "--json-schema: it is no JSON"),
-        (("--json-schema", "@/no/such"), "neither a JSON object nor a file that can be read: /no/such"),
+        (("--json-schema", "{"), "--json-schema: not valid JSON"),
+        (("--json-schema", "@/no/such"), "neither a JSON object nor a readable file: /no/such"),
         (("--json-schema", '{"type": "text"}'), "--json-schema: The output schema cannot be used"),
     ],
 )
@@ -190,10 +190,10 @@ def test_a_schema_is_an_object(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     file = tmp_path / "schema.json"
     file.write_text("[1]")
 
-    assert refusal(capsys, "go", "--json-schema", str(file)) == "--json-schema: a schema is a JSON object"
+    assert refusal(capsys, "go", "--json-schema", str(file)) == "--json-schema: the schema must be a JSON object"
 
 
 def test_who_is_asked_by_lines_is_not_told_yes(capsys: pytest.CaptureFixture[str]) -> None:
     streams = ("--input-format", "stream-json", "--output-format", "stream-json")
 
-    assert "with the first nobody is asked" in refusal(capsys, *streams, "--permission-prompt-tool", "stdio", "--yes")
+    assert "cannot be combined" in refusal(capsys, *streams, "--permission-prompt-tool", "stdio", "--yes")

@@ -307,7 +307,7 @@ assert not {{"litellm", "mcp", "openai", "aiohttp", "httpx"}} & set(sys.modules)
 
 def test_a_setting_of_another_version_is_told_and_no_failure(examine: Examine) -> None:
     report, code = examine({"PYGENT_MCP_SERVERS": "9"})
-    assert "PYGENT_MCP_SERVERS = 9: this version does not use it" in report
+    assert "PYGENT_MCP_SERVERS = 9: not used by this version" in report
     assert code == 0
 
 

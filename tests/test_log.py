@@ -143,7 +143,7 @@ logging.getLogger("pygls").info("noise")
 def test_a_level_that_is_none_is_said_and_leaves_warnings_on() -> None:
     text = stderr_of('logging.getLogger("pygent_ls").warning("careful")', PYGENT_LOG="loud")
 
-    assert "PYGENT_LOG=loud is not a level; known are debug, info, warning, error" in text
+    assert "PYGENT_LOG=loud is not a log level; use one of debug, info, warning, error" in text
     assert "careful" in text
 
 

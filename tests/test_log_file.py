@@ -135,7 +135,7 @@ def test_where_no_file_can_be_a_warning_says_so_and_all_else_works(path: Path, f
 
     shown = ran("ours.warning('careful')", path)
 
-    assert f"WARNING pygent_ls: there is no log file: {path}: " in shown
+    assert f"WARNING pygent_ls: no log file: {path}: " in shown
     assert "WARNING pygent_ls.app: careful" in shown
 
 

@@ -78,7 +78,7 @@ def test_the_name_of_a_provider_has_no_slash() -> None:
     loaded = load([environment_layer({"PYGENT_PROVIDERS": '{"acme/model": {"api_key_env": "MINE"}}'})])
 
     assert tables(loaded) == {}
-    assert "the name of a provider has no slash" in loaded.problems[0].text
+    assert "a provider name must not contain a slash" in loaded.problems[0].text
 
 
 def test_the_text_of_headers_is_never_shown(tmp_path: Path) -> None:
@@ -124,9 +124,8 @@ def test_an_untrusted_workspace_cannot_say_where_a_provider_is(tmp_path: Path) -
     assert tables(taken.loaded) == {}
     (wish,) = taken.wishes
     assert wish.words == (
-        "send your prompts, your code and a key to a provider as it says: "
-        'openai: {"api_base": "https://theirs.example", "api_key_env": "AWS_SECRET", '
-        '"extra_headers": {"X-Team": "***"}}'
+        'send your prompts, your code and a key to a provider with these settings: openai: {"api_base": '
+        '"https://theirs.example", "api_key_env": "AWS_SECRET", "extra_headers": {"X-Team": "***"}}'
     )
     assert not any(SECRET in problem.text for problem in taken.loaded.problems)
 

@@ -219,13 +219,13 @@ def test_what_is_not_shown_is_said(place: Place) -> None:
     assert place.run("list") == (
         0,
         "",
-        f"There are no sessions of {place.here}; --all shows those of other folders.\n",
+        f"There are no sessions of {place.here}; --all shows other folders.\n",
     )
     assert place.run("list", "--all") == (0, "", "There are no sessions.\n")
     assert place.run("list", "--trash") == (0, "", "The trash is empty.\n")
     place.keep("a" * 32)
     place.keep("b" * 32)
-    assert place.run("list", "--limit", "1")[2] == "There are more: --limit shows more than 1.\n"
+    assert place.run("list", "--limit", "1")[2] == "There are more. Use --limit to show more than 1.\n"
 
 
 def test_a_list_for_programs_is_as_the_wire_has_it(place: Place) -> None:
@@ -310,7 +310,7 @@ def test_a_session_is_found_by_the_beginning_of_its_id_or_by_its_name_if_it_is_t
     assert place.fails("show", "abc") == f"pygent-ls: 'abc' matches 2 sessions: abc1{'0' * 28}, abc2{'0' * 28}"
     assert "matches 2 sessions" in place.fails("show", "Two")
     for wanted in ("nothing", "", "../x"):
-        assert f"no session whose id begins with, or whose name is, {wanted!r}" in place.fails("show", wanted)
+        assert f"no session with the id or name {wanted!r}" in place.fails("show", wanted)
 
 
 # Search
@@ -331,7 +331,7 @@ def test_turns_are_found_by_their_words(place: Place) -> None:
         {"sessionId", "name", "turnId", "snippet", "score"},
     )
     assert [each["sessionId"] for each in place.json("search", '"are black"')] == ["b" * 32]
-    assert place.fails("search", "striped black") == "No turn holds all of: striped black"
+    assert place.fails("search", "striped black") == "No turn contains all of: striped black"
     assert len(place.json("search", "zebras", "--limit", "1")) == 1
 
 
@@ -367,11 +367,11 @@ def test_a_page_shows_what_was_changed(place: Place) -> None:
 def test_an_export_is_written_to_a_file_that_is_not_there_yet(place: Place) -> None:
     place.keep("a" * 32)
     code, out, err = place.run("export", "a" * 32, "-o", "x.md")
-    assert (code, out, err) == (0, "", "Mend the parser is in x.md.\n")
+    assert (code, out, err) == (0, "", "Wrote Mend the parser to x.md.\n")
     assert (place.here / "x.md").read_text().startswith("## User")
     (place.here / "x.md").write_text("mine")
 
-    assert "x.md is there already" in place.fails("export", "a" * 32, "-o", "x.md")
+    assert "x.md already exists" in place.fails("export", "a" * 32, "-o", "x.md")
     assert (place.here / "x.md").read_text() == "mine"
     place.out("export", "a" * 32, "-o", "x.md", "--force")
     assert (place.here / "x.md").read_text() != "mine"
@@ -410,7 +410,7 @@ def test_an_export_is_imported_as_a_session_of_its_own(place: Place) -> None:
     code, out, err = place.run("import", "x.json")
 
     new = out.strip()
-    assert (code, err) == (0, "Mend the parser is kept: 4 messages.\n")
+    assert (code, err) == (0, "Mend the parser was imported: 4 messages.\n")
     assert place.journals.recall(new).messages == tuple(
         Message(role=each.role, content=each.blocks, turn_id=each.turn_id, timestamp=each.timestamp)
         for each in place.journals.recall("a" * 32).messages
@@ -443,7 +443,7 @@ def test_a_session_is_imported_from_standard_input_without_its_secrets(place: Pl
     assert done.returncode == 0
     recalled = place.journals.recall(done.stdout.strip())
     assert (recalled.name[:9], recalled.working_directory) == ("Mend it: ", place.here)
-    assert done.stderr == f"{recalled.name} is kept: 4 messages.\n"
+    assert done.stderr == f"{recalled.name} was imported: 4 messages.\n"
     assert SECRET not in (place.journals.root / f"{recalled.id}.jsonl").read_text()
 
 
@@ -451,7 +451,7 @@ def test_a_session_is_imported_from_standard_input_without_its_secrets(place: Pl
     ("content", "problem"),
     [
         (b"", "x.json is not a saved session: it is not JSON"),
-        (b"\xff\xfe", "x.json is no saved session: it is not UTF-8."),
+        (b"\xff\xfe", "x.json is not a saved session: it is not UTF-8."),
         (b'{"version": 9}', "its `version` is 9, but this program reads 1"),
         (b'{"version": 1, "id": "x"}', "name: Field required"),
         (b'{"type": "user", "message": {}}\n{"type": "assistant"}\n', "x.json is not a saved session: it is not JSON"),
@@ -555,12 +555,14 @@ def test_deleted_sessions_are_in_the_trash_and_come_back(place: Place) -> None:
     code, out, err = place.run("delete", "aaa", "The b", "a" * 32)
 
     assert (code, out) == (0, "")
-    assert err.splitlines()[0] == f"{'a' * 32} is in the trash for 30 days: pygent-ls sessions restore {'a' * 32}"
+    assert err.splitlines()[0] == (
+        f"{'a' * 32} was moved to the trash for 30 days. To restore it: pygent-ls sessions restore {'a' * 32}"
+    )
     assert place.ids() == ["c" * 32]
     assert {each["sessionId"] for each in place.json("list", "--trash")} == {"a" * 32, "b" * 32}
-    assert f"'aaaa' is in the trash: pygent-ls sessions restore {'a' * 4}" in place.fails("show", "aaaa")
-    assert place.run("restore", "aaaa") == (0, "", f"{'a' * 32} is back.\n")
-    assert place.run("restore", "The b") == (0, "", f"{'b' * 32} is back.\n")
+    assert f"'aaaa' is in the trash. To restore it: pygent-ls sessions restore {'a' * 4}" in place.fails("show", "aaaa")
+    assert place.run("restore", "aaaa") == (0, "", f"{'a' * 32} was restored.\n")
+    assert place.run("restore", "The b") == (0, "", f"{'b' * 32} was restored.\n")
     assert set(place.ids()) == {"a" * 32, "b" * 32, "c" * 32}
     assert "There is no session in the trash" in place.fails("restore", "aaaa")
 
@@ -580,7 +582,7 @@ def test_what_a_daemon_has_open_is_not_deleted_and_the_others_are(place: Place) 
 
 def test_where_one_of_several_is_unknown_none_is_deleted(place: Place) -> None:
     place.keep("a" * 32)
-    assert "no session whose id begins with" in place.fails("delete", "a", "x")
+    assert "no session with the id" in place.fails("delete", "a", "x")
     assert place.ids() == ["a" * 32]
 
 

@@ -127,7 +127,7 @@ def test_a_file_that_cannot_be_read_is_left_alone_and_said(tmp_path: Path, conte
     file = tmp_path / "config.toml"
     file.write_bytes(content)
 
-    with pytest.raises(SettingError, match=r'could not be changed: .* Set it yourself: model = "openai/two"\.'):
+    with pytest.raises(SettingError, match=r'could not be changed: .* Set model = "openai/two" yourself\.'):
         save_model(file, "openai/two")
 
     assert file.read_bytes() == content

@@ -353,7 +353,7 @@ def test_without_a_terminal_there_is_no_chat(home: Path) -> None:
     done = run("chat", environment=clean_environment(home))
 
     assert done.returncode == 2
-    assert "chat needs a terminal" in done.stderr
+    assert "chat requires a terminal" in done.stderr
     assert "pygent-ls run" in done.stderr
 
 

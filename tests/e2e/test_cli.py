@@ -175,9 +175,9 @@ def test_a_wrong_setting_is_told_and_the_turn_runs(environment: dict[str, str], 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("run",), "there is no prompt"),
-        (("run", "  "), "there is no prompt"),
-        (("run", "hi", "--cwd", "/no/such/folder"), "there is no folder /no/such/folder"),
+        (("run",), "no prompt given"),
+        (("run", "  "), "no prompt given"),
+        (("run", "hi", "--cwd", "/no/such/folder"), "the folder /no/such/folder does not exist"),
         (("run", "hi", "--colour"), "--colour"),
         (("frobnicate",), "'frobnicate'"),
     ],
@@ -393,7 +393,7 @@ def test_the_question_reaches_the_person_although_the_streams_are_redirected(
 def test_a_terminal_without_a_prompt_is_bad_usage_and_does_not_wait(environment: dict[str, str]) -> None:
     with on_terminal("run", environment=environment) as terminal:
         assert terminal.ends() == 2
-        assert "there is no prompt" in terminal.seen
+        assert "no prompt given" in terminal.seen
 
 
 # The other commands

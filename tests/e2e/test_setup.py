@@ -117,7 +117,7 @@ def test_a_key_goes_into_the_systems_keyring_and_can_be_removed(home: Path) -> N
         again = run("setup", "--forget", "mistral", environment=environment)
 
     assert (used.returncode, used.stdout.strip()) == (0, "you said: hello there")
-    assert (removed.returncode, removed.stdout) == (0, "Removed: the saved key of mistral.\n")
+    assert (removed.returncode, removed.stdout) == (0, "Removed the saved key for mistral.\n")
     assert kept(home / "ring") == {}
     assert again.returncode == 1
     assert "No key is saved for mistral. Providers with a saved key: none." in again.stderr
@@ -160,7 +160,7 @@ def test_without_a_terminal_it_says_what_to_set(home: Path) -> None:
     done = run("setup", environment=clean_environment(home))
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert "there is no terminal. Set the variable of your provider instead, such as ANTHROPIC_API_KEY" in done.stderr
+    assert "setup requires a terminal. Instead, set your provider's variable, such as ANTHROPIC_API_KEY" in done.stderr
 
 
 def test_a_script_without_a_model_fails_is_told_why_and_asked_nothing(home: Path) -> None:
@@ -208,7 +208,7 @@ async def test_an_editor_with_forms_takes_a_key_and_the_running_daemon_uses_it_a
         async with editor_client(folder, environment, capabilities=WITH_FORM, arguments=arguments) as editor:
             asked = Asked(editor, *ENTERED)
             await run_setup(editor)
-            await editor.until(lambda: any("counts from your next prompt on" in each for each in editor.messages))
+            await editor.until(lambda: any("used from your next prompt on" in each for each in editor.messages))
 
             result = await editor.turn("say something of your own")
             shown = await editor.turn("what does this hold: " + KEY)
@@ -242,7 +242,7 @@ async def test_an_editor_without_forms_is_offered_what_needs_no_text(folder: Pat
         async with editor_client(folder, environment) as editor:
             editor.choose = lambda params: params.actions[0].title if params.actions else None
             await run_setup(editor)
-            await editor.until(lambda: any("counts from your next prompt on" in each for each in editor.messages))
+            await editor.until(lambda: any("used from your next prompt on" in each for each in editor.messages))
 
             result = await editor.turn("who are you, really?")
 

@@ -150,7 +150,7 @@ def test_the_log_tells_the_story_without_what_was_said(
     use(tmp_path, home, model)
 
     log = log_of(home)
-    for what in ("begins: pygent-ls ", "turn turn-", " ends: end_turn after ", "ends with exit code 0"):
+    for what in ("starts: pygent-ls ", "turn turn-", " ends: end_turn after ", "ends with exit code 0"):
         assert what in log
     assert ("the client Some Editor 1.2 begins" in log) == (use is a_daemon)
     for what in (PROMPT, KEY, "lines of a file", "An answer"):

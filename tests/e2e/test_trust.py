@@ -76,15 +76,15 @@ def test_without_a_terminal_nothing_is_trusted_until_the_command_says_so(folder:
     done = run(*errand, model(folder.parent), environment=environment)
     assert made(folder) == []
     assert [line for line in done.stderr.splitlines() if "pygent-ls trust" in line] == [
-        ".pygent/config.toml of this folder is not trusted, so this in it does not count: permissions.allow. "
-        "To trust it, run `pygent-ls trust` in the folder."
+        ".pygent/config.toml of this folder is not trusted, so these settings are ignored: permissions.allow. To "
+        "trust it, run `pygent-ls trust` in the folder."
     ]
 
-    assert "Nobody was asked yet" in run("trust", str(folder), "--show", environment=environment).stdout
+    assert "You have not been asked yet" in run("trust", str(folder), "--show", environment=environment).stdout
     assert "allow without asking you: create_file(**)" in run("trust", environment=environment, cwd=folder).stdout
     done = run(*errand, model(folder.parent), environment=environment)
     assert ("not trusted" in done.stderr, made(folder)) == (False, ["made-0"])
-    assert run("trust", "--forget", environment=environment, cwd=folder).stdout.startswith("Forgotten")
+    assert run("trust", "--forget", environment=environment, cwd=folder).stdout.startswith("Removed the answers")
     assert run("trust", "nowhere", environment=environment).returncode == 2
 
 
@@ -98,7 +98,7 @@ def test_yes_is_an_answer_to_permission_prompts_and_trusts_nothing(folder: Path)
     ) as terminal:
         assert terminal.ends() == 0
 
-    assert "does not count: system_prompt" in terminal.seen
+    assert "are ignored: system_prompt" in terminal.seen
     assert "Trust them" not in terminal.seen
     assert made(folder) == ["made-0"]
 

@@ -30,7 +30,7 @@ def test_a_key_is_typed_unseen_and_the_model_is_the_default(start: Start, home: 
     editor.nvim.input(f"{KEY}<CR>")
     offered = picker.offered(3)
 
-    told(editor, "counts from your next prompt on")
+    told(editor, "used from your next prompt on")
     assert offered[0][0].startswith("Enter an API key · saved in")
     assert (home / "config" / "pygent-ls" / "config.toml").read_text() == 'model = "mistral/mistral-medium-latest"\n'
     assert KEY in (home / "state" / "pygent-ls" / "keys.json").read_text()
