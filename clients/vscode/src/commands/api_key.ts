@@ -13,13 +13,13 @@ export async function setApiKey(keys: GivenKeys, wanted: string | null): Promise
 	const isKnown = variable in known;
 	const typed = await vscode.window.showInputBox({
 		title: `API key of ${name}`,
-		prompt: `Kept in the editor's secret storage, and given to pygent alone, as ${variable}.${isKnown ? " Leave it empty to remove the key that is there." : ""}`,
+		prompt: `Saved in the editor's secret storage and passed only to pygent, as ${variable}.${isKnown ? " Leave it empty to remove the saved key." : ""}`,
 		password: true,
 		ignoreFocusOut: true,
 		validateInput: (value) =>
 			value.trim() === "" || KEY.test(value.trim())
 				? null
-				: "That is no key: it holds a space or another character that no key has.",
+				: "This is not a valid key: it contains a space or another invalid character.",
 	});
 	const key = typed?.trim();
 	if (key === undefined || (key === "" && !isKnown)) return false;
@@ -35,12 +35,12 @@ async function pickVariable(known: readonly string[]): Promise<string | undefine
 		detail: known.includes(variable) ? "Key saved" : "",
 	}));
 	const other = { label: "Another provider…", description: "" };
-	const chosen = await vscode.window.showQuickPick([...items, other], { title: "Whose API key?" });
+	const chosen = await vscode.window.showQuickPick([...items, other], { title: "Choose the provider of the key" });
 	if (chosen !== other) return chosen?.description;
 	return await vscode.window.showInputBox({
-		title: "The provider's variable",
-		prompt: "The environment variable in which litellm looks for the key, such as TOGETHERAI_API_KEY",
+		title: "Environment variable of the provider",
+		prompt: "Environment variable that litellm reads the key from, such as TOGETHERAI_API_KEY",
 		validateInput: (value) =>
-			KEY_VARIABLE.test(value) ? null : "A name of capitals that ends in KEY, TOKEN or SECRET",
+			KEY_VARIABLE.test(value) ? null : "Use capital letters, and end the name in KEY, TOKEN or SECRET",
 	});
 }

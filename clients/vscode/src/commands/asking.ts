@@ -39,7 +39,7 @@ async function askAbout(views: Views): Promise<void> {
 
 async function attachSelection(views: Views): Promise<void> {
 	const selected = selectionOf(lastEditor());
-	if (selected === null) throw new Error("Nothing is selected: select what the prompt is about.");
+	if (selected === null) throw new Error("Nothing is selected. Select the code that the prompt is about.");
 	const panel = await views.panel();
 	panel.send({ type: "attach", attachments: [selected] });
 	panel.send({ type: "focus", on: "prompt" });
@@ -55,7 +55,7 @@ async function attachFile(views: Views, uri: vscode.Uri): Promise<void> {
 /** The daemon's own command: its turn is shown in the chat by the client's middleware. */
 async function runDaemonCommand(daemon: Daemon, command: string): Promise<void> {
 	const { document, selection } = lastEditor();
-	if (document.uri.scheme !== "file") throw new Error("pygent works on files: save this one first.");
+	if (document.uri.scheme !== "file") throw new Error("pygent works on saved files. Save this one first.");
 	const { start, end } = selection;
 	const last = end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
 	await daemon.needReady();
@@ -67,7 +67,7 @@ async function fixProblems(views: Views): Promise<void> {
 	const { uri } = lastEditor().document;
 	const problems = problemsOf(uri);
 	if (problems === null) throw new Error(`${vscode.workspace.asRelativePath(uri)} has no problems.`);
-	const text = `Fix what the diagnostics report in ${vscode.workspace.asRelativePath(uri)}, with the smallest change that is right.`;
+	const text = `Fix the problems that the diagnostics report in ${vscode.workspace.asRelativePath(uri)}, with the smallest correct change.`;
 	await promptingCalls(await views.panel()).send({ text, attachments: [problems], steer: false });
 }
 

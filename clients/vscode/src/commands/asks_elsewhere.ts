@@ -40,7 +40,7 @@ export function notifyAsks(asks: Asks, views: Views): vscode.Disposable {
 			const ask = asks.waiting.find((each) => each.id === id);
 			const answer = ask === undefined || typeof index !== "number" ? undefined : choicesOf(ask)[index]?.answer;
 			if (ask === undefined || answer === undefined || !asks.answer(ask.id, answer)) {
-				void vscode.window.showInformationMessage("This was answered already.");
+				void vscode.window.showInformationMessage("Already answered.");
 			}
 		}),
 		new Notifications(asks, views),
@@ -114,7 +114,7 @@ function textOf(ask: Ask): string {
 		case "question":
 			return ask.request.question;
 		case "review":
-			return "pygent waits for your review of its changes.";
+			return "pygent is waiting for you to review its changes.";
 		default: {
 			const unknown: never = ask;
 			return unknown;

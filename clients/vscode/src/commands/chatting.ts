@@ -24,12 +24,12 @@ export function chatCommands(views: Views, daemon: Daemon): Commands {
 		showSessions: async () => (await panel()).send({ type: "show", page: "sessions" }),
 		showCheckpoints: async () => {
 			const shown = await panel();
-			needSession(shown, "It has no checkpoints yet");
+			needSession(shown, "No checkpoints yet");
 			shown.send({ type: "show", page: "checkpoints" });
 		},
 		showBackground: async () => {
 			const shown = await panel();
-			needSession(shown, "It has no background commands");
+			needSession(shown, "No background commands");
 			shown.send({ type: "show", page: "background" });
 		},
 		undoLastTurn: async () => {
@@ -48,7 +48,8 @@ async function focus(views: Views): Promise<void> {
 
 async function stop(views: Views): Promise<void> {
 	const { active } = views;
-	if (active === null || active.conversation.runningTurnId === null) throw new Error("Nothing runs in this chat.");
+	if (active === null || active.conversation.runningTurnId === null)
+		throw new Error("Nothing is running in this chat.");
 	await promptingCalls(active).stop(null);
 }
 
@@ -59,6 +60,6 @@ async function undoLastTurn(views: Views): Promise<void> {
 }
 
 function needSession(panel: Panel, what: string): string {
-	if (panel.sessionId === null) throw new Error(`${what}: this chat has not begun.`);
+	if (panel.sessionId === null) throw new Error(`${what}: this chat has not started.`);
 	return panel.sessionId;
 }

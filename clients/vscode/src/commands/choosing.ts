@@ -10,10 +10,10 @@ import { setApiKey } from "./api_key.ts";
 import type { Commands } from "./registering.ts";
 
 const MODES: Readonly<Record<Mode, string>> = {
-	default: "Asks for what has medium or high risk",
-	accept_edits: "Asks for the same, but not for edits",
-	plan: "Reads, and nothing else",
-	trust: "Asks for high risk only",
+	default: "Asks before medium-risk and high-risk actions",
+	accept_edits: "Edits without asking; asks before everything else",
+	plan: "Read-only",
+	trust: "Asks only before high-risk actions",
 	bypass: "Never asks",
 };
 
@@ -47,7 +47,7 @@ export function choosingCommands(views: Views, services: Services): Commands {
 
 async function pickMode(panel: Panel, modes: readonly Mode[]): Promise<void> {
 	const items = modes.map((mode) => ({ label: mode.replaceAll("_", " "), detail: MODES[mode], mode }));
-	const chosen = await vscode.window.showQuickPick(items, { title: "How much pygent does without asking" });
+	const chosen = await vscode.window.showQuickPick(items, { title: "What pygent does without asking" });
 	if (chosen !== undefined) await choosingCalls(panel).setMode({ mode: chosen.mode });
 }
 
@@ -72,7 +72,7 @@ function pickOrWrite(items: readonly vscode.QuickPickItem[], title: string, hint
 async function pickSession(views: Views, { daemon }: Services): Promise<void> {
 	const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { readonly sessionId: string }>();
 	pick.title = "Session";
-	pick.placeholder = "Type to search in names and conversations";
+	pick.placeholder = "Search names and conversations";
 	let asked = 0;
 	const look = async (query: string): Promise<void> => {
 		asked += 1;

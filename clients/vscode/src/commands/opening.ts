@@ -23,7 +23,7 @@ async function openSettings(query: string): Promise<void> {
 async function showTrust(): Promise<void> {
 	const manage = "Manage Workspace Trust";
 	const text = vscode.workspace.isTrusted
-		? "This workspace is trusted: pygent may change files and run commands, as far as its mode and your answers allow."
+		? "This workspace is trusted. pygent can change files and run commands, within its mode and your answers."
 		: "This workspace is not trusted, so pygent does not start here. It starts once you trust the workspace.";
 	if ((await vscode.window.showInformationMessage(text, manage)) === manage) {
 		await vscode.commands.executeCommand("workbench.trust.manage");

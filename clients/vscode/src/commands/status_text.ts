@@ -26,7 +26,7 @@ const command = "pygent.showLog";
 export function shownOf({ daemon, running, waiting, costUsd }: Status): Shown {
 	switch (daemon.state) {
 		case "unused":
-			return { text: "$(sparkle) pygent", detail: "Starts when you use it", colour: null, command: "pygent.focusChat" };
+			return { text: "$(sparkle) pygent", detail: "Starts on first use", colour: null, command: "pygent.focusChat" };
 		case "untrusted":
 			return undecided("$(shield)", "Not started: this folder is not trusted");
 		case "consent":
@@ -55,9 +55,9 @@ function whileReady(name: string, running: number, waiting: number, costUsd: num
 	const cost = costUsd === null ? "" : dollarsOf(costUsd);
 	const details = [
 		name,
-		counted(waiting, "question waits for you", "questions wait for you"),
-		counted(running, "turn runs", "turns run"),
-		cost === "" ? "" : `this session has cost ${cost}`,
+		counted(waiting, "question waiting for you", "questions waiting for you"),
+		counted(running, "turn running", "turns running"),
+		cost === "" ? "" : `session cost ${cost}`,
 	];
 	const detail = joined(details, ", ");
 	if (waiting > 0) {
@@ -65,7 +65,7 @@ function whileReady(name: string, running: number, waiting: number, costUsd: num
 		return { text, detail, colour: "warning", command: "pygent.focusChat" };
 	}
 	const icon = running > 0 ? "$(sync~spin)" : "$(sparkle)";
-	const text = joined([icon, "pygent", running > 1 ? `${running} run` : "", cost], " ");
+	const text = joined([icon, "pygent", running > 1 ? `${running} running` : "", cost], " ");
 	return { text, detail, colour: null, command };
 }
 

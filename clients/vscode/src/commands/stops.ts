@@ -35,14 +35,14 @@ async function tell(stop: Stop): Promise<void> {
 		}
 		case "ended": {
 			if (stop.restarts) {
-				return offer("warning", `pygent ended unexpectedly (${stop.reason}), and is started again.`, [SHOW_LOG]);
+				return offer("warning", `pygent ended unexpectedly (${stop.reason}) and is restarting.`, [SHOW_LOG]);
 			}
 			const minutes = WITHIN_MS / 60_000;
 			const message = `pygent ended unexpectedly ${stop.times} times in ${minutes} minutes (${stop.reason}).`;
 			return offer("error", message, [SHOW_LOG, RESTART]);
 		}
 		case "replaced":
-			return offer("warning", "Another window of this folder uses pygent now.", [{ ...RESTART, title: "Use It Here" }]);
+			return offer("warning", "Another window of this folder is using pygent.", [{ ...RESTART, title: "Use It Here" }]);
 		default: {
 			const unknown: never = stop;
 			return unknown;

@@ -18,6 +18,17 @@ function goneOf({ standing }: Told): (turn: Turn) => boolean {
 	return ({ turnId, seq, asked }) => asked && seq <= standing.lastSeq && !known.has(turnId);
 }
 
+/**
+ * The last turn of these items that the daemon's conversation holds, and a copy of the session can end with; null if there
+ * is none. Slash commands and undone turns have no part in it.
+ */
+export function lastHeldTurn(items: readonly Item[], { turns, standing }: Told): string | null {
+	const known = new Set(standing?.turnIds);
+	const isNew = (turn: Turn | undefined): boolean => turn?.asked === true && turn.seq > (standing?.lastSeq ?? 0);
+	const found = items.findLast(({ turnId }) => standing === null || known.has(turnId) || isNew(turns[turnId]));
+	return found?.turnId ?? null;
+}
+
 /** The whole plan as it is now; empty where there is none. */
 export function planOf(conversation: Told): readonly PlanEntry[] {
 	return lastTold(conversation, ({ plan }) => plan) ?? NO_PLAN;

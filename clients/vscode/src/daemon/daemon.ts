@@ -56,7 +56,7 @@ export type Stop =
 /** A daemon that does not answer `initialize` in this time hangs. */
 const INITIALIZE_MS = 60_000;
 
-const RESTARTED = new Error("pygent is restarted.");
+const RESTARTED = new Error("pygent is restarting.");
 
 const EVENTS = new ProgressType<{ readonly events: readonly Event[] }>();
 
@@ -91,12 +91,12 @@ function notReady(state: DaemonState): string {
 		case "untrusted":
 			return "pygent has not started: this folder is not trusted.";
 		case "consent":
-			return "pygent is not installed: the chat asks whether to install it.";
+			return "pygent is not installed. Install it from the chat.";
 		case "unused":
 		case "starting":
 		case "installing":
 		case "ready":
-			return "pygent is not ready yet: wait until it has started, and try again.";
+			return "pygent is not ready yet. Try again once it has started.";
 		default: {
 			const unknown: never = state;
 			return unknown;
@@ -174,7 +174,7 @@ export class Daemon implements vscode.Disposable {
 
 	/** Gives up a start that goes on, such as the making of an environment. */
 	cancelStart(): void {
-		this.#giveUp.abort(new Error("The start of pygent was cancelled: restart pygent to try again."));
+		this.#giveUp.abort(new Error("Starting pygent was cancelled. Restart pygent to try again."));
 	}
 
 	/** Lets go of the daemon as a window does that is loaded anew: its turns go on, and wait. */
@@ -300,7 +300,7 @@ export class Daemon implements vscode.Disposable {
 		});
 		let timer: NodeJS.Timeout | undefined;
 		const late = new Promise<never>((_, reject) => {
-			const message = `pygent did not answer within ${INITIALIZE_MS / 1000} seconds, and was ended.`;
+			const message = `pygent did not answer within ${INITIALIZE_MS / 1000} seconds and was stopped.`;
 			timer = setTimeout(() => reject(new Error(message)), INITIALIZE_MS);
 		});
 		try {
@@ -326,7 +326,7 @@ export class Daemon implements vscode.Disposable {
 		if (this.#current !== ended) return;
 		this.#current = null;
 		if (end.type === "replaced") {
-			const reason = "Another window of this folder uses pygent now. Restart pygent to use it here, too.";
+			const reason = "Another window of this folder is using pygent. Restart pygent to use it here.";
 			this.#set({ state: "stopped", reason });
 			this.#stopped.fire({ type: "replaced" });
 			return;
@@ -365,11 +365,11 @@ function saidBy(client: LanguageClient | undefined): Said {
 function otherProtocol(client: LanguageClient, version: number | undefined): string {
 	const name = client.initializeResult?.serverInfo?.name ?? "The program";
 	if (version === undefined) {
-		return `${name} is no pygent-ls: correct the setting pygent.server.path, or empty it to use the one that came with this extension.`;
+		return `${name} is not pygent-ls. Correct the setting pygent.server.path, or clear it to use the version that comes with this extension.`;
 	}
 	const older = version < PROTOCOL_VERSION ? "pygent-ls" : "this extension";
 	return (
-		`pygent-ls speaks version ${version} of the protocol, and this extension version ${PROTOCOL_VERSION}: update ` +
-		`${older}, or empty the setting pygent.server.path to use the pygent-ls that came with this extension.`
+		`pygent-ls uses protocol version ${version}, and this extension uses version ${PROTOCOL_VERSION}. Update ` +
+		`${older}, or clear the setting pygent.server.path to use the version that comes with this extension.`
 	);
 }

@@ -83,7 +83,7 @@ export async function environmentPython(making: Making): Promise<string> {
 			await clear(making.storage, made);
 			return await make(making, made);
 		},
-		{ signal: making.signal, waits: () => making.say("another window makes the environment") },
+		{ signal: making.signal, waits: () => making.say("another window is creating the environment") },
 	);
 }
 
@@ -172,7 +172,7 @@ async function makeWithAny([maker, ...others]: Makers, making: Making, made: Mad
 	} catch (error) {
 		const [next, ...further] = others;
 		if (next === undefined || making.signal.aborted) throw error;
-		making.log(`${error} Another way is tried.`);
+		making.log(`${error} Trying another way.`);
 		return await makeWithAny([next, ...further], making, made);
 	}
 }
@@ -206,9 +206,7 @@ async function install(making: Making, maker: Maker, python: string, pins: reado
 	if (pins.length === 0 || !lacksPinned(output)) throw stepFailed(step.say, output);
 	const others = withoutMissing(pins, output);
 	const left = others.length < pins.length ? others : [];
-	making.log(
-		`Not all versions that pygent was tested with can be had here: ${pins.length - left.length} are left out.`,
-	);
+	making.log(`Tested package versions that are not available here: ${pins.length - left.length}.`);
 	await install(making, maker, python, left);
 }
 

@@ -38,7 +38,7 @@ async function socketFolder(): Promise<string> {
 	await mkdir(folder, { mode: 0o700, recursive: true });
 	const made = await lstat(folder);
 	if (!made.isDirectory() || made.uid !== uid) {
-		throw new Error(`${folder} belongs to somebody else: remove it, or set XDG_RUNTIME_DIR to a folder of your own.`);
+		throw new Error(`${folder} belongs to another user. Remove it, or set XDG_RUNTIME_DIR to a folder of your own.`);
 	}
 	await chmod(folder, 0o700);
 	return folder;

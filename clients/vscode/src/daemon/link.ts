@@ -133,9 +133,9 @@ async function begun(child: ChildProcess, command: string): Promise<void> {
 		const code = error instanceof Error && "code" in error ? error.code : "";
 		const why =
 			code === "ENOENT"
-				? "there is no such program"
+				? "the program was not found"
 				: code === "EACCES"
-					? "it is no program that you may run"
+					? "you are not allowed to run it"
 					: String(error);
 		throw new StartError(`${command} could not be started: ${why}`);
 	}
@@ -206,7 +206,7 @@ function atSocket(socket: Socket, daemon: Process): Link {
 
 function endOf(code: number | null, signalName: string | null, words: LastWords): string {
 	const how = signalName !== null ? `ended by ${signalName}` : code !== null ? `exit code ${code}` : "";
-	return [how, words.telling].filter((each) => each !== "").join(": ") || "it said nothing";
+	return [how, words.telling].filter((each) => each !== "").join(": ") || "no output";
 }
 
 async function gone(pid: number, child: ChildProcess | null, limitMs: number): Promise<boolean> {

@@ -25,7 +25,7 @@ export function noPython(platform: NodeJS.Platform, configured: string, found: r
 				? "has no module venv with ensurepip"
 				: old !== undefined
 					? `is Python ${old.version}, and pygent needs ${OLDEST_TEXT} or newer`
-					: "does not run, or is no Python";
+					: "does not run or is not Python";
 		return new SetupError(`${configured} ${why}. Correct the setting pygent.server.python.`, "python");
 	}
 	if (bare !== undefined) {
@@ -82,7 +82,7 @@ export function stepFailed(say: string, output: string): SetupError {
 			"log",
 		);
 	}
-	return new SetupError(`pygent's environment could not be made (${say}): ${lastError(output)}`, "log");
+	return new SetupError(`pygent's environment could not be created (${say}): ${lastError(output)}`, "log");
 }
 
 /** The line that says most about what went wrong: the last that calls itself an error, else the last one. */
@@ -92,5 +92,5 @@ export function lastError(output: string): string {
 		.map((line) => line.trim())
 		.filter((line) => line !== "");
 	const telling = lines.filter((line) => /^(?:ERROR|error|fatal)\b|^\w*Error:|^×/i.test(line));
-	return telling.at(-1) ?? lines.at(-1) ?? "it said nothing";
+	return telling.at(-1) ?? lines.at(-1) ?? "no output";
 }

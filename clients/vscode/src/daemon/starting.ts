@@ -130,7 +130,7 @@ async function bundledWheel(extension: string): Promise<string> {
 	const name = names.find((each) => each.endsWith(".whl"));
 	if (name === undefined) {
 		throw new SetupError(
-			"This extension was not packaged with pygent-ls: name a pygent-ls program in the setting pygent.server.path.",
+			"This extension was packaged without pygent-ls. Set pygent.server.path to a pygent-ls program.",
 			"path",
 		);
 	}
@@ -141,7 +141,7 @@ async function bundledWheel(extension: string): Promise<string> {
 function programAt(path: string): string {
 	const whole = withHome(path);
 	if (isAbsolute(whole) || !/[/\\]/.test(whole)) return whole;
-	throw new SetupError(`${path} is no whole path: correct the setting pygent.server.path, or empty it.`, "path");
+	throw new SetupError(`${path} is not an absolute path. Correct the setting pygent.server.path, or clear it.`, "path");
 }
 
 function withHome(path: string): string {

@@ -16,7 +16,7 @@ export async function openAt(uri: vscode.Uri, selection: vscode.Range | null): P
 export function lastEditor(): vscode.TextEditor {
 	const editor = vscode.window.activeTextEditor ?? codeEditor();
 	if (editor !== undefined) return editor;
-	throw new Error("No file is open: open the one that the code is for, and put the cursor there.");
+	throw new Error("No file is open. Open the file that the code belongs to, and place the cursor.");
 }
 
 /** What a view calls a file: one on this machine, or one that has not been saved yet. Raises for anything else. */

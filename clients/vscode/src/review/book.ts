@@ -45,7 +45,7 @@ const MAX_REMEMBERED = 1_000_000;
 /** Of one file, the last ones: a restore goes back some turns, seldom many. */
 const MOST_STOOD = 16;
 
-const CHANGED_SINCE = "These lines have changed since; look at them again.";
+const CHANGED_SINCE = "These lines have changed. Check them again.";
 
 /** Without a change; typing goes on for so long at most between two keys. */
 const REMEMBER_AFTER_MS = 1000;

@@ -45,7 +45,7 @@ function at(run: (uri?: vscode.Uri, hunkId?: string) => unknown): (...args: read
 
 function activeEditor(): vscode.TextEditor {
 	const editor = vscode.window.activeTextEditor;
-	if (editor === undefined) throw new Error("No file is open: open the one whose changes you mean.");
+	if (editor === undefined) throw new Error("No file is open. Open a file with changes.");
 	return editor;
 }
 
@@ -53,7 +53,7 @@ function hunkAtCursor(reviews: Reviews): { readonly uri: vscode.Uri; readonly hu
 	const { document, selection } = activeEditor();
 	const hunk = reviews.hunks(document.uri).find((each) => isAt(each, selection.active.line));
 	if (hunk === undefined)
-		throw new Error("No change of pygent is at the cursor: go to one with “pygent: Next Change”.");
+		throw new Error("There is no change to review at the cursor. Go to one with “pygent: Next Change”.");
 	return { uri: document.uri, hunkId: hunk.id };
 }
 
@@ -69,7 +69,7 @@ async function go(reviews: Reviews, step: 1 | -1): Promise<void> {
 	const editor = vscode.window.activeTextEditor;
 	const here = { uri: editor?.document.uri.toString() ?? "", line: editor?.selection.active.line ?? 0 };
 	const place = nextPlace(places, here, step);
-	if (place === undefined) throw new Error("No change of pygent waits for your review.");
+	if (place === undefined) throw new Error("There are no changes to review.");
 	const position = new vscode.Position(place.line, 0);
 	await vscode.window.showTextDocument(vscode.Uri.parse(place.uri), {
 		selection: new vscode.Range(position, position),

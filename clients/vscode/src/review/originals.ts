@@ -48,7 +48,7 @@ export class Originals implements vscode.Disposable, vscode.TextDocumentContentP
 			const { baseline, current } = this.#reviews.book.file(uri) ?? { baseline: "", current: "" };
 			return [uri, baseline === null ? undefined : originalOf(uri), current === null ? undefined : uri];
 		});
-		if (files.length === 0) void vscode.window.showInformationMessage("No change of pygent waits for your review.");
+		if (files.length === 0) void vscode.window.showInformationMessage("There are no changes to review.");
 		else await vscode.commands.executeCommand("vscode.changes", ALL_CHANGES, files);
 	}
 

@@ -59,7 +59,7 @@ export class Proposals implements vscode.Disposable {
 		const ask = this.#asks.waiting.find((each) => each.id === id);
 		const optionId = ask?.type === "permission" ? optionOf(ask.request, accept) : undefined;
 		if (ask === undefined || optionId === undefined || !this.#asks.answer(ask.id, { optionId })) {
-			throw new Error("No proposed edit waits for an answer here.");
+			throw new Error("There is no proposed edit to decide on here.");
 		}
 	}
 

@@ -27,11 +27,12 @@ export async function restore(
 
 async function bringBack(uri: vscode.Uri, removed: RemovedFile | null): Promise<void> {
 	const name = vscode.workspace.asRelativePath(uri);
-	if (removed === null) throw new Error(`${name} is not kept here: restore the checkpoint before it was deleted.`);
+	if (removed === null)
+		throw new Error(`${name} cannot be restored from here. Restore the checkpoint before it was deleted.`);
 	try {
 		await putBack(uri.fsPath, removed);
 	} catch (error) {
-		throw new Error(`${name} could not be brought back: ${(error as Error).message}`);
+		throw new Error(`${name} could not be restored: ${(error as Error).message}`);
 	}
 }
 

@@ -32,7 +32,7 @@ export class Failure extends Component<Parts, State> {
 					<Icon name="error" /> {this.props.what} could not be shown
 				</p>
 				<p className="failure-message">{message}</p>
-				<p className="failure-message">What you have written is kept, and the session goes on.</p>
+				<p className="failure-message">Your text is kept, and the session continues.</p>
 				<div className="choices">
 					<button type="button" className="choice first" onClick={() => void this.#reload()}>
 						Reload view

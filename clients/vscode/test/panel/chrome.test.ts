@@ -102,7 +102,7 @@ test("of a session that is not begun there is nothing to rename, fork or delete,
 	await fork.click({ force: true });
 
 	assert.equal(await fork.getAttribute("aria-disabled"), "true");
-	assert.equal(await fork.getAttribute("title"), "The session begins with its first prompt.");
+	assert.equal(await fork.getAttribute("title"), "The session starts with its first prompt.");
 	assert.equal(panel.calls.filter(({ method }) => method === "forkSession").length, 0);
 });
 

@@ -114,7 +114,7 @@ const SCENES: Readonly<Record<string, (panel: Panel) => Promise<void>>> = {
 	"the checkpoints": async (panel) => {
 		await panel.send({ type: "show", page: "checkpoints" });
 		await panel.page.getByRole("button", { name: /^Round the prices/ }).click();
-		await panel.page.getByText("The files are as they were.").waitFor();
+		await panel.page.getByText("No files have changed since.").waitFor();
 	},
 };
 

@@ -37,7 +37,7 @@ test("Enter queues and Ctrl+Enter steers while a turn runs, and both are shown a
 
 test("what is said to the running turn stands in the conversation until the model reads it", async () => {
 	await using panel = await Panel.open({ conversation: RUNNING });
-	const waits = panel.page.getByText("Sent: the model reads it at its next step");
+	const waits = panel.page.getByText("Sent; the model reads it at its next step");
 
 	const steering = { id: "1", text: "Leave the tests alone" };
 	await panel.send({ type: "change", sessionId: "s1", change: { type: "steering", steering } });
@@ -75,7 +75,7 @@ test("a waiting prompt is taken back into the field, with what was attached to i
 	await promptOf(panel).fill("And");
 
 	const queue = panel.page.getByRole("region", { name: "Waiting prompts" });
-	await queue.getByRole("button", { name: "Edit: take it back" }).click();
+	await queue.getByRole("button", { name: "Edit in the prompt field" }).click();
 
 	assert.deepEqual((await panel.called("dequeue")).params, { turnId: "t2" });
 	await holds(promptOf(panel), "And\n\nThen run the tests");
@@ -104,8 +104,8 @@ test("a waiting prompt is removed; one that runs already is not, and that is sai
 	await panel.page.getByRole("button", { name: "Remove from the queue" }).click();
 	assert.deepEqual((await panel.called("dequeue")).params, { turnId: "t2" });
 	removed = false;
-	await panel.page.getByRole("button", { name: "Edit: take it back" }).click();
+	await panel.page.getByRole("button", { name: "Edit in the prompt field" }).click();
 
-	await panel.page.getByRole("alert").getByText("It runs already").waitFor();
+	await panel.page.getByRole("alert").getByText("already running").waitFor();
 	await holds(promptOf(panel), "");
 });

@@ -85,14 +85,14 @@ test("an answer that came too late is told, and the buttons are there again", as
 		conversation: conversation([RUN], { asks: [permission("p", "run")] }),
 		answers: {
 			answerPermission: () => {
-				throw new Error("It no longer waits for an answer.");
+				throw new Error("This question is no longer open.");
 			},
 		},
 	});
 
 	await panel.page.getByRole("button", { name: "Allow once" }).click();
 
-	await panel.page.getByText("It no longer waits for an answer.").waitFor();
+	await panel.page.getByText("This question is no longer open.").waitFor();
 	assert.equal(await panel.page.locator(".permission button.choice:enabled").count(), 4);
 });
 

@@ -167,7 +167,7 @@ test("an answer of an attempt that failed is marked as such", async () => {
 		conversation: conversation([text({ key: "1", text: "Half an ans", withdrawn: true })]),
 	});
 
-	await panel.page.getByText("From an attempt that failed").waitFor();
+	await panel.page.getByText("From a failed attempt").waitFor();
 });
 
 test("Arabic and Hebrew are read from the right, and so are their lists and what is written in the prompt", async () => {

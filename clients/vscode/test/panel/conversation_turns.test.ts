@@ -15,6 +15,7 @@ import {
 	SESSION,
 	text,
 	thinking,
+	USAGE,
 	uri,
 } from "./conversation_items.ts";
 import { Panel } from "./panel.ts";
@@ -39,7 +40,7 @@ test("a model call that waits to be tried again counts down, and can be hurried 
 	const waits = failure({ key: "1", state: "waiting", errorType: "overloaded", retryAt, attempt: 2 });
 	await using panel = await Panel.open({ conversation: conversation([waits], { runningTurnId: "t1" }) });
 
-	await panel.page.getByText(/Attempt 2 failed\. Asking again in (1 h 0 min|59 min \d+ s)/).waitFor();
+	await panel.page.getByText(/Attempt 2 failed\. Retrying in (1 h 0 min|59 min \d+ s)/).waitFor();
 	await panel.page.getByRole("button", { name: "Retry now" }).click();
 	await panel.page.getByRole("button", { name: "Give up" }).click();
 
@@ -51,14 +52,14 @@ test("a final failure says what to do about its kind", async () => {
 	const helps: Readonly<Record<ErrorType, RegExp>> = {
 		auth: /ANTHROPIC_API_KEY/,
 		context_window: /\/compact/,
-		rate_limit: /Wait a little/,
-		overloaded: /in a while/,
+		rate_limit: /Wait a moment/,
+		overloaded: /again later/,
 		network: /Check the connection/,
 		timeout: /pygent\.firstByteTimeoutS/,
 		invalid_request: /model's name/,
-		content_filter: /other words/,
-		server: /The log holds/,
-		unknown: /The log holds/,
+		content_filter: /Rephrase/,
+		server: /The log has the provider's message/,
+		unknown: /The log has the details/,
 	};
 	const items = Object.keys(helps).map((errorType) => failure({ key: errorType, errorType: errorType as ErrorType }));
 	await using panel = await Panel.open({ conversation: conversation(items), size: { width: 400, height: 3000 } });
@@ -88,9 +89,9 @@ test("what the turn went through is told in lines", async () => {
 		]),
 	});
 
-	await panel.page.getByText("Asked openai/other instead.").waitFor();
-	await panel.page.getByText("It has spent $1.50 of the $1.50").waitFor();
-	await panel.page.getByText("Summed up 42 messages for the model: 180k → 9k tokens").waitFor();
+	await panel.page.getByText("Switched to openai/other.").waitFor();
+	await panel.page.getByText("Limit reached: $1.50 of $1.50 per turn.").waitFor();
+	await panel.page.getByText("Summarized 42 messages: 180k → 9k tokens").waitFor();
 	await panel.page.getByText("Hook post_tool: ruff format src → pass").waitFor();
 	await panel.page.getByText("Error: The disk is full.").waitFor();
 });
@@ -107,11 +108,11 @@ test("the end of a turn tells what it took and changed, and why it stopped", asy
 
 	await panel.page.getByText("34 s · 12.3k tokens · $0.04").first().waitFor();
 	await panel.page.getByText("Stopped at the turn's limit of model calls").waitFor();
-	await panel.page.getByText("Interrupted: the agent's process ended").waitFor();
+	await panel.page.getByText("Interrupted: pygent ended").waitFor();
 	await panel.page.getByRole("button", { name: /src\/cart\.py 3 lines added, 2 removed/ }).click();
 
 	assert.deepEqual((await panel.called("openLocation")).params, { uri: uri("src/cart.py"), range: null });
-	await panel.page.getByRole("button", { name: "Go on from here in a copy of the session" }).first().click();
+	await panel.page.getByRole("button", { name: "Fork the session here" }).first().click();
 	assert.deepEqual((await panel.called("forkSession")).params, { sessionId: SESSION, atTurnId: "t1" });
 });
 
@@ -134,6 +135,42 @@ test("a prompt is edited in a copy of the session that ends before it", async ()
 	await panel.page.waitForFunction(() => document.querySelector("textarea")?.value.includes("Second thoughts"));
 	assert.equal(await panel.page.getByRole("button", { name: /Edit this prompt/ }).count(), 2);
 	await panel.page.getByText("Sent during this turn").waitFor();
+});
+
+test("a copy ends with the last turn that the daemon's conversation holds, and not with a slash command", async () => {
+	const asked = { usage: USAGE, asked: true } as const;
+	await using panel = await Panel.open({
+		conversation: conversation(
+			[
+				prompt({ key: "1", turnId: "status", text: "/status" }),
+				end({ key: "2", turnId: "status" }),
+				prompt({ key: "3", turnId: "t1", text: "First" }),
+				end({ key: "4", turnId: "t1" }),
+				prompt({ key: "5", turnId: "diff", text: "/diff" }),
+				end({ key: "6", turnId: "diff" }),
+				prompt({ key: "7", turnId: "t2", text: "Second" }),
+				end({ key: "8", turnId: "t2" }),
+				prompt({ key: "9", turnId: "t3", text: "Third" }),
+			],
+			{
+				turns: { t1: turn({ ...asked, turnId: "t1", seq: 3 }), t2: turn({ ...asked, turnId: "t2", seq: 30 }) },
+				standing: { turnIds: ["t1"], lastSeq: 20 },
+			},
+		),
+	});
+	const edit = panel.page.getByRole("button", { name: /Edit this prompt/ });
+	const fork = panel.page.getByRole("button", { name: /Fork the session here/ });
+
+	await edit.nth(3).click();
+	assert.equal((await panel.called("forkSession")).params.atTurnId, "t1");
+	await edit.nth(4).click();
+	assert.equal((await panel.called("forkSession", 1)).params.atTurnId, "t2");
+	await fork.nth(2).click();
+	assert.equal((await panel.called("forkSession", 2)).params.atTurnId, "t1");
+	await edit.nth(1).click();
+	await panel.called("newSession");
+	await fork.nth(0).click();
+	await panel.called("newSession", 1);
 });
 
 test("the first prompt is edited in a new session", async () => {

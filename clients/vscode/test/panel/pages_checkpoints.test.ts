@@ -109,20 +109,20 @@ test("files, the conversation, or both are restored; what was left is told with 
 	const ways = panel.page.getByRole("group", { name: "Restore" });
 
 	await ways.getByRole("button", { name: "Files" }).click();
-	const done = panel.page.getByRole("status").filter({ hasText: "Restored 1 file; 1 file left as it is:" });
+	const done = panel.page.getByRole("status").filter({ hasText: "Restored 1 file; 1 file skipped:" });
 	await done.getByText("tax.py You changed it since.").waitFor();
 	const carefully = { confirmed: false, force: false, uncertain: false };
 	const asked = { checkpointId: "c1", files: true, conversation: false, ...carefully };
 	assert.deepEqual((await panel.called("restoreCheckpoint")).params, asked);
 
-	await done.getByRole("button", { name: "Restore those, too" }).click();
+	await done.getByRole("button", { name: "Restore these as well" }).click();
 	assert.deepEqual((await panel.called("restoreCheckpoint", 1)).params, { ...asked, force: true });
 	await panel.page.getByText("tax.py You changed it since.").waitFor({ state: "detached" });
 
 	await panel.page.getByRole("button", { name: "Undo the restore" }).click();
 	const undone = { ...asked, checkpointId: "u1", confirmed: true };
 	assert.deepEqual((await panel.called("restoreCheckpoint", 2)).params, undone);
-	await panel.page.getByText("Taken back: 1 file").waitFor();
+	await panel.page.getByText("Undone: 1 file").waitFor();
 	assert.equal(await panel.page.getByRole("button", { name: "Undo the restore" }).count(), 0);
 
 	await ways.getByRole("button", { name: "Conversation" }).click();
@@ -142,7 +142,7 @@ test("what a command may have changed is restored once it was named", async () =
 
 	await panel.page.getByRole("group", { name: "Restore" }).getByRole("button", { name: "Files" }).click();
 	await panel.page.getByText("made.py It changed while a command ran.").waitFor();
-	assert.equal(await panel.page.getByRole("button", { name: "Restore those, too" }).count(), 0);
+	assert.equal(await panel.page.getByRole("button", { name: "Restore these as well" }).count(), 0);
 	await panel.page.getByRole("button", { name: "Restore what commands may have changed" }).click();
 
 	const { params } = await panel.called("restoreCheckpoint", 1);

@@ -94,7 +94,7 @@ test("where nothing is found it is said, and so it is where there is nothing yet
 
 	await panel.page.getByText("No sessions yet.").waitFor();
 	await panel.page.getByRole("searchbox").fill("moon");
-	await panel.page.getByRole("status").getByText("No session holds “moon”.").waitFor();
+	await panel.page.getByRole("status").getByText("No sessions match “moon”.").waitFor();
 });
 
 test("more sessions come page by page, and those of other folders when asked for", async () => {
@@ -111,7 +111,7 @@ test("more sessions come page by page, and those of other folders when asked for
 	assert.equal((await panel.called("listSessions", 1)).params.cursor, "next");
 	assert.equal(await panel.page.getByRole("button", { name: "Show more" }).count(), 0);
 
-	await panel.page.getByRole("checkbox", { name: "Of all folders" }).check();
+	await panel.page.getByRole("checkbox", { name: "All folders" }).check();
 	await panel.page.getByRole("button", { name: /^Add a dark theme.*other$/ }).waitFor();
 });
 

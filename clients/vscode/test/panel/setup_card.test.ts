@@ -42,7 +42,7 @@ test("a prompt that waits for a model shows the same card, and can do without", 
 		conversation: conversation([prompt({ key: "1", text: "make it faster" })], { asks: [ASK], runningTurnId: "t1" }),
 	});
 
-	await panel.page.getByText("Your prompt is answered as soon as there is one.").waitFor();
+	await panel.page.getByText("Your prompt is sent once a model is set up.").waitFor();
 	await panel.page.getByRole("button", { name: "Anthropic" }).click();
 	await panel.called("setApiKey");
 	await panel.page.getByRole("button", { name: "Not now" }).click();

@@ -31,7 +31,7 @@ test("a checkpoint is looked at and gone back to, and the way back is undone", a
 	await conversation.getByText("It sums numbers now.").waitFor({ state: "detached" });
 
 	await checkpoints.getByRole("button", { name: "Undo the restore" }).click();
-	await checkpoints.getByText("Taken back: 1 file and the conversation").waitFor();
+	await checkpoints.getByText("Undone: 1 file and the conversation").waitFor();
 	await workbench.lines.filter({ hasText: "sum(map(int, items))" }).waitFor();
 	await chat.getByRole("button", { name: "Back to the conversation" }).click();
 	await conversation.getByText("It sums numbers now.").waitFor();

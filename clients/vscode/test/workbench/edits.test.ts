@@ -88,7 +88,7 @@ test("questions about edits", async (t) => {
 			assert.equal((await model.requests()).length, 2); // the edit before needed nobody
 			await chat.getByRole("button", { name: "Stop", exact: true }).click();
 
-			await conversation.getByText("No longer asked").waitFor();
+			await conversation.getByText("Withdrawn").waitFor();
 			await allow.waitFor({ state: "detached" });
 			assert.equal(await conversation.locator(".permission button").count(), 0);
 			await conversation.getByText("Stopped", { exact: true }).waitFor();

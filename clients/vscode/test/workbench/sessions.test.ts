@@ -37,7 +37,7 @@ test("sessions are found by what was said in them, gone on with, copied, renamed
 		["Plum is a fruit."],
 	);
 
-	await conversation.getByRole("button", { name: "Go on from here in a copy of the session" }).first().click();
+	await conversation.getByRole("button", { name: "Fork the session here" }).first().click();
 	await conversation.getByText("As I said, a fruit.").waitFor({ state: "detached" });
 	await conversation.getByText("Plum is a fruit.").waitFor();
 	await chat.getByRole("button", { name: "Sessions" }).click();
@@ -54,4 +54,36 @@ test("sessions are found by what was said in them, gone on with, copied, renamed
 	await page.locator(".monaco-dialog-box").getByRole("button", { name: "Delete" }).click();
 	await rows.filter({ hasText: "Trees" }).waitFor({ state: "detached" });
 	assert.equal(await rows.count(), 2);
+});
+
+test("a prompt behind a slash command is edited in a copy that ends with the answer before both", async () => {
+	await using workbench = await Workbench.open();
+	const { chat, conversation, model } = workbench;
+	await model.script({ text: "Plum is a fruit." }, { text: "I am sure." }, { text: "An oak is a tree." });
+	await workbench.openChat();
+	await workbench.prompt("What is a plum?");
+	await conversation.getByText("Plum is a fruit.").waitFor();
+	await workbench.prompt("/mode");
+	await conversation.locator(".end").nth(1).waitFor();
+	await workbench.prompt("Are you sure?");
+	await conversation.getByText("I am sure.").waitFor();
+
+	await conversation
+		.getByRole("button", { name: /Edit this prompt/ })
+		.last()
+		.click();
+	await conversation.getByText("I am sure.").waitFor({ state: "detached" });
+	await conversation.getByText("Plum is a fruit.").waitFor();
+	const field = chat.getByRole("textbox", { name: "Prompt" });
+	const frame = await (await field.elementHandle())?.ownerFrame();
+	await frame?.waitForFunction(() => document.querySelector("textarea")?.value === "Are you sure?");
+	assert.equal(await chat.getByRole("alert").filter({ hasText: "turn" }).count(), 0);
+	await field.fill("What is an oak?");
+	await field.press("Enter");
+	await conversation.getByText("An oak is a tree.").waitFor();
+	const last = (await model.requests()).at(-1);
+	assert.deepEqual(
+		last?.messages.filter(({ role }) => role === "assistant").map(({ content }) => content),
+		["Plum is a fruit."],
+	);
 });

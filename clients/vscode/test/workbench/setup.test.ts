@@ -45,7 +45,7 @@ test("a first prompt waits for a key, which counts at once; one that is refused 
 		await key.press("Enter");
 	};
 	await workbench.command("pygent: Open Chat");
-	await card.getByText("One of these three is enough to begin.").waitFor();
+	await card.getByText("Choose one of these to start.").waitFor();
 
 	await chat.getByRole("button", { name: /^Model/ }).click();
 	await chat.getByRole("option", { name: /groq/ }).first().click();
@@ -54,7 +54,7 @@ test("a first prompt waits for a key, which counts at once; one that is refused 
 	await chat.getByText("No model", { exact: true }).waitFor();
 	await model.script({ status: 401, error: "Unauthorized" }, { text: "Now it is faster." });
 	await workbench.prompt("make it faster");
-	await card.getByText("Your prompt is answered as soon as there is one.").waitFor();
+	await card.getByText("Your prompt is sent once a model is set up.").waitFor();
 	await card.getByRole("button", { name: "Other…" }).click();
 	await page.locator(".quick-input-list .monaco-list-row").filter({ hasText: "Mistral" }).click();
 	await give("wrong-key-of-mistral");

@@ -87,7 +87,7 @@ test("a turn is stopped, or cut off, and the session goes on", async (t) => {
 			for (const pid of daemons) process.kill(Number(pid), "SIGKILL");
 
 			await workbench.notification("pygent ended unexpectedly (ended by SIGKILL").waitFor();
-			await conversation.getByText("Interrupted: the agent's process ended").waitFor();
+			await conversation.getByText("Interrupted: pygent ended").waitFor();
 			await conversation.getByText("Alpha, beta").waitFor();
 			await workbench.prompt("And now?");
 			await conversation.getByText("I am back.").waitFor();

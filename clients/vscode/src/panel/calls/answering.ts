@@ -9,7 +9,7 @@ export function answeringCalls(panel: Panel): Pick<Handlers, Answering> {
 	const { asks } = panel.services;
 	const answer = (type: "permission" | "question", id: string, result: PermissionResult | QuestionResult): null => {
 		const isAsked = asks.waiting.some((ask) => ask.id === id && ask.type === type);
-		if (!isAsked || !asks.answer(id, result)) throw new Error("It no longer waits for an answer.");
+		if (!isAsked || !asks.answer(id, result)) throw new Error("This question is no longer open.");
 		return null;
 	};
 	return {

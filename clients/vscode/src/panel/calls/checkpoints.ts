@@ -39,10 +39,10 @@ type Asked = Omit<Calls["restoreCheckpoint"]["params"], "confirmed">;
 async function isConfirmed({ files, conversation, force, uncertain }: Asked): Promise<boolean> {
 	const what = [...(files ? ["files"] : []), ...(conversation ? ["the conversation"] : [])].join(" and ");
 	const spared = force
-		? "Files that you changed since are restored, too."
-		: "Files that you changed since are left as they are.";
+		? "Files that you have changed since are also restored."
+		: "Files that you have changed since are left unchanged.";
 	const anyones = uncertain ? " Files that changed while a command ran are restored, whoever changed them." : "";
-	const detail = `${files ? `${spared}${anyones} ` : ""}The restore is a checkpoint itself: it can be undone.`;
+	const detail = `${files ? `${spared}${anyones} ` : ""}You can undo the restore.`;
 	const answer = await vscode.window.showWarningMessage(
 		`Restore ${what} to this checkpoint?`,
 		{ modal: true, detail },

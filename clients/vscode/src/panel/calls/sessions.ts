@@ -72,7 +72,7 @@ async function deleteSession(
 	const isRunning = sessions.followed.some(
 		(each) => each.sessionId === sessionId && each.conversation.runningTurnId !== null,
 	);
-	const detail = `The conversation and its checkpoints go to the trash, where they are kept for 30 days. Files stay as they are.${isRunning ? " The turn that runs is stopped." : ""}`;
+	const detail = `The conversation and its checkpoints are moved to the trash and kept for 30 days. Files are not changed.${isRunning ? " The running turn is stopped." : ""}`;
 	const answer = await vscode.window.showWarningMessage(
 		`Delete the session “${name}”?`,
 		{ modal: true, detail },
@@ -87,13 +87,16 @@ async function deleteSession(
 const FORMATS: readonly (vscode.QuickPickItem & { readonly format: ExportFormat; readonly language: string })[] = [
 	{ label: "Markdown", description: "to read and share", format: "markdown", language: "markdown" },
 	{ label: "HTML", description: "one page, to read in a browser", format: "html", language: "html" },
-	{ label: "JSON", description: "all of it; /load takes it", format: "json", language: "json" },
+	{ label: "JSON", description: "complete; /load reads it", format: "json", language: "json" },
 	{ label: "Plain text", format: "plain", language: "plaintext" },
 	{ label: "XML", format: "xml", language: "xml" },
 ];
 
 async function exportSession({ services }: Panel, { sessionId }: Calls["exportSession"]["params"]): Promise<null> {
-	const picked = await vscode.window.showQuickPick(FORMATS, { title: "Export the session", placeHolder: "As what?" });
+	const picked = await vscode.window.showQuickPick(FORMATS, {
+		title: "Export the session",
+		placeHolder: "Choose a format",
+	});
 	if (picked === undefined) return null;
 	const { format, language } = picked;
 	const { content } = await services.daemon.request("pygent/session/export", { sessionId, format });

@@ -95,7 +95,7 @@ function Title({ name, onRename }: { readonly name: string | null; readonly onRe
 	);
 }
 
-const NOT_BEGUN = "The session begins with its first prompt.";
+const NOT_BEGUN = "The session starts with its first prompt.";
 
 function actionsOf(parts: AppParts, sessionId: string | null, rename: () => void): readonly Action[] {
 	const { store } = parts;

@@ -254,7 +254,7 @@ function useFocus({ store }: AppParts, field: RefObject<HTMLTextAreaElement | nu
 }
 
 function placeholderOf(panel: PanelState | null, isRunning: boolean): string {
-	if (isRunning) return "Say more while it works";
-	if (panel !== null && !panel.hasFolder) return "Ask anything: no folder is open";
-	return "Ask, or say what to do";
+	if (isRunning) return "Send more while pygent works";
+	if (panel !== null && !panel.hasFolder) return "Ask anything (no folder is open)";
+	return "Ask or describe a task";
 }

@@ -12,12 +12,12 @@ const MAX_ALL_CHARS = 20 * MB;
 export async function imageAttachment(file: File, before: readonly Attachment[]): Promise<Attachment> {
 	const name = file.name === "" ? "The image" : `“${file.name}”`;
 	if (!TYPES.has(file.type)) {
-		throw new Error(`${name} is ${file.type || "of no known type"}: attach a PNG, JPEG, GIF or WebP image.`);
+		throw new Error(`${name} is ${file.type || "of an unknown type"}. Attach a PNG, JPEG, GIF or WebP image.`);
 	}
 	checkImageSize(name, file.size);
 	const data = await base64Of(file);
 	if (data.length + before.reduce((sum, each) => sum + sizeOf(each), 0) > MAX_ALL_CHARS) {
-		throw new Error(`${name} is too much beside the images that are attached: send those first.`);
+		throw new Error(`${name} exceeds the size limit of all attached images. Send those first.`);
 	}
 	return {
 		id: crypto.randomUUID(),

@@ -64,7 +64,7 @@ function Compact({ onClick }: { readonly onClick: () => void }): ReactElement {
 		<button
 			type="button"
 			className="link-button"
-			title="Sum the conversation up, so that there is room again"
+			title="Summarize the conversation to free up context"
 			onClick={onClick}
 		>
 			/compact
@@ -105,7 +105,7 @@ function rowsOf(whose: string, usage: Usage): readonly (readonly [string, string
 	return [
 		[`${whose}: tokens`, `${fullCount(inputTokens)} in, ${fullCount(outputTokens)} out`],
 		...(cacheReadTokens > 0 ? ([[`${whose}: from the cache`, fullCount(cacheReadTokens)]] as const) : []),
-		[`${whose}: cost`, costOf(usage) === UNKNOWN ? "– (no price is known)" : costOf(usage)],
+		[`${whose}: cost`, costOf(usage) === UNKNOWN ? "– (unknown price)" : costOf(usage)],
 	];
 }
 

@@ -15,9 +15,9 @@ export const MODES: Readonly<Record<Mode, ModeWords>> = {
 		detail: "Edits files without asking; asks before it runs anything.",
 		icon: "edit",
 	},
-	plan: { title: "Plan", detail: "Only reads, and says what it would do.", icon: "checklist" },
-	trust: { title: "Trust", detail: "Edits and runs without asking; asks before what is risky.", icon: "unlock" },
-	bypass: { title: "Bypass", detail: "Asks nothing, whatever it does. For sandboxes.", icon: "zap" },
+	plan: { title: "Plan", detail: "Reads only, and proposes a plan.", icon: "checklist" },
+	trust: { title: "Trust", detail: "Edits and runs without asking; asks before risky actions.", icon: "unlock" },
+	bypass: { title: "Bypass", detail: "Never asks. For sandboxes.", icon: "zap" },
 };
 
 /** The modes that a key goes through; one that asks less than these is chosen from the list. */

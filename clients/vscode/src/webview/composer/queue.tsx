@@ -9,7 +9,7 @@ import { many } from "../conversation/words.ts";
 import { useView } from "../store.ts";
 import { useWriting } from "./drafts.ts";
 
-const RUNS_ALREADY = "It runs already: stop the turn, or say what to do otherwise.";
+const RUNS_ALREADY = "This prompt is already running. Stop the turn, or send another prompt.";
 
 interface QueueParts extends AppParts {
 	readonly onEdit: () => void;
@@ -55,7 +55,7 @@ export function Queue({ store, host, drafts, onEdit }: QueueParts): ReactElement
 								<IconButton icon="send" label="Send it again" onClick={() => void resume(turn)} />
 							</>
 						)}
-						<IconButton icon="edit" label="Edit: take it back into the prompt" onClick={() => void edit(turn)} />
+						<IconButton icon="edit" label="Edit in the prompt field" onClick={() => void edit(turn)} />
 						<IconButton icon="trash" label="Remove from the queue" onClick={() => void remove(turn)} />
 					</li>
 				))}

@@ -131,7 +131,7 @@ function AskCard({ ask }: { readonly ask: Ask }): ReactElement {
 function Answer({ item }: { readonly item: TextItem }): ReactElement {
 	return (
 		<div className={`answer${item.withdrawn ? " withdrawn" : ""}${item.streaming ? " streaming" : ""}`}>
-			{item.withdrawn && <p className="faint">From an attempt that failed; it no longer counts.</p>}
+			{item.withdrawn && <p className="faint">From a failed attempt; not part of the conversation.</p>}
 			<div data-find={`text ${item.key}`}>
 				<Markdown text={item.text} growing={item.streaming} />
 			</div>

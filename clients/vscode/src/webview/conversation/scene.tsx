@@ -59,6 +59,12 @@ export function useScene(): Scene {
 	return scene;
 }
 
+/** A copy of the session that ends with that turn; an empty session if there is none. */
+export async function forkAt(act: Act, sessionId: string | null, turnId: string | null): Promise<Outcome<null>> {
+	if (sessionId === null || turnId === null) return await act("newSession", null);
+	return await act("forkSession", { sessionId, atTurnId: turnId });
+}
+
 /** The question whether that tool call may run, while it waits for an answer. */
 export function useAskOf(toolId: string): Extract<Ask, { type: "permission" }> | null {
 	const asks = useContext(AsksContext);

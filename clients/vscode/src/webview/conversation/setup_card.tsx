@@ -20,8 +20,8 @@ export function SetupCard({ isAwaited }: SetupCardParts): ReactElement {
 			<h2>
 				<Icon name="wand" /> Set up a model
 			</h2>
-			<p>{isAwaited ? "Your prompt is answered as soon as there is one." : "One of these three is enough to begin."}</p>
-			<Way icon="key" title="API key" text="Kept in the editor's secret storage.">
+			<p>{isAwaited ? "Your prompt is sent once a model is set up." : "Choose one of these to start."}</p>
+			<Way icon="key" title="API key" text="Saved in the editor's secret storage.">
 				{FIRST.map((variable) => (
 					<button key={variable} type="button" className="choice" onClick={() => void act("setApiKey", { variable })}>
 						{PROVIDERS[variable]}
@@ -31,7 +31,7 @@ export function SetupCard({ isAwaited }: SetupCardParts): ReactElement {
 					Other…
 				</button>
 			</Way>
-			<Way icon="server" title="Local model" text="Ollama, LM Studio and others, found here or at an address.">
+			<Way icon="server" title="Local model" text="Ollama, LM Studio and others, found automatically or by address.">
 				<button type="button" className="choice" onClick={() => void act("setUpModel", { way: "local" })}>
 					Choose server…
 				</button>

@@ -40,8 +40,8 @@ function Consent({ source, declined }: { readonly source: string; readonly decli
 				<Icon name="cloud-download" /> {declined ? "pygent is not installed" : "Install pygent?"}
 			</h2>
 			<p>
-				The agent runs in a Python environment of its own. Installing it downloads about 100 MB of packages from{" "}
-				<strong>{source}</strong>, or from the index that pip or uv is configured for, and takes about 450 MB of disk.
+				pygent runs in its own Python environment. Installing it downloads about 100 MB of packages from{" "}
+				<strong>{source}</strong> or your configured pip or uv index, and uses about 450 MB of disk space.
 			</p>
 			<div className="choices">
 				<button type="button" className="choice first" onClick={() => void act("answerConsent", { agreed: true })}>
@@ -57,8 +57,8 @@ function Consent({ source, declined }: { readonly source: string; readonly decli
 				</button>
 			</div>
 			<p className="hint">
-				The setting <code>pygent.server.python</code> names another Python, <code>pygent.server.path</code> a pygent-ls
-				of your own, for which nothing is downloaded.
+				<code>pygent.server.python</code> sets another Python; with <code>pygent.server.path</code>, your own pygent-ls
+				is used and nothing is downloaded.
 			</p>
 		</section>
 	);

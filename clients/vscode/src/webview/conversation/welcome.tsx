@@ -32,10 +32,10 @@ export function Welcome(): ReactElement {
 			</span>
 			<h2>What shall we do?</h2>
 			<p>
-				pygent reads, edits and runs what is in this window, unsaved text included. It asks before it does what is hard
-				to take back, and every edit is one undo step.
+				pygent reads and edits the files of this window, unsaved text included, and runs commands. It asks before risky
+				actions, and every edit is one undo step.
 			</p>
-			{!hasFolder && <p className="hint">No folder is open: it can talk, but not read or change files.</p>}
+			{!hasFolder && <p className="hint">No folder is open: pygent can answer, but not read or change files.</p>}
 			<ul className="examples" aria-label="Examples">
 				{EXAMPLES.map(({ icon, text }) => (
 					<li key={text}>
@@ -46,7 +46,7 @@ export function Welcome(): ReactElement {
 				))}
 			</ul>
 			<p className="hint">
-				<kbd>@</kbd> brings in files, the selection or problems · <kbd>/</kbd> lists commands
+				<kbd>@</kbd> attaches files, the selection or problems · <kbd>/</kbd> lists commands
 			</p>
 		</div>
 	);

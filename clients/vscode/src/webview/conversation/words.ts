@@ -34,7 +34,7 @@ export const STOPPED: Readonly<Record<StopReason, string>> = {
 	refusal: "The model refused to go on",
 	loop_detected: "Stopped: the model repeated itself",
 	cancelled: "Stopped",
-	interrupted: "Interrupted: the agent's process ended in the middle of this turn",
+	interrupted: "Interrupted: pygent ended during this turn",
 	error: "Stopped by an error",
 };
 
@@ -44,7 +44,7 @@ export const ANSWERED: Readonly<Record<PermissionAnswer, string>> = {
 	allow_always: "Always allowed",
 	reject_once: "Rejected",
 	reject_always: "Always rejected",
-	cancelled: "No longer asked",
+	cancelled: "Withdrawn",
 };
 
 export const BY: Readonly<Record<"user" | "rule" | "mode" | "hook", string>> = {

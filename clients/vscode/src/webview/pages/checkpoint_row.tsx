@@ -78,7 +78,7 @@ function Ways({ onRestore }: { readonly onRestore: (what: What) => void }): Reac
 			<button
 				type="button"
 				className="push-button"
-				title="Files and conversation go back to this point"
+				title="Restore files and conversation to this point"
 				onClick={() => onRestore({ files: true, conversation: true })}
 			>
 				Restore both
@@ -86,7 +86,7 @@ function Ways({ onRestore }: { readonly onRestore: (what: What) => void }): Reac
 			<button
 				type="button"
 				className="push-button secondary"
-				title="Files go back; the conversation stays"
+				title="Restore only the files"
 				onClick={() => onRestore({ files: true, conversation: false })}
 			>
 				Files
@@ -94,7 +94,7 @@ function Ways({ onRestore }: { readonly onRestore: (what: What) => void }): Reac
 			<button
 				type="button"
 				className="push-button secondary"
-				title="The conversation goes back; files stay"
+				title="Restore only the conversation"
 				onClick={() => onRestore({ files: false, conversation: true })}
 			>
 				Conversation
@@ -104,10 +104,10 @@ function Ways({ onRestore }: { readonly onRestore: (what: What) => void }): Reac
 }
 
 function Changes({ changed }: { readonly changed: readonly Changed[] }): ReactElement {
-	if (changed.length === 0) return <p className="page-empty">The files are as they were.</p>;
+	if (changed.length === 0) return <p className="page-empty">No files have changed since.</p>;
 	return (
 		<>
-			<p className="page-note">Since then, up to now:</p>
+			<p className="page-note">Changes since then:</p>
 			{changed.map(({ uri, patch }) => (
 				<FileDiff
 					key={uri}

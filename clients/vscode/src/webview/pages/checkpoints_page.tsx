@@ -54,7 +54,7 @@ export function CheckpointsPage(parts: AppParts): ReactElement {
 				<div className="page-list">
 					{checkpoints !== null && checkpoints.length === 0 && (
 						<p className="page-empty" role="status">
-							No checkpoints yet: each turn that may change files begins with one.
+							No checkpoints yet. Each turn that can change files starts with one.
 						</p>
 					)}
 					<ul>

@@ -51,10 +51,10 @@ export function Restoration({ done, folder, onRestore }: RestorationParts): Reac
 					<button
 						type="button"
 						className="push-button secondary"
-						title="Your own changes to these files are then only in the undo"
+						title="Overwrites your changes; undoing the restore brings them back"
 						onClick={() => void onRestore({ ...asked, confirmed: false, force: true }, isUndo)}
 					>
-						Restore those, too
+						Restore these as well
 					</button>
 				)}
 			</div>
@@ -66,6 +66,6 @@ function toldOf({ restored, asked, isUndo }: Done): string {
 	const files = asked.files ? [`${many(restored.restored.length, "file")}`] : [];
 	const conversation = asked.conversation ? ["the conversation"] : [];
 	const what = [...files, ...conversation].join(" and ");
-	const left = restored.skipped.length === 0 ? "" : `; ${many(restored.skipped.length, "file")} left as it is:`;
-	return `${isUndo ? "Taken back: " : "Restored "}${what}${left}`;
+	const left = restored.skipped.length === 0 ? "" : `; ${many(restored.skipped.length, "file")} skipped:`;
+	return `${isUndo ? "Undone: " : "Restored "}${what}${left}`;
 }

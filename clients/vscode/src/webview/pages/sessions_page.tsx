@@ -37,7 +37,7 @@ export function SessionsPage(parts: AppParts): ReactElement {
 				{hasFolder && (
 					<label className="page-filter">
 						<input type="checkbox" checked={everywhere} onChange={({ target }) => setEverywhere(target.checked)} />
-						Of all folders
+						All folders
 					</label>
 				)}
 			</div>
@@ -83,7 +83,7 @@ function Rows({ listing, query, showsFolders, ...parts }: RowsParts): ReactEleme
 					className="push-button"
 					onClick={() => void ask(parts, "newSession", null).then(() => parts.store.update({ page: "chat" }))}
 				>
-					Begin one
+					Start one
 				</button>
 			)}
 		</div>
@@ -92,7 +92,7 @@ function Rows({ listing, query, showsFolders, ...parts }: RowsParts): ReactEleme
 
 function statusOf(count: number, query: string): string {
 	if (count > 0) return `${count} ${count === 1 ? "session" : "sessions"}`;
-	return query === "" ? "No sessions yet." : `No session holds “${query}”.`;
+	return query === "" ? "No sessions yet." : `No sessions match “${query}”.`;
 }
 
 /** Up and down go from row to row, and between the rows and the search field. */

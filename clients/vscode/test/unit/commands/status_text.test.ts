@@ -16,7 +16,7 @@ test("at rest it says its name, and what the session has cost as far as that is 
 
 test("what runs turns, and is counted where there are several", () => {
 	assert.equal(text({ running: 1 }), "$(sync~spin) pygent");
-	assert.equal(text({ running: 3, costUsd: 2 }), "$(sync~spin) pygent 3 run $2.00");
+	assert.equal(text({ running: 3, costUsd: 2 }), "$(sync~spin) pygent 3 running $2.00");
 });
 
 test("a question goes before everything, and a click leads to it", () => {
@@ -24,7 +24,7 @@ test("a question goes before everything, and a click leads to it", () => {
 
 	assert.deepEqual(shown, {
 		text: "$(question) pygent asks",
-		detail: "pygent-ls 0.1.0, 1 question waits for you, 2 turns run",
+		detail: "pygent-ls 0.1.0, 1 question waiting for you, 2 turns running",
 		colour: "warning",
 		command: "pygent.focusChat",
 	});

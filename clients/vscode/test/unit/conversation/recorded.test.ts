@@ -122,7 +122,7 @@ test("two subagents, each with its own calls and words", () => {
 test("a command of the session's own, a plan, a limit", () => {
 	assert.deepEqual(outline(seen("slash_command").items), [
 		"prompt: /mode plan",
-		"text: The mode is `plan` f",
+		"text: Mode set to `plan`: ",
 		"end: end_turn",
 	]);
 	assert.deepEqual(

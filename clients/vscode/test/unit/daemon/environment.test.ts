@@ -87,7 +87,7 @@ test("two windows at once make one environment, say so, and the next start uses 
 	assert.match(maker.said[1] ?? "", /^making an environment with Python 3\./);
 	assert.ok(maker.said.includes("putting the packages in place"));
 	assert.ok(maker.lines.some((line) => line.startsWith("Successfully installed")));
-	assert.deepEqual(waiter.said, ["another window makes the environment"]);
+	assert.deepEqual(waiter.said, ["another window is creating the environment"]);
 
 	const next = making("kept", { configured: PYTHON });
 	assert.equal(await environmentPython(next), python);
@@ -133,14 +133,14 @@ test("versions are those of the pins beside the wheel, but for those that cannot
 	const pins = (python: string) => readFile(join(python, "../../pins.txt"), "utf8");
 	assert.equal(await pins(python), "linked-packages==1.0\nother==3.0\n");
 	assert.ok(given.lines.some((line) => line.includes("--constraint")));
-	assert.ok(!given.lines.some((line) => line.includes("left out")));
+	assert.ok(!given.lines.some((line) => line.includes("not available here")));
 
 	await writeFile(join(folder, "pins.txt"), "linked-packages==2.0\nother==3.0\n");
 	const changed = making("pinned", pinned);
 	const other = await environmentPython(changed);
 
 	assert.notEqual(other, python, "other pins make another environment");
-	assert.ok(changed.lines.some((line) => line.endsWith("can be had here: 1 are left out.")));
+	assert.ok(changed.lines.some((line) => line.endsWith("not available here: 1.")));
 	assert.equal(await pins(other), "other==3.0\n");
 });
 

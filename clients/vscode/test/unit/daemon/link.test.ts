@@ -93,9 +93,9 @@ test("a program that is missing, is none, or ends at once is told with its reaso
 		linkAt(join(scratch.path, "d.sock"), launchOf(scratch, command), () => undefined, LIMIT_MS);
 
 	await assert.rejects(start("/no/such/program"), {
-		message: /no\/such\/program could not be started: there is no such/,
+		message: /no\/such\/program could not be started: the program was not/,
 	});
-	await assert.rejects(start(plain), { message: /could not be started: it is no program that you may run/ });
+	await assert.rejects(start(plain), { message: /could not be started: you are not allowed to run it/ });
 	await assert.rejects(start(broken), (error: unknown) => {
 		assert.ok(error instanceof StartError);
 		assert.match(error.message, /could not be started: exit code 3: ModuleNotFoundError: No module named pydantic$/);

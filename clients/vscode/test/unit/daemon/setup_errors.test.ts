@@ -70,5 +70,5 @@ test("of any other failure the last line that is an error is shown", () => {
 	assert.equal(lastError(output), "ERROR: No matching distribution found for x");
 	assert.match(stepFailed("installing packages", output).message, /\(installing packages\): ERROR: No matching/);
 	assert.equal(lastError("no space left on device\n\n"), "no space left on device");
-	assert.equal(lastError(""), "it said nothing");
+	assert.equal(lastError(""), "no output");
 });

@@ -82,7 +82,7 @@ export function PermissionCard({ id, request, inCard }: PermissionCardParts): Re
 					className="feedback"
 					value={feedback}
 					disabled={chosen !== null}
-					aria-label="What to do instead. Enter rejects with these words"
+					aria-label="What to do instead (Enter rejects and sends this)"
 					placeholder="Esc: say what to do instead"
 					onChange={({ target }) => setFeedback(target.value)}
 				/>

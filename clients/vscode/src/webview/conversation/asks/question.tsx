@@ -73,7 +73,7 @@ export function QuestionCard({ id, request }: QuestionCardParts): ReactElement {
 						value={text}
 						disabled={sent}
 						aria-label="Your own words"
-						placeholder={request.choices.length > 0 ? "Or in your own words" : "Your answer"}
+						placeholder={request.choices.length > 0 ? "Or write your own answer" : "Your answer"}
 						onChange={({ target }) => setText(target.value)}
 					/>
 					<button

@@ -160,7 +160,7 @@ function Closed({ item, isAsked }: { readonly item: ToolItem; readonly isAsked: 
 	const { decision, deniedReason, status } = item;
 	if (isAsked) return null;
 	if (decision === null && wasAsked && status === "asked") {
-		return <p className="decision">The question is closed. The agent has not gone on yet.</p>;
+		return <p className="decision">The question is closed; the agent has not continued yet.</p>;
 	}
 	const isPlain = decision === null || (decision.by !== "user" && decision.outcome.startsWith("allow"));
 	if (isPlain && deniedReason === null) return null;
@@ -226,7 +226,7 @@ interface ResultParts {
 
 function Result({ item, content, folded }: ResultParts): ReactElement {
 	const [open, setOpen] = useFold(`result ${item.key}`, !folded);
-	if (content.trim() === "") return <p className="faint">It wrote nothing.</p>;
+	if (content.trim() === "") return <p className="faint">No output.</p>;
 	const isRun = item.kind === "execute"; // what went wrong is told last
 	const text = (
 		<Output

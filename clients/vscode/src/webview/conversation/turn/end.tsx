@@ -3,22 +3,24 @@
 import { memo, type ReactElement, type ReactNode } from "react";
 import { countOf, dollarsOf, durationOf } from "../../../conversation/amounts.ts";
 import { endThatChanged, rejectionsIn } from "../../../conversation/prompts.ts";
+import { lastHeldTurn } from "../../../conversation/reading.ts";
 import type { EndItem } from "../../../conversation/state.ts";
 import type { FileChanged, RejectedFile } from "../../../protocol/protocol.ts";
 import { Icon, IconButton } from "../../chrome/icon.tsx";
 import { useView } from "../../store.ts";
 import { visible } from "../markdown/visible.ts";
-import { useFold, useFolder, useIsUndone, useScene } from "../scene.tsx";
+import { forkAt, useFold, useFolder, useIsUndone, useScene } from "../scene.tsx";
 import { LineCounts } from "../tools/diff.tsx";
 import { many, pathOf, STOPPED } from "../words.ts";
 import { NextSteps } from "./next_steps.tsx";
 
 export const End = memo(function End({ item }: { readonly item: EndItem }): ReactElement {
 	const { store, act } = useScene();
-	const { stopReason, usage, durationMs, turnId } = item;
+	const { stopReason, usage, durationMs } = item;
 	const fork = (): void => {
-		const { sessionId } = store.view.conversation;
-		if (sessionId !== null) void act("forkSession", { sessionId, atTurnId: turnId });
+		const { conversation } = store.view;
+		const own = conversation.items.findIndex(({ key }) => key === item.key);
+		void forkAt(act, conversation.sessionId, lastHeldTurn(conversation.items.slice(0, own + 1), conversation));
 	};
 	const facts = [
 		durationOf(durationMs),
@@ -34,7 +36,7 @@ export const End = memo(function End({ item }: { readonly item: EndItem }): Reac
 					</span>
 				)}
 				<span className="facts">{facts.join(" · ")}</span>
-				<IconButton icon="repo-forked" label="Go on from here in a copy of the session" onClick={fork} />
+				<IconButton icon="repo-forked" label="Fork the session here" onClick={fork} />
 			</p>
 			<Files item={item} />
 			<NextSteps item={item} />

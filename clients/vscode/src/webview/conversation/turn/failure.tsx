@@ -22,52 +22,52 @@ const MODEL_SETTINGS = "pygent.model";
 const ADVICE: Readonly<Record<ErrorType, Advice>> = {
 	rate_limit: {
 		title: "Rate limit reached",
-		help: "Wait a little and send the prompt again, choose another model, or name fallback models in the settings.",
+		help: "Wait a moment and send the prompt again, choose another model, or set fallback models in the settings.",
 		settings: "pygent.fallbackModels",
 	},
 	overloaded: {
-		title: "The provider has more to do than it can",
-		help: "Send the prompt again in a while, or choose another model.",
+		title: "The provider is overloaded",
+		help: "Send the prompt again later, or choose another model.",
 		settings: "pygent.fallbackModels",
 	},
 	network: {
 		title: "The provider could not be reached",
-		help: "Check the connection, the proxy, and the address of the provider (pygent.apiBase), then send the prompt again.",
+		help: "Check the connection, the proxy and the provider's address (pygent.apiBase), then send the prompt again.",
 		settings: "pygent.apiBase",
 	},
 	timeout: {
 		title: "The model took too long to answer",
-		help: "Send the prompt again. A local model that loads slowly may need a longer time for its first word (pygent.firstByteTimeoutS).",
+		help: "Send the prompt again. If a local model loads slowly, raise pygent.firstByteTimeoutS.",
 		settings: "pygent.firstByteTimeoutS",
 	},
 	auth: {
-		title: "The provider did not accept the key",
-		help: "Set the provider's key: the prompt is sent again with it. A key can also be a variable such as ANTHROPIC_API_KEY in the environment that the editor is started from (pygent.apiKeyEnv names another one).",
+		title: "The provider rejected the API key",
+		help: "Set the provider's key, and the prompt is sent again. A key can also be in the editor's environment, such as ANTHROPIC_API_KEY (pygent.apiKeyEnv names another variable).",
 		settings: "pygent.apiKeyEnv",
 	},
 	invalid_request: {
-		title: "The provider did not accept the request",
-		help: "Often the model's name is wrong, or the model cannot do what was asked of it. Choose another model.",
+		title: "The provider rejected the request",
+		help: "The model's name may be wrong, or the model may not support the request. Choose another model.",
 		settings: MODEL_SETTINGS,
 	},
 	context_window: {
 		title: "The conversation is too long for this model",
-		help: "Write /compact to have it summed up, begin a new session, or choose a model with a larger context window.",
+		help: "Send /compact to summarize it, start a new session, or choose a model with a larger context window.",
 		settings: null,
 	},
 	content_filter: {
-		title: "The provider's filter stopped the answer",
-		help: "Say it in other words, or choose another model.",
+		title: "The provider's content filter stopped the answer",
+		help: "Rephrase the prompt, or choose another model.",
 		settings: null,
 	},
 	server: {
-		title: "Something failed at the provider",
-		help: "Send the prompt again, or choose another model. The log holds what the provider said.",
+		title: "The provider returned an error",
+		help: "Send the prompt again, or choose another model. The log has the provider's message.",
 		settings: null,
 	},
 	unknown: {
-		title: "The model could not be asked",
-		help: "The log holds what went wrong. Send the prompt again, or choose another model.",
+		title: "The model call failed",
+		help: "Send the prompt again, or choose another model. The log has the details.",
 		settings: null,
 	},
 };
@@ -78,7 +78,7 @@ export const Failure = memo(function Failure({ item }: { readonly item: FailureI
 		return (
 			<p className="line">
 				<Icon name="refresh" /> {title}.{" "}
-				{item.fallbackModel === null ? "It was asked again." : `Asked ${visible(item.fallbackModel)} instead.`}
+				{item.fallbackModel === null ? "Retried." : `Switched to ${visible(item.fallbackModel)}.`}
 			</p>
 		);
 	}
@@ -99,11 +99,11 @@ export const Failure = memo(function Failure({ item }: { readonly item: FailureI
 function Waiting({ item: { retryAt, attempt, fallbackModel } }: { readonly item: FailureItem }): ReactElement {
 	const now = useNow(true);
 	const left = retryAt === null ? 0 : Math.max(0, Date.parse(retryAt) - now);
-	const whom = fallbackModel === null ? "" : ` ${visible(fallbackModel)}`;
+	const whom = fallbackModel === null ? "" : ` with ${visible(fallbackModel)}`;
 	const when = left >= 1000 ? `in ${durationOf(Math.ceil(left / 1000) * 1000).replace(".0", "")}` : "now";
 	return (
 		<p className="clock">
-			Attempt {attempt} failed. Asking{whom} again {when}…
+			Attempt {attempt} failed. Retrying{whom} {when}…
 		</p>
 	);
 }

@@ -18,15 +18,15 @@ export const Limit = memo(function Limit({ item }: { readonly item: LimitItem })
 function limitWords({ limitType, limit, value }: LimitItem): string {
 	switch (limitType) {
 		case "iteration_limit_reached":
-			return `It has asked the model ${many(value, "time")}, as often as one turn may (${limit}).`;
+			return `Limit reached: ${value} of ${limit} model calls per turn.`;
 		case "token_limit_reached":
-			return `It has used ${countOf(value)} of the ${countOf(limit)} tokens that one turn may.`;
+			return `Limit reached: ${countOf(value)} of ${countOf(limit)} tokens per turn.`;
 		case "budget_limit_reached":
-			return `It has spent ${dollarsOf(value)} of the ${dollarsOf(limit)} that one turn may.`;
+			return `Limit reached: ${dollarsOf(value)} of ${dollarsOf(limit)} per turn.`;
 		case "time_limit_reached":
-			return `It has worked for ${durationOf(value * 1000)} of the ${durationOf(limit * 1000)} that one turn may.`;
+			return `Limit reached: ${durationOf(value * 1000)} of ${durationOf(limit * 1000)} per turn.`;
 		case "loop_detected":
-			return `It has done the same ${many(value, "time")} in a row.`;
+			return `Loop detected: the same step ${many(value, "time")} in a row.`;
 	}
 }
 
@@ -34,7 +34,7 @@ export const Compacted = memo(function Compacted({ item }: { readonly item: Comp
 	const { messagesSummarised, tokensBefore, tokensAfter } = item;
 	return (
 		<p className="line rule-line">
-			<Icon name="archive" /> Summed up {many(messagesSummarised, "message")} for the model: {countOf(tokensBefore)} →{" "}
+			<Icon name="archive" /> Summarized {many(messagesSummarised, "message")}: {countOf(tokensBefore)} →{" "}
 			{countOf(tokensAfter)} tokens
 		</p>
 	);

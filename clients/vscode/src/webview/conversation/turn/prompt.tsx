@@ -2,11 +2,12 @@
 
 import { memo, type ReactElement } from "react";
 import { nameOf } from "../../../conversation/amounts.ts";
+import { lastHeldTurn } from "../../../conversation/reading.ts";
 import type { PromptItem } from "../../../conversation/state.ts";
 import { IconButton } from "../../chrome/icon.tsx";
 import { CopyButton } from "../markdown/code_block.tsx";
 import { visible } from "../markdown/visible.ts";
-import { useFold, useScene } from "../scene.tsx";
+import { forkAt, useFold, useScene } from "../scene.tsx";
 import { Carried } from "./carried.tsx";
 
 /** What is longer is folded. */
@@ -37,7 +38,7 @@ export const Prompt = memo(function Prompt({ item }: { readonly item: PromptItem
 export const Steering = memo(function Steering({ text }: { readonly text: string }): ReactElement {
 	return (
 		<div className="said steered">
-			<p className="prompt-note">Sent: the model reads it at its next step</p>
+			<p className="prompt-note">Sent; the model reads it at its next step</p>
 			<div dir="auto" className="prompt-text">
 				{visible(text)}
 			</div>
@@ -59,13 +60,10 @@ function Actions({ item }: { readonly item: PromptItem }): ReactElement {
 function EditButton({ item }: { readonly item: PromptItem }): ReactElement {
 	const { store, act } = useScene();
 	const edit = async (): Promise<void> => {
-		const { sessionId, items } = store.view.conversation;
-		const own = items.findIndex(({ key }) => key === item.key);
-		const before = items.slice(0, Math.max(0, own)).findLast(({ turnId }) => turnId !== item.turnId);
-		const shown =
-			before === undefined || sessionId === null
-				? await act("newSession", null)
-				: await act("forkSession", { sessionId, atTurnId: before.turnId });
+		const { conversation } = store.view;
+		const own = conversation.items.findIndex(({ key }) => key === item.key);
+		const before = conversation.items.slice(0, Math.max(0, own)).filter(({ turnId }) => turnId !== item.turnId);
+		const shown = await forkAt(act, conversation.sessionId, lastHeldTurn(before, conversation));
 		if (shown.done) store.take({ type: "write", text: item.text });
 	};
 	return <IconButton icon="edit" label="Edit this prompt in a copy of the session" onClick={edit} />;
@@ -79,7 +77,7 @@ function RestoreButton({ item }: { readonly item: PromptItem }): ReactElement {
 		if (!listed.done) return;
 		const found = listed.result.checkpoints.find(({ turnId }) => turnId === item.turnId);
 		if (found === undefined) {
-			store.update({ problem: "The state before this prompt was not kept. Edit the prompt in a copy instead." });
+			store.update({ problem: "There is no checkpoint before this prompt. Edit the prompt in a copy instead." });
 			return;
 		}
 		const both = { files: true, conversation: true };
