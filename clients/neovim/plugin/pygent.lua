@@ -6,7 +6,7 @@ end
 vim.g.loaded_pygent = 1
 
 if vim.fn.has("nvim-0.11") == 0 then
-  vim.notify("pygent needs Neovim 0.11 or newer: nothing of it is loaded", vim.log.levels.ERROR)
+  vim.notify("pygent needs Neovim 0.11 or newer, and is not loaded", vim.log.levels.ERROR)
   return
 end
 
@@ -33,10 +33,10 @@ vim.api.nvim_create_autocmd({ "BufReadCmd", "SessionLoadPost" }, {
 
 vim.keymap.set({ "n", "x" }, "<Plug>(pygent-ask)", function()
   return require("pygent").ask_operator()
-end, { expr = true, desc = "Ask pygent about what a motion moves over, or what is selected" })
+end, { expr = true, desc = "Ask pygent about the text of a motion or the selection" })
 vim.keymap.set({ "n", "x" }, "<Plug>(pygent-edit)", function()
   return require("pygent").edit_operator()
-end, { expr = true, desc = "Change what a motion moves over, or what is selected, in place" })
-vim.keymap.set("n", "<Plug>(pygent-chat)", "<Cmd>Pygent chat<CR>", { desc = "Show or hide the chat with pygent" })
-vim.keymap.set("n", "<Plug>(pygent-stop)", "<Cmd>Pygent stop<CR>", { desc = "Stop what pygent does now" })
-vim.keymap.set("n", "<Plug>(pygent-answer)", "<Cmd>Pygent answer<CR>", { desc = "Go to what pygent asks" })
+end, { expr = true, desc = "Edit the text of a motion or the selection with pygent" })
+vim.keymap.set("n", "<Plug>(pygent-chat)", "<Cmd>Pygent chat<CR>", { desc = "Show or hide the pygent chat" })
+vim.keymap.set("n", "<Plug>(pygent-stop)", "<Cmd>Pygent stop<CR>", { desc = "Stop pygent" })
+vim.keymap.set("n", "<Plug>(pygent-answer)", "<Cmd>Pygent answer<CR>", { desc = "Go to the question of pygent" })

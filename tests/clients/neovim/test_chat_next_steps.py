@@ -92,7 +92,7 @@ def test_a_plan_is_approved_by_a_command(start: Start) -> None:
 
     told(editor, "there is no plan to approve")
     editor.command("Pygent implement twice")
-    told(editor, "implement twice? There are accept_edits, default")
+    told(editor, "unknown mode twice; known are: accept_edits, default")
 
 
 def test_a_mode_that_cannot_be_set_leaves_the_plan_and_says_why(start: Start) -> None:
@@ -194,7 +194,7 @@ def test_the_state_before_a_turn_is_restored_as_far_as_is_chosen(start: Start) -
     editor.keys("ggU")
     assert picker.offered() == [
         [
-            "Show what has changed since",
+            "Show the changes since then",
             "Restore files and conversation",
             "Restore files only",
             "Restore the conversation only",
@@ -239,7 +239,7 @@ def test_a_plan_is_approved_on_a_narrow_terminal(folder: Path, home: Path) -> No
     with terminal(folder, home, script, "code.py", size=(60, 24)) as screen:
         screen.shows("one")
         screen.keys(":Pygent mode plan", "Enter")
-        screen.shows("the mode is plan")
+        screen.shows("mode: plan")
         screen.keys(":Pygent ask what would you do?", "Enter")
         screen.shows("Approve the plan?", "I  Implement: ask", "A  Implement: accept", "i  Keep planning")
         screen.keys(":Pygent implement accept_edits", "Enter")

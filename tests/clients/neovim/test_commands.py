@@ -41,7 +41,7 @@ def test_subcommands_are_completed_and_an_unknown_one_names_those_that_there_are
     assert completed(editor, "Pygent attach s") == ["selection"]
     assert completed(editor, "Pygent nonsense ") == []
     editor.command("Pygent frobnicate")
-    told(editor, "there is no `:Pygent frobnicate`: there are accept, agent")
+    told(editor, "unknown command `:Pygent frobnicate`; known are: accept, agent")
     assert editor.lua("return #vim.lsp.get_clients({ name = 'pygent' })") == 0, "nothing of it needs the daemon"
 
 
@@ -63,12 +63,12 @@ def test_without_a_session_that_is_said_and_nothing_else_happens(start: Start) -
     for command in ("rename x", "delete", "fork", "export", "compact", "clear", "cost", "undo", "checkpoints", "queue"):
         editor.command("messages clear")
         editor.command(f"Pygent {command}")
-        told(editor, "there is no session yet: ask something first")
+        told(editor, "no session yet: `:Pygent ask` starts one")
     editor.command("Pygent stop")
-    told(editor, "nothing runs in this session")
+    told(editor, "no turn runs in this session")
     editor.command("Pygent retry")
     editor.command("Pygent resume")
-    told(editor, "there is no session in this project yet")
+    told(editor, "this project has no sessions yet")
 
 
 def test_sessions_are_named_listed_resumed_forked_and_deleted(start: Start) -> None:
@@ -94,13 +94,13 @@ def test_sessions_are_named_listed_resumed_forked_and_deleted(start: Start) -> N
     editor.command("Pygent resume The second one")
     editor.until(lambda: current_name(editor) == "The second one")
     editor.command("Pygent resume nonsense")
-    told(editor, "no session is called nonsense; the last ones are: The second one, The first session")
+    told(editor, "no session named nonsense; recent sessions: The second one, The first session")
 
     picker.will_choose("first")
     editor.command("Pygent search first words")
     editor.until(lambda: current_name(editor) == "The first session")
     editor.command("Pygent search nowheretobefound")
-    told(editor, "nothing is said of nowheretobefound")
+    told(editor, "no conversation contains nowheretobefound")
 
     before = editor.lua("return require('pygent.sessions').current().id")
     editor.command("Pygent fork")
@@ -108,12 +108,12 @@ def test_sessions_are_named_listed_resumed_forked_and_deleted(start: Start) -> N
 
     picker.will_choose("The first", "Delete", "Delete it")
     editor.command("Pygent! sessions first")
-    told(editor, "is deleted")
+    told(editor, " deleted")
     assert "Fork" in picker.offered(3)[1]
     editor.command("Pygent! delete The second one")
-    told(editor, "The second one is deleted")
+    told(editor, "The second one deleted")
     editor.command("Pygent sessions second words")
-    told(editor, "no session has second words in it")
+    told(editor, "no session contains second words")
 
 
 def test_a_conversation_is_exported_to_a_buffer_or_a_file_and_nothing_is_written_over(
@@ -131,14 +131,14 @@ def test_a_conversation_is_exported_to_a_buffer_or_a_file_and_nothing_is_written
     assert "An **answer**" in target.read_text(encoding="utf-8")
     target.write_text("mine", encoding="utf-8")
     editor.command(f"Pygent export plain {target}")
-    told(editor, "is there already; `:Pygent! export` writes over it")
+    told(editor, "exists; `:Pygent! export` overwrites it")
     assert target.read_text(encoding="utf-8") == "mine"
     editor.command(f"Pygent! export json {target}")
     editor.until(lambda: target.read_text(encoding="utf-8").startswith("{"))
     editor.command("Pygent export pdf")
-    told(editor, "there is no format pdf: there are markdown, html")
+    told(editor, "unknown format pdf; known are: markdown, html")
     editor.command(f"Pygent export plain {tmp_path}/no/such/folder.md")
-    told(editor, "it could not be written")
+    told(editor, "export failed: ")
 
 
 def test_model_agent_and_mode_are_chosen_completed_and_checked(start: Start) -> None:
@@ -151,10 +151,10 @@ def test_model_agent_and_mode_are_chosen_completed_and_checked(start: Start) -> 
     editor.until("return require('pygent.sessions').current().info.mode == 'plan'")
     picker.will_choose("accept_edits")
     editor.command("Pygent mode")
-    assert "trust · asks for high risk only" in picker.offered()[0]
+    assert "trust · ask for high risk only" in picker.offered()[0]
     editor.until("return require('pygent.sessions').current().info.mode == 'accept_edits'")
     editor.command("Pygent mode wild")
-    told(editor, "there is no mode wild here: there are default, accept_edits, plan, trust")
+    told(editor, "unknown mode wild; known are: default, accept_edits, plan, trust")
     assert "plan" in editor.until(lambda: completed(editor, "Pygent mode p"))
 
     editor.command("Pygent model openai/other")
@@ -168,9 +168,9 @@ def test_model_agent_and_mode_are_chosen_completed_and_checked(start: Start) -> 
 
     agents = editor.until(lambda: completed(editor, "Pygent agent "))
     editor.command(f"Pygent agent {agents[0]}")
-    told(editor, f"the agent is {agents[0]} from now on")
+    told(editor, f"agent: {agents[0]}")
     editor.command("Pygent agent nobody")
-    told(editor, "there is no agent nobody here")
+    told(editor, "unknown agent nobody")
 
 
 def test_a_conversation_is_accounted_for_summed_up_and_forgotten(start: Start) -> None:
@@ -178,11 +178,11 @@ def test_a_conversation_is_accounted_for_summed_up_and_forgotten(start: Start) -
     ask(editor, "first words")
 
     editor.command("Pygent cost")
-    told(editor, "openai/mock: its price is not known, 100 tokens in, 20 out")
+    told(editor, "openai/mock: cost unknown, 100 tokens in, 20 out")
     editor.command("Pygent compact")
     told(editor, "There is nothing to compact")
     editor.command("Pygent clear")
-    told(editor, "the model has forgotten what was said so far")
+    told(editor, "conversation cleared")
     ask(editor, "second words")
 
     assert "first words" not in str(editor.model.requests[-1].messages)
@@ -208,7 +208,7 @@ def test_a_prompt_that_is_held_since_the_daemon_ended_is_shown_and_sent_again(st
     editor.until(lambda: len(editor.model.requests) == 3)
     editor.until_over()
     editor.command("Pygent resend")
-    told(editor, "no prompt waits")
+    told(editor, "no prompt is queued")
 
 
 def test_what_waits_is_taken_out_of_the_queue_and_is_a_draft_again(start: Start) -> None:
@@ -234,7 +234,7 @@ def test_what_waits_is_taken_out_of_the_queue_and_is_a_draft_again(start: Start)
     editor.until("return #require('pygent.sessions').current().conversation.queue == 0")
     editor.until(lambda: "beta" in prompt_text(editor))
     editor.command("Pygent queue")
-    told(editor, "no prompt waits")
+    told(editor, "no prompt is queued")
     editor.command("Pygent stop")
     editor.until_over()
 
@@ -247,7 +247,7 @@ def test_stop_with_a_bang_stops_what_runs_in_other_sessions_of_the_project(start
     editor.until("return not require('pygent.sessions').current():is_running()")
 
     editor.command("Pygent stop")
-    told(editor, "nothing runs in this session; `:Pygent! stop` stops what runs in other sessions")
+    told(editor, "no turn runs in this session; `:Pygent! stop` stops those of other sessions")
     editor.command("Pygent! stop")
 
     editor.until_over()
@@ -262,7 +262,7 @@ def test_a_call_of_the_model_that_failed_is_tried_again_at_once_or_given_up(star
     editor.until(waits)
 
     editor.command("Pygent retry sometimes")
-    told(editor, "retry sometimes? There are now, give_up")
+    told(editor, "unknown argument sometimes: use now or give_up")
     editor.command("Pygent retry")
     editor.until_over()
     assert len(editor.model.requests) == 2
@@ -288,10 +288,10 @@ def test_a_rule_that_was_stored_is_forgotten_and_one_of_the_settings_stays(start
     picker.will_choose("shell(ls:*)")
     editor.command("Pygent rules")
     assert [title.split(" · ")[0] for title in picker.offered()[0] if "touch" in title or "ls" in title]
-    told(editor, "shell(ls:*) was not stored by an answer of yours")
+    told(editor, "shell(ls:*) cannot be removed here")
     picker.will_choose("touch")
     editor.command("Pygent rules")
-    told(editor, "is forgotten")
+    told(editor, " removed")
     picker.will_choose()
     editor.command("Pygent rules")
 
@@ -301,9 +301,9 @@ def test_a_rule_that_was_stored_is_forgotten_and_one_of_the_settings_stays(start
 def test_the_log_is_opened_and_its_level_set_for_the_next_start(start: Start) -> None:
     editor = start()
     editor.command("Pygent log loud")
-    told(editor, "loud is no level: there are error, warning, info, debug")
+    told(editor, "unknown log level loud; known are: error, warning, info, debug")
     editor.command("Pygent log debug")
-    told(editor, "once `:Pygent restart` has started it anew")
+    told(editor, "`:Pygent restart` applies it")
     editor.command("Pygent restart")
     told(editor, "restarted")
 

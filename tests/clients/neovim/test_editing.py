@@ -162,7 +162,7 @@ def test_a_file_that_cannot_be_loaded_is_refused_with_the_reason(start: Start, f
         for name in ("d", "missing.txt")
     ]
 
-    assert answers == ["d is a directory, and no file", "missing.txt is not there"]
+    assert answers == ["d is a directory, not a file", "missing.txt does not exist"]
 
 
 def test_a_file_with_unsaved_changes_elsewhere_is_refused_and_nothing_is_asked(start: Start, folder: Path) -> None:

@@ -41,7 +41,7 @@ def test_a_file_is_made_and_filled_in_folders_that_were_not_there(start: Start, 
 
     assert editor.lines("new.txt") == ["a", "b"]
     assert editor.lua("return vim.api.nvim_get_current_buf()") == buffer
-    assert apply(editor, edit)["failureReason"] == "x/y/new.txt is there already"
+    assert apply(editor, edit)["failureReason"] == "x/y/new.txt already exists"
 
 
 def test_a_moved_file_keeps_its_buffer_with_its_undo_and_can_be_written(start: Start, folder: Path) -> None:
@@ -78,8 +78,8 @@ def test_a_file_is_not_moved_onto_another(start: Start, folder: Path) -> None:
     (folder / "b.txt").write_text("b\n")
     editor, _ = opened(start, folder)
 
-    assert apply(editor, moved(folder, "a.txt", "b.txt"))["failureReason"] == "b.txt is there already"
-    assert apply(editor, moved(folder, "none.txt", "c.txt"))["failureReason"] == "none.txt is not there"
+    assert apply(editor, moved(folder, "a.txt", "b.txt"))["failureReason"] == "b.txt already exists"
+    assert apply(editor, moved(folder, "none.txt", "c.txt"))["failureReason"] == "none.txt does not exist"
     assert (folder / "b.txt").read_text() == "b\n"
 
 
@@ -110,4 +110,4 @@ def test_an_edit_of_an_unknown_kind_is_refused(start: Start, folder: Path) -> No
 
     answer = apply(editor, operation(kind="shred", uri=(folder / "a.txt").as_uri()))
 
-    assert answer == {"applied": False, "failureReason": "this editor knows no edit of the kind shred"}
+    assert answer == {"applied": False, "failureReason": "unknown kind of edit: shred"}

@@ -49,7 +49,7 @@ def test_what_is_typed_on_the_line_of_an_edit_stays_and_the_user_is_told(start: 
     assert answer == {"applied": True}
     typed(editor, " more<Esc>", "deux typed more")
     assert editor.lines(buffer) == ["zero", "one", "deux typed more", "three"]
-    assert "the line that you type in was changed: a.txt:3 (Edit a file)" in editor.messages()
+    assert "your current line was changed: a.txt:3 (Edit a file)" in editor.messages()
     signs = "return vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('pygent.editing'), 0, -1, {})"
     assert [mark[1] for mark in editor.lua(signs)] == [2]
 
@@ -131,7 +131,7 @@ def test_an_edit_gives_up_where_the_user_takes_long(start: Start, folder: Path) 
     answer = change(editor, buffer, text_edit((0, 0), (0, 3), "ONE"))
 
     assert answer["applied"] is False
-    assert answer["failureReason"] == "the user is about to change it with an operator: try again later"
+    assert answer["failureReason"] == "the user has an operator pending in it: try again later"
     assert editor.lines(buffer) == ["one", "two", "three"]
 
 

@@ -85,7 +85,7 @@ def test_how_it_goes_stands_beside_the_lines_and_moves_with_them(start: Start, f
     editor.command("3,4Pygent edit make it async")
     until_said(editor, buffer, "● working")
     editor.lua("vim.api.nvim_buf_set_lines(0, 0, 0, true, { '# above' })")
-    assert said(editor, buffer) == {4: " ● working · :Pygent stop ends it"}
+    assert said(editor, buffer) == {4: " ● working · :Pygent stop"}
 
     editor.model.wait_for(lambda: len(editor.model.requests) == 1)
     editor.command("5")
@@ -102,9 +102,9 @@ def test_the_permission_prompt_comes_and_a_rejection_is_said_in_place(start: Sta
     until_said(editor, buffer, "waiting for your answer")
     answer(editor, "async def load", "r")
 
-    found = until_said(editor, buffer, "nothing was changed")
-    assert found == {3: " ✗ nothing was changed: You did not want it."}
-    assert "nothing was changed: You did not want it." in editor.messages()
+    found = until_said(editor, buffer, "no changes")
+    assert found == {3: " ✗ no changes: You did not want it."}
+    assert "no changes: You did not want it." in editor.messages()
     editor.lua("vim.api.nvim_buf_set_lines(0, -1, -1, true, { '# more' })")
     until_quiet(editor, buffer)
 
@@ -131,13 +131,13 @@ def test_a_second_edit_waits_for_the_first_and_takes_the_lines_as_they_are_then(
     until_said(editor, buffer, "● working")
     editor.command("6,7Pygent edit make it async")
     editor.command("1Pygent edit sort")
-    assert "waits for the edit before it" in said(editor, buffer)[6]
+    assert "… queued" in said(editor, buffer)[6]
     editor.command("1")
     editor.command("Pygent stop")
     assert 1 not in said(editor, buffer), "what has not begun is over at once"
     editor.model.resume()
 
-    until_said(editor, buffer, "nothing was changed: No.")
+    until_said(editor, buffer, "no changes: No.")
     assert "lines 8-9 of a.py" in editor.model.requests[2].texts("user")[-1]
     assert len(editor.model.requests) == 3
 
@@ -160,10 +160,10 @@ def test_as_an_operator_it_asks_for_words_and_the_dot_repeats_them(start: Start,
     type_keys(editor, "3GgEj")
     editor.until("return vim.api.nvim_get_mode().mode == 'c'", what="the question for words")
     editor.keys("make it async<CR>")
-    until_said(editor, buffer, "nothing was changed")
+    until_said(editor, buffer, "no changes")
     type_keys(editor, "6G.")
 
-    editor.until(lambda: "nothing was changed" in said(editor, buffer).get(6, "") or None, what="the second edit")
+    editor.until(lambda: "no changes" in said(editor, buffer).get(6, "") or None, what="the second edit")
     first, second = (request.texts("user")[-1] for request in editor.model.requests)
     assert "lines 3-4 of a.py" in first
     assert "lines 6-7 of a.py" in second
@@ -175,5 +175,5 @@ def test_what_is_no_file_cannot_be_edited(start: Start, folder: Path) -> None:
     editor.command("enew")
     editor.command("Pygent edit make it async")
 
-    assert "this buffer is no file" in editor.messages()
+    assert "this buffer has no file" in editor.messages()
     assert editor.lua("return #vim.lsp.get_clients({ name = 'pygent' })") == 0

@@ -121,7 +121,7 @@ def test_wrong_options_are_told_with_what_would_work_and_the_rest_counts(start: 
     assert sorted(editor.lua("return notified")) == [
         "pygent: chat.position must be one of right, left, below, above, tab, float",
         'pygent: cmd must be a list of strings such as { "pygent-ls" }',
-        "pygent: there is no option colour: there are chat, cmd, edits, notify, permission, prompt, review, root, "
+        "pygent: unknown option colour; known are: chat, cmd, edits, notify, permission, prompt, review, root, "
         "root_markers, settings",
     ]
     assert editor.lua("return require('pygent.config').get().chat.size") == 0.3

@@ -25,7 +25,7 @@ end
 _G.remove[id] = require(kind == "permission" and "pygent.permission" or "pygent.permission.question").show(ask)
 """
 
-KEPT = "Shell(ls *), until you take it back."
+KEPT = "Shell(ls *), until you revoke it."
 
 OPTIONS = [
     {"optionId": "1", "kind": "allow_once", "title": "Allow once", "appliesTo": "this call only."},
@@ -142,7 +142,7 @@ def test_it_says_what_would_happen_what_it_risks_and_what_would_be_kept(asked: A
         "  5 n Always reject",
         "",
         "  o, r  Applies to: this call only.",
-        "  s, a, n  Applies to: Shell(ls *), until you take it back.",
+        "  s, a, n  Applies to: Shell(ls *), until you revoke it.",
     ]
 
 
@@ -167,7 +167,7 @@ def test_who_types_goes_on_to_type_and_answers_nothing(asked: Asked) -> None:
 
     asked.until(lambda: asked.lines() == ["as", "rA"])
     assert asked.nvim.api.get_current_win() == before
-    assert asked.part("footer") == " :Pygent answer goes here "
+    assert asked.part("footer") == " :Pygent answer to focus "
     assert asked.answers == []
 
 
@@ -218,7 +218,7 @@ def test_to_hide_it_is_no_answer_and_says_so(asked: Asked, how: str) -> None:
 
     asked.until_gone()
     told = asked.until("return _G.told[1]")
-    assert told.endswith("it waits for your answer, `:Pygent answer` shows it again")
+    assert told.endswith("hidden; `:Pygent answer` shows it again")
     assert asked.answers == []
     asked.goes_there()
     asked.keys("o")
@@ -473,7 +473,7 @@ def test_select_shows_it_where_the_user_wants_that(asked: Asked) -> None:
         assert "Applies to: Shell(ls *)" in prompt
         asked.lua("vim.ui.take(nil)")
         assert asked.answers == []
-        assert "it waits for your answer" in asked.lua("return _G.told[1]")
+        assert "hidden; `:Pygent answer`" in asked.lua("return _G.told[1]")
         asked.command("Pygent answer")
         asked.until("return #selected == 2")
         asked.lua("vim.ui.take(4)")
@@ -529,7 +529,7 @@ def test_in_the_window_of_command_lines_it_waits_for_its_end(asked: Asked) -> No
 
 def test_nothing_waits(asked: Asked) -> None:
     asked.command("Pygent answer")
-    assert asked.lua("return _G.told") == ["pygent: nothing waits for your answer"]
+    assert asked.lua("return _G.told") == ["pygent: no question waits for your answer"]
 
 
 # Questions

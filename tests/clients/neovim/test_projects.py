@@ -338,5 +338,5 @@ def test_a_loose_file_of_the_home_folder_asks_first(start: Start, folder: Path, 
         editor.until_over()
         assert editor.lua(ROOTS) == [str(folder)]
     else:
-        editor.until(lambda: "is not a project: open a file of one" in editor.messages())
+        editor.until(lambda: "is not a project; open a file of one" in editor.messages())
         assert editor.lua(ROOTS) == []

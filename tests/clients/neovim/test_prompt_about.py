@@ -136,7 +136,7 @@ def test_diagnostics_are_attached_or_fixed(start: Start) -> None:
     )
 
     editor.command("Pygent fix")
-    told(editor, "`:Pygent! fix` takes all of the buffer")
+    told(editor, "`:Pygent! fix` fixes those of the whole buffer")
     editor.command("2Pygent fix")
     prompt = asked(editor)
     assert "line 2: line too odd [lint E1]" in prompt
@@ -165,7 +165,7 @@ def test_code_is_explained_and_the_rest_of_what_the_daemon_can_do_with_code(star
         assert "three = 3" in prompt
     editor.command("enew")
     editor.command("Pygent explain")
-    told(editor, "this buffer is no file")
+    told(editor, "this buffer has no file")
 
 
 def test_the_prompt_opens_with_the_range_attached(start: Start) -> None:

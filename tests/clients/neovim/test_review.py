@@ -377,13 +377,13 @@ def test_what_waits_is_listed_in_the_quickfix_window(start: Start, folder: Path)
 
     editor.command("Pygent changes")
     listed = [(item["lnum"], item["text"]) for item in editor.lua("return vim.fn.getqflist()")]
-    assert listed == [(3, "waits: +line three"), (21, "waits: -line 20")]
+    assert listed == [(3, "pending: +line three"), (21, "pending: -line 20")]
     editor.command("Pygent! accept")
     editor.command("Pygent changes")
 
     listed = [(item["lnum"], item["text"]) for item in editor.lua("return vim.fn.getqflist()")]
     assert listed == [(3, "-line 3"), (21, "-line 20")]
-    assert "Changes of pygent" in editor.lua("return vim.fn.getqflist({ title = 1 }).title")
+    assert "pygent changes" in editor.lua("return vim.fn.getqflist({ title = 1 }).title")
     assert editor.lua("return vim.bo.filetype") == "qf"
 
 
@@ -418,9 +418,9 @@ def test_commands_say_what_is_missing(start: Start, folder: Path) -> None:
     editor.command("Pygent reject")
     said = editor.messages()
 
-    assert "no edit waits at the cursor; ]h goes to the next" in said
+    assert "no edit at the cursor; ]h goes to the next" in said
     assert "unknown argument all: use `file`, or none for the edit at the cursor" in said
-    assert "no edit of the agent waits for review" in said
+    assert "no edit waits for review" in said
 
 
 def test_with_review_off_nothing_waits(start: Start, folder: Path) -> None:

@@ -85,7 +85,7 @@ def test_the_hunk_at_the_cursor_is_a_text_object(reviewed: Editor) -> None:
     reviewed.keys("12Gyih")
     reviewed.until("return vim.fn.getreg('\"') == 'LINE 12\\n'")
     reviewed.keys("15Gdih")
-    reviewed.until(lambda: "no edit waits at the cursor; ]h goes to the next" in reviewed.messages())
+    reviewed.until(lambda: "no edit at the cursor; ]h goes to the next" in reviewed.messages())
     assert reviewed.lines() == lines_of(2, 5, 12)
 
 

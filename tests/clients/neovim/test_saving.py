@@ -127,7 +127,7 @@ def test_a_buffer_that_is_typed_in_is_saved_and_typing_goes_on(start: Start, fol
     ("obstacle", "reason"),
     [
         ("setlocal readonly", "'readonly' is set"),
-        ("autocmd BufWriteCmd *.txt echo", "an autocommand kept it from being written"),
+        ("autocmd BufWriteCmd *.txt echo", "an autocommand prevented it"),
         ("autocmd BufWritePre *.txt throw 'no'", "no"),
     ],
 )
@@ -138,7 +138,7 @@ def test_what_cannot_be_saved_is_told(start: Start, folder: Path, obstacle: str,
 
     assert saved(editor, folder, "a.txt") == []
 
-    assert "a.txt is not saved: " in editor.messages()
+    assert "a.txt was not saved: " in editor.messages()
     assert reason in editor.messages()
     assert (folder / "a.txt").read_text() == "one\n"
     assert editor.lua("return vim.o.confirm")
@@ -153,7 +153,7 @@ def test_a_file_that_another_program_wrote_is_not_overwritten_however_often_it_i
 
     assert [saved(editor, folder, "a.txt") for _ in range(2)] == [[], []]
 
-    assert "another program wrote it, too" in editor.messages()
+    assert "another program has changed the file" in editor.messages()
     assert (folder / "a.txt").read_text() == "of another program\n"
     assert editor.lines(buffer) == ["ONE"]
 

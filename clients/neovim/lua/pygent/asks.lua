@@ -129,7 +129,7 @@ function M._show(opened, show)
     return opened.hidden_by(hide)
   end
   ask.answer(nil) -- which rejects: what nobody can see must not wait for ever
-  telling.user("what the agent asks could not be shown: " .. tostring(hide), vim.log.levels.ERROR)
+  telling.user("the agent's question could not be shown: " .. tostring(hide), vim.log.levels.ERROR)
 end
 
 client.watch(function(gone, is_ready)

@@ -11,7 +11,7 @@ function M.begin(client)
   -- `vim.lsp.enable` hears of filetypes alone, and a file may have none; a name may also come later, with `:saveas`.
   vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufFilePost", "BufWritePost" }, {
     group = group,
-    desc = "pygent: sees the files of its project",
+    desc = "pygent: attach the files of its project",
     callback = function(about)
       if client:is_stopped() then
         return true

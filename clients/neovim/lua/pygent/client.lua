@@ -127,7 +127,7 @@ function M.request(client, method, params, callback)
   end)
   if not is_sent then
     vim.schedule(function()
-      callback({ code = -32000, message = "pygent is not running: `:Pygent restart` starts it" }, nil)
+      callback({ code = -32000, message = "pygent is not running; `:Pygent restart` starts it" }, nil)
     end)
     return function() end
   end
@@ -209,7 +209,7 @@ function M._start(root)
       if has_agreed then
         return M._start(root)
       end
-      M._tell(root, nil, ("%s is not a project: open a file of one, or `:cd` to its folder"):format(root))
+      M._tell(root, nil, ("%s is not a project; open a file of one, or `:cd` to its folder"):format(root))
     end)
   end
   local made = vim.deepcopy(vim.lsp.config[M.NAME] or M.config())
@@ -319,7 +319,7 @@ end
 ---@param how string
 ---@param was_expected boolean
 function M._ended(client, how, was_expected)
-  local problem = ("the daemon ended with %s; `:Pygent log` shows why, `:Pygent restart` starts it anew"):format(how)
+  local problem = ("the daemon ended with %s; `:Pygent log` shows why, `:Pygent restart` starts it again"):format(how)
   if not was_expected and waiting[client.root_dir] == nil then
     telling.after_neovim(function()
       telling.user(problem, vim.log.levels.ERROR)

@@ -154,7 +154,7 @@ local DEMANDS = {
 function M.checked(given)
   local config, problems = vim.deepcopy(M.defaults), {} ---@type pygent.Config, string[]
   if type(given) ~= "table" then
-    return config, { ("the options must be a table, and not %s"):format(type(given)) }
+    return config, { ("the options must be a table, not %s"):format(type(given)) }
   end
   M._merge(config, given, "", problems)
   return config, problems
@@ -171,7 +171,7 @@ function M._merge(into, given, path, problems)
     if default == nil then
       local known = vim.tbl_keys(into)
       table.sort(known)
-      table.insert(problems, ("there is no option %s: there are %s"):format(key, table.concat(known, ", ")))
+      table.insert(problems, ("unknown option %s; known are: %s"):format(key, table.concat(known, ", ")))
     elseif key == "settings" and type(value) == "table" then
       into[name] = value
     elseif vim.islist(default) and #default > 0 then
@@ -227,7 +227,7 @@ function M._problem(key, value, default)
   if type(value) == type(default) or (vim.startswith(key, "review.keys") and M._is_key(value)) then
     return nil
   end
-  return M._must(key, ("a %s, and not %s"):format(type(default), type(value)))
+  return M._must(key, ("a %s, not %s"):format(type(default), type(value)))
 end
 
 ---@param value any

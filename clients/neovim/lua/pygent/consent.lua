@@ -29,7 +29,7 @@ function M.ask(root, on_answer)
     return
   end
   said[root] = "asked"
-  local prompt = ("pygent would work in the whole of %s. Start it there?"):format(root)
+  local prompt = ("pygent would work in all of %s. Start it there?"):format(root)
   vim.ui.select({ "No", "Yes" }, { prompt = prompt, kind = "pygent.confirm" }, function(answer)
     said[root] = answer == "Yes" and "agreed" or nil
     on_answer(answer == "Yes")

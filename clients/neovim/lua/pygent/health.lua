@@ -215,7 +215,7 @@ function M._project()
   if ready then
     local own = vim.tbl_get(ready.server_capabilities, "experimental", "pygent")
     if own and own.restricted then
-      vim.health.warn("the folder is restricted: turns only read and plan")
+      vim.health.warn("restricted folder: turns only read and plan")
     end
     vim.health.ok(("%d buffers are attached"):format(vim.tbl_count(ready.attached_buffers)))
   end

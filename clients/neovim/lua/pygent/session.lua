@@ -162,7 +162,7 @@ end
 function Session:request(method, params, callback)
   client.need(function(ready, problem)
     if ready == nil then
-      return callback({ code = -32000, message = problem or "the daemon is not there" }, nil)
+      return callback({ code = -32000, message = problem or "the daemon is not running" }, nil)
     end
     client.request(ready, method, params, callback)
   end, self.root)
@@ -184,7 +184,7 @@ function Session:tell(change)
   for listener in pairs(self._listeners) do
     local is_well, problem = xpcall(listener, debug.traceback, change)
     if not is_well then
-      telling.user("a view of the session failed: " .. tostring(problem), vim.log.levels.ERROR)
+      telling.user("error in a view of the session: " .. tostring(problem), vim.log.levels.ERROR)
     end
   end
 end

@@ -155,7 +155,7 @@ function M.ask_daemon(method, params, go_on, on_problem)
   end
   client.need(function(ready, problem)
     if ready == nil then
-      return fail(problem or "the daemon is not there")
+      return fail(problem or "the daemon is not running")
     end
     client.request(ready, method, params, function(err, result)
       if err then

@@ -6,10 +6,10 @@ local M = {}
 
 ---@type pygent.Subcommand
 M.answer = {
-  summary = "Go to what waits for your answer, also where it was hidden",
+  summary = "Go to the question that waits for your answer, also to a hidden one",
   run = function()
     if not require("pygent.permission").again() then
-      telling.user("nothing waits for your answer")
+      telling.user("no question waits for your answer")
     end
   end,
 }

@@ -12,7 +12,7 @@ local BLOCK = "\22"
 
 ---@type pygent.Subcommand
 M.ask = {
-  summary = "Ask, about the lines of a range; without words in a window to write in. With ! the running turn is told.",
+  summary = "Ask, about the lines of a range; without words open the prompt. With ! send it during the running turn.",
   arguments = "[{prompt}]",
   run = function(given)
     local region = M._region(given)
@@ -22,7 +22,7 @@ M.ask = {
 
 ---@type pygent.Subcommand
 M.chat = {
-  summary = "Show or hide the chat. With ! it begins a new session.",
+  summary = "Show or hide the chat. With ! begin a new session.",
   run = function(given)
     local chat = require("pygent.chat")
     if given.bang then
@@ -44,7 +44,7 @@ local ATTACHED = {
   selection = function(given)
     local region = M._region(given) or M._visual(given.buffer)
     if region == nil then
-      return nil, "nothing was selected in this buffer: select what the prompt is about"
+      return nil, "no text was selected in this buffer: select what the prompt is about"
     end
     return about.region(region)
   end,
@@ -52,13 +52,13 @@ local ATTACHED = {
 
 ---@type pygent.Subcommand
 M.attach = {
-  summary = "Let the next prompt be about a `selection`, the `buffer`, its `diagnostics`; else the lines of a range.",
+  summary = "Attach the `selection`, the `buffer`, its `diagnostics`, or the lines of a range to the next prompt.",
   arguments = "[{what}]",
   run = function(given)
     local what = given.text ~= "" and given.text or (given.range and "selection" or "buffer")
     local attached = ATTACHED[what]
     if attached == nil then
-      local reason = ("%s cannot be attached: there are buffer, diagnostics, selection"):format(what)
+      local reason = ("%s cannot be attached: use buffer, diagnostics or selection"):format(what)
       return telling.user(reason, vim.log.levels.ERROR)
     end
     local attachment, problem = attached(given)

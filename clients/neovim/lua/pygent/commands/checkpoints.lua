@@ -14,7 +14,7 @@ local MAX_LABEL_CHARS = 60
 
 ---@type pygent.Subcommand
 M.undo = {
-  summary = "Take back the last turn: its files and its part of the conversation. With ! also what you changed since.",
+  summary = "Undo the last turn: its files and its part of the conversation. With ! also what you changed since.",
   run = function(given)
     local session = keeping.current()
     if session == nil then
@@ -36,7 +36,7 @@ M.undo = {
 
 ---@type pygent.Subcommand
 M.checkpoints = {
-  summary = "Choose a state of the session to look at, or to restore.",
+  summary = "Choose a checkpoint of the session, to compare or to restore it.",
   run = function()
     local session = keeping.current()
     if session == nil then
@@ -57,7 +57,7 @@ M.checkpoints = {
 ---@type {title: string, run: fun(about: pygent.commands.Restore)}[]
 local ACTIONS = {
   {
-    title = "Show what has changed since",
+    title = "Show the changes since then",
     run = function(about)
       M._show_diff(about.checkpoint)
     end,
@@ -92,7 +92,7 @@ function M.before(session, turn_id, on_conversation)
       return checkpoint.turnId == turn_id
     end)
     if found == nil then
-      return telling.user("the state before this turn was not kept: edit its prompt in a copy", vim.log.levels.WARN)
+      return telling.user("this turn has no checkpoint: edit its prompt in a copy", vim.log.levels.WARN)
     end
     picking.act(ACTIONS, { checkpoint = found, on_conversation = on_conversation }, M._described(found))
   end)
@@ -150,7 +150,7 @@ end
 function M._show_diff(checkpoint)
   sessions.ask_daemon("pygent/checkpoint/diff", { checkpointId = checkpoint.checkpointId }, function(diff)
     if #diff.files == 0 then
-      return telling.user("nothing has changed since")
+      return telling.user("no changes since then")
     end
     local patches = vim.tbl_map(function(file)
       return vim.trim(file.patch)
@@ -160,7 +160,7 @@ function M._show_diff(checkpoint)
     vim.bo[buffer].bufhidden, vim.bo[buffer].modifiable, vim.bo[buffer].modeline = "wipe", false, false
     vim.cmd("tab sbuffer " .. buffer)
     vim.bo[buffer].filetype = "diff"
-    vim.keymap.set("n", "q", "<Cmd>tabclose<CR>", { buffer = buffer, desc = "pygent: close it" })
+    vim.keymap.set("n", "q", "<Cmd>tabclose<CR>", { buffer = buffer, desc = "pygent: close the tab" })
   end)
 end
 
@@ -189,7 +189,7 @@ function M._offer_the_rest(checkpoint, done, wanted)
   local names = M._names(is_uncertain and done.uncertain or vim.tbl_map(function(each)
     return each.uri
   end, done.skipped))
-  local prompt = is_uncertain and "%s changed while a command ran, by it or by anyone. Restore it, too?"
+  local prompt = is_uncertain and "%s changed while a command ran, perhaps by you. Restore it, too?"
     or "%s changed since. Restore it, too?"
   picking.confirm(prompt:format(names), "Leave as is", "Restore", function()
     M._restore(checkpoint, { files = true, conversation = false, uncertain = true, force = not is_uncertain })
@@ -208,7 +208,7 @@ function M._outcome(done, wanted)
     table.insert(parts, "conversation restored")
   end
   for _, each in ipairs(done.skipped) do
-    table.insert(parts, ("left alone: %s: %s"):format(M._names({ each.uri }), plain.line(each.reason)))
+    table.insert(parts, ("skipped %s: %s"):format(M._names({ each.uri }), plain.line(each.reason)))
   end
   return table.concat(parts, "; ")
 end

@@ -10,10 +10,10 @@ local M = {}
 
 ---@type table<pygent.Mode, string>
 local MODES = {
-  default = "asks for what has medium or high risk",
-  accept_edits = "asks for the same, but not for edits",
-  plan = "reads, and nothing else",
-  trust = "asks for high risk only",
+  default = "ask for medium and high risk",
+  accept_edits = "ask for the same, but not for edits",
+  plan = "read only, and make a plan",
+  trust = "ask for high risk only",
   bypass = "never asks",
 }
 
@@ -24,7 +24,7 @@ local MODES = {
 
 ---@type pygent.Subcommand
 M.model = {
-  summary = "Choose the model of the session; any name that litellm knows is one.",
+  summary = "Choose the model of the session; any model name of litellm is accepted.",
   arguments = "[{name}]",
   run = function(given)
     if given.text ~= "" then
@@ -62,7 +62,7 @@ M.agent = {
 
 ---@type pygent.Subcommand
 M.mode = {
-  summary = "Choose how much is done without asking you.",
+  summary = "Choose the permission mode of the session: which calls ask you.",
   arguments = "[{name}]",
   run = function(given)
     sessions.ask_daemon("pygent/status", vim.empty_dict(), function(status)
@@ -85,7 +85,7 @@ function M._set_model(name)
   end)
   if known and not known.available then
     local reason = known.reason and ": " .. plain.line(known.reason) or ""
-    telling.user(("%s cannot be asked as things are%s"):format(name, reason), vim.log.levels.WARN)
+    telling.user(("%s is not available%s"):format(name, reason), vim.log.levels.WARN)
   end
 end
 
@@ -101,13 +101,13 @@ end
 ---@param choices pygent.commands.Choice[]
 function M._take(what, name, choices)
   if name == "" then
-    return M._choose(what == "agent" and "Agent" or "How much is done without asking", choices, function(chosen)
+    return M._choose(what == "agent" and "Agent" or "Permission mode", choices, function(chosen)
       M._configure(what, chosen)
     end)
   end
   local names = M._names(choices)
   if not vim.tbl_contains(names, name) then
-    local reason = ("there is no %s %s here: there are %s"):format(what, name, table.concat(names, ", "))
+    local reason = ("unknown %s %s; known are: %s"):format(what, name, table.concat(names, ", "))
     return telling.user(reason, vim.log.levels.ERROR)
   end
   M._configure(what, name)
@@ -135,7 +135,7 @@ end
 function M._configure(what, name)
   sessions.need(function(session)
     sessions.ask_daemon("pygent/session/configure", { sessionId = session.id, [what] = name }, function()
-      telling.user(("the %s is %s from now on"):format(what, plain.line(name)))
+      telling.user(("%s: %s"):format(what, plain.line(name)))
     end)
   end)
 end

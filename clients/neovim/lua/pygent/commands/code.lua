@@ -11,7 +11,7 @@ local M = {}
 
 ---@type pygent.Subcommand
 M.edit = {
-  summary = "Change the lines of the range, else the cursor's, in place as the words say; |pygent-inline| says more.",
+  summary = "Edit the lines of the range, or the cursor's line, in place; see |pygent-inline|.",
   arguments = "[{words}]",
   run = function(given)
     local line = vim.api.nvim_win_get_cursor(0)[1]
@@ -22,7 +22,7 @@ M.edit = {
 
 ---@type pygent.Subcommand
 M.fix = {
-  summary = "Fix what the diagnostics report in the cursor's line, or in the range; with ! in the whole buffer.",
+  summary = "Fix the diagnostics in the cursor's line, or in the range; with ! in the whole buffer.",
   run = function(given)
     local line = vim.api.nvim_win_get_cursor(0)[1]
     local range = given.range or { first = line, last = line }
@@ -30,7 +30,7 @@ M.fix = {
     local attachment, problem = about.diagnostics(given.buffer, first, last)
     if attachment == nil then
       local elsewhere = not given.bang and #diagnostics.of(given.buffer) > 0
-      local remedy = elsewhere and "; `:Pygent! fix` takes all of the buffer" or ""
+      local remedy = elsewhere and "; `:Pygent! fix` fixes those of the whole buffer" or ""
       return telling.user((problem or "no diagnostics") .. remedy, vim.log.levels.WARN)
     end
     local found = diagnostics.of(given.buffer, first, last)
@@ -72,7 +72,7 @@ M.doc = {
 
 ---@type pygent.Subcommand
 M.refactor = {
-  summary = "Make code clearer: the lines of the range, or the buffer.",
+  summary = "Refactor code: the lines of the range, or the buffer.",
   run = function(given)
     M._on_lines("pygent.refactor", given)
   end,
@@ -103,7 +103,7 @@ end
 ---@param on_words? fun(words: string)
 function M.edit_lines(buffer, first, last, words, on_words)
   if not M._is_file(buffer) then
-    return telling.user("this buffer is no file: `:Pygent ask` takes any lines", vim.log.levels.ERROR)
+    return telling.user("this buffer has no file; `:Pygent ask` works with any buffer", vim.log.levels.ERROR)
   end
   if not vim.bo[buffer].modifiable then
     return telling.user("this buffer cannot be changed: 'modifiable' is off", vim.log.levels.ERROR)
@@ -133,7 +133,7 @@ end
 ---@param given pygent.Given
 function M._on_lines(command, given)
   if not M._is_file(given.buffer) then
-    return telling.user("this buffer is no file: `:Pygent ask` takes any lines", vim.log.levels.ERROR)
+    return telling.user("this buffer has no file; `:Pygent ask` works with any buffer", vim.log.levels.ERROR)
   end
   local range = given.range or { first = 1, last = vim.api.nvim_buf_line_count(given.buffer) }
   M._run(command, function(session)

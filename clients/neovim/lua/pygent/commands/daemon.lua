@@ -10,18 +10,18 @@ local LEVELS = { "error", "warning", "info", "debug" }
 
 ---@type pygent.Subcommand
 M.log = {
-  summary = "Open what the daemon has logged, or set how much it logs from its next start on.",
+  summary = "Open the daemon's log, or set the log level of its next start.",
   arguments = "[error|warning|info|debug]",
   run = function(given)
     if given.text == "" then
       return M._open_log()
     end
     if not vim.tbl_contains(LEVELS, given.text) then
-      local reason = ("%s is no level: there are %s"):format(given.text, table.concat(LEVELS, ", "))
+      local reason = ("unknown log level %s; known are: %s"):format(given.text, table.concat(LEVELS, ", "))
       return telling.user(reason, vim.log.levels.ERROR)
     end
     vim.env.PYGENT_LOG = given.text
-    telling.user(("the daemon logs with level %s once `:Pygent restart` has started it anew"):format(given.text))
+    telling.user(("log level %s: `:Pygent restart` applies it"):format(given.text))
   end,
   complete = function(_, words)
     return #words == 0 and LEVELS or {}
@@ -30,7 +30,7 @@ M.log = {
 
 ---@type pygent.Subcommand
 M.restart = {
-  summary = "End the daemon of the project, with ! of all projects, and start it anew; conversations go on.",
+  summary = "Restart the daemon of the project, with ! those of all projects; sessions continue.",
   run = function(given)
     client.restart(given.bang)
   end,
@@ -48,7 +48,7 @@ M.setup = {
 function M._open_log()
   local path = vim.lsp.log.get_filename()
   if vim.uv.fs_stat(path) == nil then
-    return telling.user(("nothing is logged yet: %s is not there"):format(path), vim.log.levels.WARN)
+    return telling.user(("the log is empty: there is no %s"):format(path), vim.log.levels.WARN)
   end
   vim.cmd.tabnew()
   vim.cmd.view({ args = { vim.fn.fnameescape(path) }, mods = { noswapfile = true } })

@@ -93,7 +93,7 @@ function M.run(given)
   end
   if M.modules[name] == nil then
     local known = table.concat(M.names(), ", ")
-    return telling.user(("there is no `:Pygent %s`: there are %s"):format(name, known), vim.log.levels.ERROR)
+    return telling.user(("unknown command `:Pygent %s`; known are: %s"):format(name, known), vim.log.levels.ERROR)
   end
   M.subcommand(name).run({
     words = vim.split(text, "%s+", { trimempty = true }),

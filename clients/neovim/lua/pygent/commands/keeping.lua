@@ -19,18 +19,18 @@ local FILETYPES = { markdown = "markdown", html = "html", json = "json", plain =
 function M.current()
   local session = sessions.current()
   if sessions.is_coming() then
-    telling.user("the session is still being opened: try again in a moment", vim.log.levels.WARN)
+    telling.user("the session is still opening: try again in a moment", vim.log.levels.WARN)
     return nil
   end
   if session == nil then
-    telling.user("there is no session yet: ask something first, or `:Pygent resume` one", vim.log.levels.WARN)
+    telling.user("no session yet: `:Pygent ask` starts one, `:Pygent resume` opens an earlier one", vim.log.levels.WARN)
   end
   return session
 end
 
 ---@type pygent.Subcommand
 M.rename = {
-  summary = "Name the session.",
+  summary = "Rename the session.",
   arguments = "[{name}]",
   run = function(given)
     local session = M.current()
@@ -46,7 +46,7 @@ M.rename = {
 
 ---@type pygent.Subcommand
 M.delete = {
-  summary = "Delete the session, or the one that is named, after a question; with ! without one.",
+  summary = "Delete the session, or the named one, after a confirmation; with ! without it.",
   arguments = "[{session}]",
   run = function(given)
     local function go_on(session)
@@ -68,7 +68,7 @@ M.delete = {
 
 ---@type pygent.Subcommand
 M.fork = {
-  summary = "Go on in a copy of the session; the session itself stays as it is.",
+  summary = "Continue in a copy of the session; the session itself stays as it is.",
   run = function()
     local session = M.current()
     if session then
@@ -79,7 +79,7 @@ M.fork = {
 
 ---@type pygent.Subcommand
 M.export = {
-  summary = "The conversation in a new buffer, or in a file (with ! over one that is there); markdown by default.",
+  summary = "Export the conversation to a buffer or a file (with ! overwrite it); markdown by default.",
   arguments = "[{format}] [{file}]",
   run = function(given)
     local session = M.current()
@@ -90,7 +90,7 @@ M.export = {
     if format == "" then
       format = "markdown"
     elseif FILETYPES[format] == nil then
-      local reason = ("there is no format %s: there are %s"):format(format, table.concat(FORMATS, ", "))
+      local reason = ("unknown format %s; known are: %s"):format(format, table.concat(FORMATS, ", "))
       return telling.user(reason, vim.log.levels.ERROR)
     end
     M.export_one(session.id, format, path ~= "" and path or nil, given.bang)
@@ -105,7 +105,7 @@ M.export = {
 
 ---@type pygent.Subcommand
 M.compact = {
-  summary = "Sum up the conversation so far for the model, with an eye to what is said of it.",
+  summary = "Compact the conversation: summarize it for the model, with a focus on your words.",
   arguments = "[{instruction}]",
   run = function(given)
     local session = M.current()
@@ -114,7 +114,7 @@ M.compact = {
     end
     local params = { sessionId = session.id, instruction = given.text ~= "" and given.text or nil }
     sessions.ask_daemon("pygent/session/compact", params, function(done)
-      local what = "%d messages are summed up for the model: %d tokens where %d were"
+      local what = "%d messages summarized: %d tokens instead of %d"
       telling.user(what:format(done.messagesSummarised, done.tokensAfter, done.tokensBefore))
     end)
   end,
@@ -122,14 +122,14 @@ M.compact = {
 
 ---@type pygent.Subcommand
 M.clear = {
-  summary = "Let the model forget the conversation; the session goes on.",
+  summary = "Clear the conversation for the model; the session continues.",
   run = function()
     local session = M.current()
     if session == nil then
       return
     end
     sessions.ask_daemon("pygent/session/clear", { sessionId = session.id }, function()
-      telling.user("the model has forgotten what was said so far")
+      telling.user("conversation cleared")
     end)
   end,
 }
@@ -162,7 +162,7 @@ function M.fork_one(session)
   sessions.ask_daemon("pygent/session/fork", { sessionId = session.sessionId }, function(forked)
     sessions.open(forked.sessionId, function(followed)
       require("pygent.chat").open(followed)
-      telling.user(("prompts go to %s, a copy, from now on"):format(naming.name(forked)))
+      telling.user(("continuing in the copy %s"):format(naming.name(forked)))
     end)
   end)
 end
@@ -174,7 +174,7 @@ end
 function M.export_one(session_id, format, path, may_overwrite)
   path = path and vim.fs.normalize(path)
   if path and vim.uv.fs_stat(path) and not may_overwrite then
-    return telling.user(("%s is there already; `:Pygent! export` writes over it"):format(path), vim.log.levels.ERROR)
+    return telling.user(("%s exists; `:Pygent! export` overwrites it"):format(path), vim.log.levels.ERROR)
   end
   sessions.ask_daemon("pygent/session/export", { sessionId = session_id, format = format }, function(exported)
     if path == nil then
@@ -182,12 +182,12 @@ function M.export_one(session_id, format, path, may_overwrite)
     end
     local file, problem = io.open(path, may_overwrite and "w" or "wx")
     if file == nil then
-      return telling.user(("it could not be written: %s"):format(problem), vim.log.levels.ERROR)
+      return telling.user(("export failed: %s"):format(problem), vim.log.levels.ERROR)
     end
     local is_written, why = file:write(exported.content)
     is_written = file:close() and is_written
     telling.user(
-      is_written and ("exported to %s"):format(path) or ("it could not be written: %s"):format(why or path),
+      is_written and ("exported to %s"):format(path) or ("export failed: %s"):format(why or path),
       is_written and vim.log.levels.INFO or vim.log.levels.ERROR
     )
   end)
@@ -207,14 +207,14 @@ end
 ---@param name string
 function M._rename(session_id, name)
   sessions.ask_daemon("pygent/session/rename", { sessionId = session_id, name = name }, function(session)
-    telling.user(("the session is called %s"):format(naming.name(session)))
+    telling.user(("session renamed to %s"):format(naming.name(session)))
   end)
 end
 
 ---@param session pygent.Session
 function M._delete(session)
   sessions.ask_daemon("pygent/session/delete", { sessionId = session.sessionId }, function()
-    telling.user(("%s is deleted"):format(naming.name(session)))
+    telling.user(("%s deleted"):format(naming.name(session)))
   end)
 end
 

@@ -55,10 +55,10 @@ end
 ---@param listed pygent.Session[]
 function M._tell_unknown(given, listed)
   if #listed == 0 then
-    return telling.user("there is no session in this project yet", vim.log.levels.WARN)
+    return telling.user("this project has no sessions yet", vim.log.levels.WARN)
   end
   local names = vim.tbl_map(M.name, vim.list_slice(listed, 1, 5))
-  local reason = ("no session is called %s; the last ones are: %s"):format(given, table.concat(names, ", "))
+  local reason = ("no session named %s; recent sessions: %s"):format(given, table.concat(names, ", "))
   telling.user(reason, vim.log.levels.ERROR)
 end
 

@@ -13,7 +13,7 @@ local M = {}
 
 ---@type pygent.Subcommand
 M.new = {
-  summary = "Begin a new session, and show it.",
+  summary = "Start a new session, and show it.",
   arguments = "[{name}]",
   run = function(given)
     sessions.begin(M._show, given.text ~= "" and { name = given.text } or nil)
@@ -22,14 +22,14 @@ M.new = {
 
 ---@type pygent.Subcommand
 M.sessions = {
-  summary = "Choose a session of this project, of those with some words in them; with ! choose what to do with it.",
+  summary = "Choose a session of this project, or of those that contain the words; with ! choose an action, too.",
   arguments = "[{words}]",
   run = function(given)
     sessions.ask_daemon("pygent/session/list", naming.params(given.text), function(result)
       local listed = naming.used(result.sessions)
       if #listed == 0 then
-        local reason = given.text == "" and "there is no session in this project yet"
-          or ("no session has %s in it"):format(given.text)
+        local reason = given.text == "" and "this project has no sessions yet"
+          or ("no session contains %s"):format(given.text)
         return telling.user(reason, vim.log.levels.WARN)
       end
       local options = { prompt = "Session", kind = "pygent.session", format_item = M._described }
@@ -42,7 +42,7 @@ M.sessions = {
 
 ---@type pygent.Subcommand
 M.resume = {
-  summary = "Go on with a session, by its name or its id; without one with the last.",
+  summary = "Resume a session by its name or id, or the last one.",
   arguments = "[{session}]",
   run = function(given)
     local over = sessions.expect() -- a prompt that comes right behind it is for that session
@@ -59,17 +59,17 @@ M.resume = {
 
 ---@type pygent.Subcommand
 M.search = {
-  summary = "Look for words in all conversations, and open the one that is chosen.",
+  summary = "Search all conversations for words, and open the chosen one.",
   arguments = "{words}",
   run = function(given)
     if given.text == "" then
-      return telling.user("what should be looked for? `:Pygent search {words}`", vim.log.levels.ERROR)
+      return telling.user("nothing to search for: `:Pygent search {words}`", vim.log.levels.ERROR)
     end
     sessions.ask_daemon("pygent/session/search", { query = given.text, limit = 50 }, function(result)
       if #result.matches == 0 then
-        return telling.user(("nothing is said of %s"):format(given.text), vim.log.levels.WARN)
+        return telling.user(("no conversation contains %s"):format(given.text), vim.log.levels.WARN)
       end
-      local options = { prompt = "Where it is said", kind = "pygent.match", format_item = M._found }
+      local options = { prompt = "Found in", kind = "pygent.match", format_item = M._found }
       picking.pick(result.matches, options, M._open)
     end)
   end,

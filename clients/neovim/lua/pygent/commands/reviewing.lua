@@ -65,10 +65,10 @@ M.changes = {
     local session = require("pygent.sessions").current()
     local items = changes.items(session and session.id or nil)
     if #items == 0 then
-      return telling.user("the agent has changed nothing here", vim.log.levels.WARN)
+      return telling.user("the agent has changed no file", vim.log.levels.WARN)
     end
     vim.fn.setqflist({}, " ", {
-      title = ("Changes of pygent%s"):format(session and ": " .. session.info.name or ""),
+      title = ("pygent changes%s"):format(session and ": " .. session.info.name or ""),
       items = items,
     })
     vim.cmd("botright copen")

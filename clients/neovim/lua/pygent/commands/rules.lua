@@ -9,13 +9,13 @@ local M = {}
 
 ---@type pygent.Subcommand
 M.rules = {
-  summary = "The rules of what may be done without asking; one that you stored yourself is forgotten if you choose it.",
+  summary = "List the permission rules; choose one of your own to remove it.",
   run = function()
     local session = sessions.current()
     local params = session and { sessionId = session.id } or vim.empty_dict()
     sessions.ask_daemon("pygent/permission/rules", params, function(result)
       if #result.rules == 0 then
-        return telling.user("there are no rules: the mode alone says what is asked")
+        return telling.user("no permission rules: the mode alone decides what asks")
       end
       local options = { prompt = "Rules", kind = "pygent.rule", format_item = M._described }
       picking.pick(result.rules, options, M._chosen)
@@ -26,21 +26,21 @@ M.rules = {
 ---@param rule pygent.Rule
 ---@return string
 function M._described(rule)
-  local remedy = rule.stored and " · forget it" or ""
+  local remedy = rule.stored and " · choose to remove it" or ""
   return ("%s %s · %s%s"):format(rule.decision, plain.line(rule.rule, 100), plain.line(rule.origin), remedy)
 end
 
 ---@param rule pygent.Rule
 function M._chosen(rule)
   if not rule.stored then
-    local reason = ("%s was not stored by an answer of yours: it comes from %s"):format(
+    local reason = ("%s cannot be removed here: it comes from %s"):format(
       plain.line(rule.rule),
       plain.line(rule.origin)
     )
     return telling.user(reason, vim.log.levels.WARN)
   end
   sessions.ask_daemon("pygent/permission/forget", { rule = rule.rule }, function(result)
-    local what = result.forgotten and "%s is forgotten" or "%s was forgotten before"
+    local what = result.forgotten and "%s removed" or "%s was removed already"
     telling.user(what:format(plain.line(rule.rule)))
   end)
 end

@@ -17,7 +17,7 @@ local MAX_PROMPT_CHARS = 60
 
 ---@type pygent.Subcommand
 M.stop = {
-  summary = "Stop the inline edit at the cursor, else what the agent does in the session; with ! all of the project.",
+  summary = "Stop the inline edit at the cursor, or the session's turn; with ! all turns of the project.",
   run = function(given)
     local inline = require("pygent.inline")
     local line = vim.api.nvim_win_get_cursor(0)[1]
@@ -37,20 +37,20 @@ M.stop = {
       local elsewhere = vim.iter(sessions.all()):any(function(each)
         return each:is_running() and each.root == root
       end)
-      local remedy = elsewhere and "; `:Pygent! stop` stops what runs in other sessions" or ""
-      telling.user("nothing runs in this session" .. remedy, vim.log.levels.WARN)
+      local remedy = elsewhere and "; `:Pygent! stop` stops those of other sessions" or ""
+      telling.user("no turn runs in this session" .. remedy, vim.log.levels.WARN)
     end
   end,
 }
 
 ---@type pygent.Subcommand
 M.retry = {
-  summary = "While a call of the model waits to be tried again: try it `now`, or `give_up`.",
+  summary = "While a failed model call waits for its retry: retry it `now`, or `give_up`.",
   arguments = "[now|give_up]",
   run = function(given)
     local action = given.text == "" and "now" or given.text
     if action ~= "now" and action ~= "give_up" then
-      return telling.user(("retry %s? There are now, give_up"):format(action), vim.log.levels.ERROR)
+      return telling.user(("unknown argument %s: use now or give_up"):format(action), vim.log.levels.ERROR)
     end
     local session = M._running()
     if session == nil then
@@ -70,7 +70,7 @@ M.retry = {
 
 ---@type pygent.Subcommand
 M.continue = {
-  summary = "Continue the last turn after a limit or a stop, or try it again after a failure.",
+  summary = "Continue the last turn after a limit or a stop, or retry it after a failure.",
   run = function()
     local session = keeping.current()
     if session then
@@ -83,13 +83,13 @@ local IMPLEMENTING = { "accept_edits", "default" }
 
 ---@type pygent.Subcommand
 M.implement = {
-  summary = "Approve the plan of the last turn; it is implemented in the mode `default`, or in `accept_edits`.",
+  summary = "Approve the plan of the last turn, and implement it in the mode `default` or `accept_edits`.",
   arguments = "[{mode}]",
   run = function(given)
     local mode = given.text == "" and "default" or given.text
     if mode ~= "default" and mode ~= "accept_edits" then
       local known = table.concat(IMPLEMENTING, ", ")
-      return telling.user(("implement %s? There are %s"):format(mode, known), vim.log.levels.ERROR)
+      return telling.user(("unknown mode %s; known are: %s"):format(mode, known), vim.log.levels.ERROR)
     end
     local session = keeping.current()
     if session then
@@ -103,11 +103,11 @@ M.implement = {
 
 ---@type pygent.Subcommand
 M.queue = {
-  summary = "The prompts that wait for the turn that runs; the one that is chosen is taken out.",
+  summary = "List the queued prompts; choose one to remove it from the queue.",
   run = function()
     M._queued(function(session, waiting)
       local options = {
-        prompt = "Take out of the queue",
+        prompt = "Remove from the queue",
         kind = "pygent.queue",
         format_item = function(item)
           return plain.line(item.prompt, MAX_PROMPT_CHARS)
@@ -122,7 +122,7 @@ M.queue = {
 
 ---@type pygent.Subcommand
 M.dequeue = {
-  summary = "Take the prompt that was sent last out of the queue, and write it in the prompt again; with ! all.",
+  summary = "Move the last queued prompt back into the prompt window; with ! all of them.",
   run = function(given)
     M._queued(function(session, waiting)
       for index = #waiting, given.bang and 1 or #waiting, -1 do
@@ -134,7 +134,7 @@ M.dequeue = {
 
 ---@type pygent.Subcommand
 M.resend = {
-  summary = "Send the first prompt again that is held since the daemon ended; with ! all of them.",
+  summary = "Resend the first prompt that was held when the daemon ended; with ! all of them.",
   run = function(given)
     M._queued(function(session, waiting)
       local held = vim.tbl_filter(function(item)
@@ -152,7 +152,7 @@ M.resend = {
 
 ---@type pygent.Subcommand
 M.cost = {
-  summary = "What the session has cost, and how full the context of its model is.",
+  summary = "Show the cost of the session, and how full the context window is.",
   run = function()
     local session = keeping.current()
     if session == nil then
@@ -170,20 +170,17 @@ M.cost = {
 function M._account(loaded, last)
   local usage = loaded.usage
   local parts = {
-    ("%s: %s"):format(
-      plain.line(loaded.model),
-      usage.costUsd and amounts.dollars(usage.costUsd) or "its price is not known"
-    ),
+    ("%s: %s"):format(plain.line(loaded.model), usage.costUsd and amounts.dollars(usage.costUsd) or "cost unknown"),
     ("%s tokens in, %s out"):format(amounts.count(usage.inputTokens), amounts.count(usage.outputTokens)),
   }
   if usage.cacheReadTokens > 0 then
-    table.insert(parts, ("%s of them from the provider's cache"):format(amounts.count(usage.cacheReadTokens)))
+    table.insert(parts, ("%s read from the cache"):format(amounts.count(usage.cacheReadTokens)))
   end
   local context = last or usage
   if context.contextTokens > 0 then
     local limit = context.contextLimit
     local share = limit and (" of %s (%.0f %%)"):format(amounts.count(limit), 100 * context.contextTokens / limit) or ""
-    table.insert(parts, ("the context holds %s tokens%s"):format(amounts.count(context.contextTokens), share))
+    table.insert(parts, ("context: %s tokens%s"):format(amounts.count(context.contextTokens), share))
   end
   return table.concat(parts, ", ")
 end
@@ -193,7 +190,7 @@ end
 function M._running()
   local session = sessions.current()
   if session == nil or not session:is_running() then
-    telling.user("nothing runs in this session", vim.log.levels.WARN)
+    telling.user("no turn runs in this session", vim.log.levels.WARN)
     return nil
   end
   return session
@@ -207,7 +204,7 @@ function M._queued(go_on)
   end
   sessions.ask_daemon("pygent/turn/queue", { sessionId = session.id }, function(result)
     if #result.items == 0 then
-      return telling.user("no prompt waits", vim.log.levels.WARN)
+      return telling.user("no prompt is queued", vim.log.levels.WARN)
     end
     go_on(session, result.items)
   end)
@@ -232,7 +229,7 @@ function M._take_out(session, item)
   local params = { sessionId = session.id, turnId = item.turnId }
   sessions.ask_daemon("pygent/turn/dequeue", params, function(result)
     if not result.removed then
-      return telling.user("it waits no more: its turn runs", vim.log.levels.WARN)
+      return telling.user("its turn has already started", vim.log.levels.WARN)
     end
     give_back()
   end)

@@ -167,7 +167,7 @@ function M._untold(path, buffer)
     return buffer, vim.bo[buffer].modified and documents.name(path) .. " has unsaved changes here" or nil
   end
   if vim.uv.fs_stat(path) == nil then
-    return nil, documents.name(path) .. " is not there"
+    return nil, documents.name(path) .. " does not exist"
   end
   return documents.load(path)
 end

@@ -42,14 +42,14 @@ function M.load(path)
   local name = M.name(path)
   local stat = vim.uv.fs_stat(path)
   if stat and stat.type ~= "file" then
-    return nil, ("%s is a %s, and no file"):format(name, stat.type)
+    return nil, ("%s is a %s, not a file"):format(name, stat.type)
   end
   if stat and not vim.uv.fs_access(path, "R") then
     return nil, name .. " cannot be read"
   end
   local swap = M._unsaved_elsewhere(path)
   if swap then
-    return nil, ("%s has unsaved changes in another Vim, or one that crashed: %s"):format(name, swap)
+    return nil, ("%s has unsaved changes in another Vim, or in one that crashed: %s"):format(name, swap)
   end
   local buffer = vim.fn.bufadd(path)
   local messages = vim.o.shortmess
@@ -70,13 +70,13 @@ function M.refusal(buffer)
   local name = M.name(api.nvim_buf_get_name(buffer))
   local options = vim.bo[buffer]
   if options.buftype ~= "" and options.buftype ~= "acwrite" then
-    return ("%s is no text that is edited: its 'buftype' is %s"):format(name, options.buftype)
+    return ("%s cannot be edited: its 'buftype' is %s"):format(name, options.buftype)
   end
   if not options.modifiable then
-    return name .. " may not be changed: 'modifiable' is off in its buffer"
+    return name .. " cannot be changed: 'modifiable' is off in its buffer"
   end
   if options.readonly then
-    return name .. " may not be changed: 'readonly' is set in its buffer"
+    return name .. " cannot be changed: 'readonly' is set in its buffer"
   end
 end
 
@@ -168,7 +168,7 @@ function M.fitted(buffer, edits, encoding, is_told)
   local ends_with_break = vim.bo[buffer].endofline and not is_empty
   for _, line in ipairs(lines) do
     if line:find("\r.") then
-      return nil, "it has carriage returns within lines, which the protocol takes for ends of lines"
+      return nil, "it has carriage returns within lines, which LSP counts as line breaks"
     end
   end
   if ends_with_break then
@@ -176,7 +176,7 @@ function M.fitted(buffer, edits, encoding, is_told)
   end
   local blocks = rewriting.blocks(lines, M._with_own_breaks(edits, vim.bo[buffer].fileformat), encoding)
   if blocks == nil then
-    return nil, "the edits lie over one another"
+    return nil, "the edits overlap"
   end
   local foreign = M._foreign(blocks, vim.bo[buffer].fileencoding)
   if foreign then

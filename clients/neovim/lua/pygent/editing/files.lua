@@ -14,7 +14,7 @@ local api = vim.api
 function M.refusal(operation)
   local refusal = ({ create = M._create_refusal, rename = M._move_refusal, delete = M._delete_refusal })[operation.kind]
   if refusal == nil then
-    return ("this editor knows no edit of the kind %s"):format(tostring(operation.kind))
+    return ("unknown kind of edit: %s"):format(tostring(operation.kind))
   end
   return refusal(operation, operation.options or {})
 end
@@ -90,7 +90,7 @@ end
 function M._create_refusal(operation, options)
   local path = vim.uri_to_fname(operation.uri)
   if vim.uv.fs_lstat(path) and not (options.overwrite or options.ignoreIfExists) then
-    return documents.name(path) .. " is there already"
+    return documents.name(path) .. " already exists"
   end
   return M._unsaved_refusal(path)
 end
@@ -101,10 +101,10 @@ end
 function M._move_refusal(operation, options)
   local from, to = vim.uri_to_fname(operation.oldUri), vim.uri_to_fname(operation.newUri)
   if vim.uv.fs_lstat(from) == nil then
-    return documents.name(from) .. " is not there"
+    return documents.name(from) .. " does not exist"
   end
   if vim.uv.fs_lstat(to) and not (options.overwrite or options.ignoreIfExists) then
-    return documents.name(to) .. " is there already"
+    return documents.name(to) .. " already exists"
   end
   return M._unsaved_refusal(to)
 end
@@ -115,7 +115,7 @@ end
 function M._delete_refusal(operation, options)
   local path = vim.uri_to_fname(operation.uri)
   if vim.uv.fs_lstat(path) == nil and documents.loaded(path) == nil and not options.ignoreIfNotExists then
-    return documents.name(path) .. " is not there"
+    return documents.name(path) .. " does not exist"
   end
 end
 

@@ -29,7 +29,7 @@ function M.begin()
   vim.api.nvim_create_autocmd("User", {
     group = vim.api.nvim_create_augroup("pygent.editing", {}),
     pattern = "PygentToolResult",
-    desc = "pygent: reads files again that a command changed",
+    desc = "pygent: reload files that a command changed",
     callback = function(about)
       local session = sessions.get(about.data.session_id)
       if session then
@@ -105,7 +105,7 @@ function M._make(parts, given)
   if not is_well then
     local problem = tostring(applied)
     if problem:find("E565") or problem:find("E523") then
-      return "is in the middle of something that no text may change in"
+      return "is in a state in which Neovim allows no change of text"
     end
     return nil, { applied = false, failureReason = M._reason(problem) }
   end

@@ -23,7 +23,7 @@ local M = {}
 ---@param lines string[]
 ---@param edits lsp.TextEdit[] line breaks in `newText` are "\n"
 ---@param encoding "utf-8"|"utf-16"|"utf-32" how the positions count
----@return pygent.Block[]? blocks nil where the edits lie over one another
+---@return pygent.Block[]? blocks nil where the edits overlap
 function M.blocks(lines, edits, encoding)
   local placed = M._placed(lines, edits, encoding)
   local blocks = {} ---@type pygent.Block[]

@@ -23,7 +23,7 @@ function M.save(uris)
       table.insert(saved, uri)
     else
       local name = documents.name(path)
-      telling.user(("%s is not saved: %s"):format(name, problem), vim.log.levels.WARN)
+      telling.user(("%s was not saved: %s"):format(name, problem), vim.log.levels.WARN)
     end
   end
   return saved
@@ -45,7 +45,7 @@ function M._saved(path)
   local force = ""
   if reloading.is_newer_on_disk(buffer) then -- `:update` would ask
     if documents.text_on_disk(path) ~= documents.text(buffer) then
-      return "another program wrote it, too (`:write!`, or `:edit!` for its text)"
+      return "another program has changed the file (`:write!` overwrites it, `:edit!` loads it)"
     end
     force = "!"
   end
@@ -67,7 +67,7 @@ function M._written(buffer, path, force)
   if api.nvim_buf_is_valid(buffer) and not vim.bo[buffer].modified then
     return nil
   end
-  return is_well and "an autocommand kept it from being written" or M._reason(problem)
+  return is_well and "an autocommand prevented it" or M._reason(problem)
 end
 
 ---@param problem any what `:update` raised, with all that Neovim says of where that was

@@ -35,10 +35,10 @@ function M.busy_with(buffers)
     return "is completing a word in it"
   end
   if mode:match("^[sS\19]") then
-    return "has selected a text in it, to type over it"
+    return "has selected text in it"
   end
   if vim.startswith(mode, "no") then -- Neovim would take the lines from where it began, whatever stands there by then
-    return "is about to change it with an operator"
+    return "has an operator pending in it"
   end
 end
 
@@ -97,7 +97,7 @@ function M.tell(buffer, label)
     end
   end, SIGN_MS)
   telling.user(
-    ("the line that you type in was changed: %s:%d (%s)"):format(name, row + 1, plain.line(label, MAX_LABEL_CHARS)),
+    ("your current line was changed: %s:%d (%s)"):format(name, row + 1, plain.line(label, MAX_LABEL_CHARS)),
     vim.log.levels.WARN
   )
 end

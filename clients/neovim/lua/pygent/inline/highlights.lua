@@ -6,8 +6,8 @@ local M = {}
 
 ---@type pygent.Highlight[]
 M.groups = {
-  { name = "PygentInline", link = "DiagnosticInfo", summary = "beside lines that an inline edit changes, how it goes" },
-  { name = "PygentInlineError", link = "DiagnosticError", summary = "beside these lines, why nothing was changed" },
+  { name = "PygentInline", link = "DiagnosticInfo", summary = "the state of an inline edit, beside its lines" },
+  { name = "PygentInlineError", link = "DiagnosticError", summary = "why an inline edit failed, beside its lines" },
 }
 
 ---Define them, now and whenever the colours change.

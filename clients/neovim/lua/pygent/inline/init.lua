@@ -32,7 +32,7 @@ local queues = {}
 ---@type table<string, string>
 local session_ids = {}
 
-local STOP_HINT = ":Pygent stop ends it"
+local STOP_HINT = ":Pygent stop"
 
 local REQUEST = [[
 Change lines %d-%d of %s as the user says below. Change nothing else in the project, unless the change is wrong without
@@ -58,7 +58,7 @@ function M.begin(buffer, first, last, words)
   queues[root] = queue
   table.insert(queue, edit)
   if #queue > 1 then
-    return marks.say(buffer, mark, "… waits for the edit before it", STOP_HINT)
+    return marks.say(buffer, mark, "… queued", STOP_HINT)
   end
   edit.start()
 end
@@ -97,7 +97,7 @@ end
 
 ---@param edit pygent.InlineEdit
 function M._start(edit)
-  marks.say(edit.buffer, edit.mark, "… begins", STOP_HINT)
+  marks.say(edit.buffer, edit.mark, "… starting", STOP_HINT)
   local session = M._session(edit.root)
   if session then
     return M._configure(edit, session)
@@ -197,7 +197,7 @@ function M._over(edit, err, result)
   end
   if #result.filesChanged == 0 and result.stopReason ~= "cancelled" then
     local answer = plain.line(vim.trim(result.text))
-    return M._fail(edit, "nothing was changed" .. (answer ~= "" and ": " .. answer or ""))
+    return M._fail(edit, "no changes" .. (answer ~= "" and ": " .. answer or ""))
   end
   local uri = vim.api.nvim_buf_is_valid(edit.buffer) and vim.uri_from_bufnr(edit.buffer) or nil
   local others = vim.tbl_filter(function(changed)
@@ -207,7 +207,9 @@ function M._over(edit, err, result)
     local names = vim.tbl_map(function(changed)
       return vim.fn.fnamemodify(vim.uri_to_fname(changed.uri), ":~:.")
     end, others)
-    telling.user(("the inline edit changed %s, too: `:Pygent changes` lists all"):format(table.concat(names, ", ")))
+    telling.user(
+      ("the inline edit also changed %s; `:Pygent changes` lists all changes"):format(table.concat(names, ", "))
+    )
   end
   M._finish(edit)
 end

@@ -134,7 +134,7 @@ function M.hide(dialog)
   if shown and shown.dialog == dialog then
     M._take_away()
   end
-  telling.user(("%s: it waits for your answer, `:Pygent answer` shows it again"):format(dialog.heading))
+  telling.user(("%s: hidden; `:Pygent answer` shows it again"):format(dialog.heading))
   M._look()
 end
 

@@ -38,7 +38,7 @@ function M._patch(lines, patch)
     end
     n_lines, at = n_lines + 1, stop + 1
     if n_lines == MOST_LINES and at <= #patch then
-      local said = ("… %d more bytes: `d` shows all of it"):format(#patch - at + 1)
+      local said = ("… %d more bytes; `d` shows the whole diff"):format(#patch - at + 1)
       table.insert(lines, { text = said, group = "PygentAskHigh" })
       return
     end
@@ -53,9 +53,9 @@ function M.open(diffs)
     vim.cmd("tabnew")
     vim.t.pygent_diff = true
     first = first or vim.api.nvim_get_current_tabpage()
-    M._side(each, each.oldText, "as it is")
+    M._side(each, each.oldText, "before")
     vim.cmd("rightbelow vertical new")
-    M._side(each, each.newText, "as it would be")
+    M._side(each, each.newText, "after")
   end
   if first then
     vim.api.nvim_set_current_tabpage(first)

@@ -7,15 +7,15 @@ local M = {}
 
 ---@type pygent.Highlight[]
 M.groups = {
-  { name = "PygentAskHigh", link = "DiagnosticError", summary = "a high risk, and what may not be as it seems" },
-  { name = "PygentAskMedium", link = "DiagnosticWarn", summary = "a medium risk, and who else asks" },
+  { name = "PygentAskHigh", link = "DiagnosticError", summary = "a high risk, and what is hidden or cut" },
+  { name = "PygentAskMedium", link = "DiagnosticWarn", summary = "a medium risk, and the subagent that asks" },
   { name = "PygentAskLow", link = "DiagnosticInfo", summary = "a low risk" },
   { name = "PygentAskTitle", link = "Title", summary = "what is asked" },
   { name = "PygentAskKey", link = "Special", summary = "the keys that answer" },
-  { name = "PygentAskNote", link = "Comment", summary = "what else is to be known" },
-  { name = "PygentAskAdded", link = "Added", summary = "lines of the diff that are added" },
-  { name = "PygentAskDeleted", link = "Removed", summary = "lines of the diff that are taken away" },
-  { name = "PygentAskPlace", link = "Function", summary = "the place of a part of the diff" },
+  { name = "PygentAskNote", link = "Comment", summary = "notes" },
+  { name = "PygentAskAdded", link = "Added", summary = "added lines of the diff" },
+  { name = "PygentAskDeleted", link = "Removed", summary = "deleted lines of the diff" },
+  { name = "PygentAskPlace", link = "Function", summary = "the line numbers of a part of the diff" },
 }
 
 ---Define them, now and whenever the colours change.

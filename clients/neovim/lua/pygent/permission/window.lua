@@ -111,7 +111,7 @@ end
 function Window:hint(counts)
   local hint = "…"
   if not self:is_focused() then
-    hint = ":Pygent answer goes here"
+    hint = ":Pygent answer to focus"
   elseif counts then
     hint = self:_keys_shown()
   end

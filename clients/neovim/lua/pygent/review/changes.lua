@@ -44,7 +44,7 @@ function M.items(session_id)
   for _, each in ipairs(require("pygent.review").waiting()) do
     is_listed[each.path] = true
     local line = each.hunk.new_lines[1] and "+" .. each.hunk.new_lines[1] or "-" .. (each.hunk.old_lines[1] or "")
-    table.insert(items, M._item(each.path, each.hunk.new_first + 1, "waits: " .. line))
+    table.insert(items, M._item(each.path, each.hunk.new_first + 1, "pending: " .. line))
   end
   local made = last[session_id or ""]
   for _, change in ipairs(made and made.changes or {}) do

@@ -44,7 +44,7 @@ function M._reject(entry, chosen)
     book.rejected(entry, { baseline = entry.file.baseline, current = after }, chosen)
   else
     local name = documents.name(entry.path)
-    telling.user(("%s stays as it is: %s"):format(name, telling.reason(problem)), vim.log.levels.ERROR)
+    telling.user(("%s was not changed: %s"):format(name, telling.reason(problem)), vim.log.levels.ERROR)
   end
 end
 
@@ -66,7 +66,7 @@ function M._restore(entry, text)
   local on_disk = text == nil and documents.text_on_disk(path) or ""
   if documents.text_of(path) ~= entry.file.current or (on_disk ~= "" and on_disk ~= entry.file.current) then
     book.look(path)
-    return "another program has changed it since: look at its changes again"
+    return "another program has changed it; review its changes again"
   end
   if text == nil then
     return M._remove(path, buffer)

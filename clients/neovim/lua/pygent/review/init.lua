@@ -66,7 +66,7 @@ function M.show(ask)
   for _, file in ipairs(ask.request.files) do
     table.insert(paths, documents.name(vim.uri_to_fname(file.uri)))
   end
-  telling.user(("the agent waits for your review of %s"):format(table.concat(paths, ", ")))
+  telling.user(("review %s: the turn waits for your decision"):format(table.concat(paths, ", ")))
   return hide
 end
 
@@ -116,7 +116,7 @@ function M.decide_all(is_accepted)
   end
   local waiting = M.waiting()
   if #waiting == 0 then
-    return telling.user("no edit of the agent waits for review", vim.log.levels.WARN)
+    return telling.user("no edit waits for review", vim.log.levels.WARN)
   end
   deciding.decide(waiting, is_accepted)
 end
@@ -151,11 +151,12 @@ end
 function M.nothing_here(n_waiting)
   local next_key = config.get().review.keys and config.get().review.keys.next
   if n_waiting > 0 then
-    return "no edit waits at the cursor" .. (next_key and ("; %s goes to the next"):format(next_key) or "")
+    return "no edit at the cursor" .. (next_key and ("; %s goes to the next one"):format(next_key) or "")
   end
   local elsewhere = #M.waiting()
-  return elsewhere > 0 and ("no edit waits here; in other files %d do: `:Pygent changes`"):format(elsewhere)
-    or "no edit of the agent waits for review"
+  return elsewhere > 0
+      and ("no edit waits in this file; %d wait in other files, `:Pygent review` goes there"):format(elsewhere)
+    or "no edit waits for review"
 end
 
 ---@param path string
