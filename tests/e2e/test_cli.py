@@ -433,7 +433,7 @@ def test_doctor_looks_at_the_model_of_the_agent(environment: dict[str, str], fol
     done = run("doctor", environment=environment, cwd=folder)
 
     assert done.returncode == 1
-    assert "the agent opus has it" in done.stdout
+    assert "set by the agent opus" in done.stdout
     assert "Set the environment variable ANTHROPIC_API_KEY" in done.stdout
 
 
