@@ -246,6 +246,9 @@ def test_a_daemon_that_answers_no_more_is_killed_by_a_restart(start: Start) -> N
     assert not Path(f"/proc/{hung}").exists()
     turn(editor)
     assert said(editor) == ["One", "Two"]
+    last = daemon(editor)
+    editor.lua("vim.lsp.get_clients({ name = 'pygent' })[1]:stop()")
+    editor.until(lambda: not Path(f"/proc/{last}").exists(), what="the end of the daemon, which writes in its home")
 
 
 def test_the_late_end_of_a_daemon_leaves_the_sessions_and_prompts_of_the_next(start: Start) -> None:
