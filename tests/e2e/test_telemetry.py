@@ -152,7 +152,7 @@ def test_the_log_tells_the_story_without_what_was_said(
     log = log_of(home)
     for what in ("starts: pygent-ls ", "turn turn-", " ends: end_turn after ", "ends with exit code 0"):
         assert what in log
-    assert ("the client Some Editor 1.2 begins" in log) == (use is a_daemon)
+    assert ("the client Some Editor 1.2 starts" in log) == (use is a_daemon)
     for what in (PROMPT, KEY, "lines of a file", "An answer"):
         assert what not in log
 
