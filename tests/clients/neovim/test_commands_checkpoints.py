@@ -81,7 +81,7 @@ def test_a_checkpoint_is_looked_at_and_gone_back_to(start: Start) -> None:
     picker = Picker(editor)
     assert text(editor) == ["three", "rest"]
 
-    picker.will_choose(1, "Show what has changed")
+    picker.will_choose(1, "Show the changes")
     editor.command("Pygent checkpoints")
     titles, actions = picker.offered(2)
     assert [title.split(" · ")[1:] for title in titles] == [["just now", "1 file"]] * 2
