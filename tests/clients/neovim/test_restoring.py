@@ -93,9 +93,9 @@ def test_a_session_that_is_gone_is_named(start: Start, home: Path) -> None:
     editor.until(f"{NAME} == 'second'")
     ask(editor, "second")
     editor.command("Pygent! delete first")
-    told(editor, "first is deleted")
+    told(editor, "first deleted")
     editor.command("Pygent! delete second")
-    told(editor, "second is deleted")
+    told(editor, "second deleted")
 
     with restarted(editor, home) as later:
         told(later, "there is no session second in ")
