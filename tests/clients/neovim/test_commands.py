@@ -291,7 +291,7 @@ def test_a_rule_that_was_stored_is_forgotten_and_one_of_the_settings_stays(start
     told(editor, "shell(ls:*) cannot be removed here")
     picker.will_choose("touch")
     editor.command("Pygent rules")
-    told(editor, " removed")
+    told(editor, "(touch made) removed")
     picker.will_choose()
     editor.command("Pygent rules")
 
