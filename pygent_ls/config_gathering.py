@@ -127,7 +127,7 @@ def _what_is_wrong(error: ValidationError, table: type[BaseModel]) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     name = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
-        return f"there is no {name}; there are {', '.join(table.model_fields)}"
+        return f"unknown key {name}; known keys: {', '.join(table.model_fields)}"
     said = first["msg"].removeprefix("Value error, ")
     return f"{name}: {said}" if name else said
 

@@ -59,7 +59,7 @@ def read_yaml(text: str | bytes) -> list[object]:
         while loader.check_node():
             node = loader.get_node()
             if _size(node, {}) > MAX_VALUES:
-                raise ValueError(f"its aliases stand for more than {MAX_VALUES:,} values")
+                raise ValueError(f"its aliases expand to more than {MAX_VALUES:,} values")
             found.append(loader.construct_document(node))
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from None

@@ -609,7 +609,7 @@ def test_entries_of_all_layers_count_together_and_of_one_name_the_stronger_layer
         ({"agents": []}, "agents", "expected a table"),
         ({"agents": {"a": 1}}, "agents.a", "expected a table"),
         ({"agents": {"a b": {}}}, "agents.a b", "invalid name"),
-        ({"agents": {"a": {"mood": "good"}}}, "agents.a", "there is no mood; there are description, model"),
+        ({"agents": {"a": {"mood": "good"}}}, "agents.a", "unknown key mood; known keys: description, model"),
         ({"agents": {"a": {"mode": "brave"}}}, "agents.a", "mode: Input should be 'default'"),
         ({"hooks": {}}, "hooks", "expected a list of tables"),
         ({"hooks": [{"event": "stop"}]}, "hooks[1]", "command: Field required"),

@@ -58,7 +58,7 @@ def test_the_tables_of_all_layers_count_and_the_stronger_of_one_name_stands_whol
         ({"api_key_env": f"sk-{SECRET}"}, "api_key_env: expected the name of a variable, not the key itself"),
         ({"extra_headers": {"X Team": SECRET}}, "extra_headers: expected a table of header names and their text"),
         ({"extra_headers": {"X-Team": f"{SECRET}\r\nX-Evil: 1"}}, "extra_headers: expected a table of header names"),
-        ({"api_key": SECRET}, "there is no api_key; there are api_base, api_key_env, extra_headers"),
+        ({"api_key": SECRET}, "unknown key api_key; known keys: api_base, api_key_env, extra_headers"),
         (SECRET, "expected a table"),
     ],
 )

@@ -122,7 +122,7 @@ async def test_aliases_that_grow_without_end_are_not_written_out(tmp_path: Path)
     assert yaml.safe_load(grows)["a"] == ["x"] * 9
     write_template(tmp_path / "user" / "templates" / "grows", {"copier.yml": grows})
 
-    assert "aliases stand for more than 20,000 values" in (await the_only(port(tmp_path))).problem
+    assert "aliases expand to more than 20,000 values" in (await the_only(port(tmp_path))).problem
 
 
 @pytest.mark.parametrize("content", ["token: to-be-kept", "_description: to-be-kept", "to-be-kept: [\n- {"])
