@@ -73,10 +73,6 @@ end
 function M._facts(item, state)
   local words = M._ending(item) or state.words
   local facts = { words and { words, state.group } } ---@type pygent.chat.Chunk[]
-  local is_open = item.status == "asked" or item.status == "running"
-  if is_open and item.risk == "high" then
-    table.insert(facts, { "high risk", "PygentChatWarning" })
-  end
   if item.result and item.status ~= "denied" then
     table.insert(facts, { M._took(item.result), "PygentChatTime" })
   end
