@@ -28,7 +28,7 @@ async def test_the_log_tells_of_turns_and_failures_and_of_nothing_that_was_said(
     await run_turn(rig, FakeModel([[overloaded], say("secret thought", look), say("secret answer")]), prompt="secret")
 
     first, failed, last = caplog.messages
-    assert first == "turn turn-1 of session session-1 begins: agent default, mode default, model fake/model"
+    assert first == "turn turn-1 of session session-1 starts: agent default, mode default, model fake/model"
     assert failed == "a request to fake/model failed: overloaded, HTTP status 529"
     assert last.startswith("turn turn-1 ends: end_turn after ")
     assert last.endswith(" s, 2 model calls, 240 tokens")

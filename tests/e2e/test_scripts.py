@@ -580,7 +580,7 @@ def test_the_exit_code_is_the_last_turns(environment: dict[str, str], folder: Pa
 def test_help_tells_the_exit_codes(environment: dict[str, str]) -> None:
     told = run("run", "--help", environment=environment).stdout
 
-    for code, meaning in (("0", "the turn came to its end"), ("1", "an error, a limit"), ("130", "it was cancelled")):
+    for code, meaning in (("0", "the turn finished"), ("1", "an error, a limit"), ("130", "cancelled by")):
         assert re.search(rf"^  {code} +{meaning}", told, re.M)
 
 

@@ -241,7 +241,7 @@ COMMANDS = (
             ),
         ),
     ),
-    Command(name="search", takes="WORDS", description="turns of manage sessions that hold all the words", run=_search),
+    Command(name="search", takes="WORDS", description="find turns of all sessions by their words", run=_search),
     Command(
         name="save",
         takes="[FILE] [--force]",
