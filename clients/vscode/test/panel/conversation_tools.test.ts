@@ -243,6 +243,28 @@ test("of a long path its end is seen, where the title has no room for all of it"
 	assert.ok(await end.evaluate((each) => each.scrollWidth <= each.clientWidth + 1));
 });
 
+test("in a narrow panel the exit code of a failed command has a line of its own", async () => {
+	const failed = { kind: "execute", status: "failed", result: outcome("no", { isError: true, exitCode: 3 }) } as const;
+	await using panel = await Panel.open({
+		size: { width: 200, height: 500 },
+		conversation: conversation([tool({ key: "1", title: "pytest -q tests/test_cart.py", ...failed })]),
+	});
+	const exit = panel.page.locator(".tool-head").getByText("exit code 3");
+	await exit.waitFor();
+
+	const [code, title, sign] = await Promise.all(
+		[exit, panel.page.locator(".tool-title"), panel.page.locator(".tool-head .status")].map((each) =>
+			each.boundingBox(),
+		),
+	);
+	assert.ok(code && title && sign);
+	assert.ok(code.y >= title.y + title.height && code.x + code.width <= 200, "below the title, within the panel");
+	assert.ok(
+		Math.abs(sign.y + sign.height / 2 - (title.y + title.height / 2)) < 4,
+		"the red mark stays beside the title",
+	);
+});
+
 test("of a call that changes many files the first ones are shown, and the others on demand", async () => {
 	const changes = Array.from(
 		{ length: 200 },

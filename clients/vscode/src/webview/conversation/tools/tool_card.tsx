@@ -122,7 +122,7 @@ function Marks({ item: { result, status } }: { readonly item: ToolItem }): React
 		...(result?.truncated === true ? ["shortened"] : []),
 	];
 	return marks.map((mark) => (
-		<span key={mark} className="badge">
+		<span key={mark} className={mark === ended ? "badge exit" : "badge"}>
 			{mark}
 		</span>
 	));
