@@ -346,7 +346,7 @@ class Steered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """Something the user should know that is nobody's message."""
+    """Information for the user that is not part of the conversation."""
 
     content: str
     level: Literal["info", "warning", "error"] = "info"

@@ -1,7 +1,7 @@
-"""The LuaCATS types of the wire, from the JSON Schema that the daemon gives of itself.
+"""LuaCATS types of the wire protocol, generated from the daemon's JSON Schema.
 
-Own code and no library, since the names are the point: the daemon marks what it sends with `Out`, has two descriptions
-of one LSP range, and does not say that the members of the event union are events.
+No library is used, because the names differ from the schema's: the daemon's types of outgoing values end in `Out`, an
+LSP range has two definitions, and the names of the event types do not all end in `Event`.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ Schema = Mapping[str, Any]
 HEADER = """\
 ---@meta
 -- Generated from docs/protocol.schema.json by `make docs`: change the daemon, not this file.
--- What is `null` on the wire is `nil` here: the client decodes it so, except for items of arrays.
+-- The client decodes `null` as `nil`, except for items of arrays.
 """
 
 RENAMED = {"ModeOut": "SessionMode", "ChangeOut": "FileChange"}
-"""Definitions whose own name says too little outside of the daemon."""
+"""Definitions whose own name is unclear outside the daemon."""
 
 OF_THE_EDITOR = {"RangeOut", "WireRange", "PositionOut", "WirePosition"}
-"""Definitions that Neovim has types for, which its own functions take: `lsp.Range` and `lsp.Position`."""
+"""Definitions for which Neovim has types that its functions take: `lsp.Range` and `lsp.Position`."""
 
 UNIONS = (
-    ("Event", "What happens in a turn; `type` tells them apart.", "EventsOut", "events"),
+    ("Event", "An event of a turn, identified by `type`.", "EventsOut", "events"),
     ("ContentBlock", "A part of a prompt.", "TurnStartParams", "prompt"),
     ("MessageBlock", "A part of a message.", "MessageOut", "content"),
-    ("Mode", "How much is done without asking.", "ModeOut", "mode"),
-    ("StopReason", "Why a turn is over.", "FinishedOut", "stopReason"),
-    ("ToolKind", "What a tool does, roughly.", "ToolCallOut", "kind"),
-    ("Risk", "How much a call can do that is not easily taken back.", "ToolCallOut", "risk"),
-    ("ChangeKind", "What became of a file.", "ChangeOut", "kind"),
-    ("PermissionAnswer", "What can be answered to a permission request.", "PermissionOptionOut", "kind"),
-    ("ErrorType", "What is wrong with a model call.", "TurnErrorOut", "type"),
-    ("ExportFormat", "What a session can be exported as.", "SessionExportParams", "format"),
+    ("Mode", "Permission mode.", "ModeOut", "mode"),
+    ("StopReason", "Why a turn ended.", "FinishedOut", "stopReason"),
+    ("ToolKind", "Kind of tool.", "ToolCallOut", "kind"),
+    ("Risk", "Risk of a tool call.", "ToolCallOut", "risk"),
+    ("ChangeKind", "How a file changed.", "ChangeOut", "kind"),
+    ("PermissionAnswer", "Outcome of a permission request.", "PermissionOptionOut", "kind"),
+    ("ErrorType", "Kind of error of a model call.", "TurnErrorOut", "type"),
+    ("ExportFormat", "Format of a session export.", "SessionExportParams", "format"),
 )
-"""Unions that the schema writes out wherever they stand: a name, what it means, and one place where it is."""
+"""Unions that the schema repeats at each use: the name, its description, and a definition and field that use it."""
 
 PLAIN = {
     "string": "string",
@@ -51,7 +51,7 @@ PLAIN = {
 
 
 def wire_types(wire: Schema) -> str:
-    """The whole of `protocol.lua`. Raises `ValueError` for a schema that it knows no Lua for: nothing is guessed."""
+    """The text of `protocol.lua`. Raises `ValueError` for a schema without a Lua equivalent."""
     bare = _Names(_definition_names(wire), {})
     unions = [(name, text, bare.type_of(_union_at(wire, *place))) for name, text, *place in UNIONS]
     names = _Names(bare.definitions, {members: f"pygent.{name}" for name, _, members in unions})
@@ -59,14 +59,14 @@ def wire_types(wire: Schema) -> str:
         HEADER,
         *(_alias(name, text, members.split("|")) for name, text, members in unions),
         *_definitions(wire, names),
-        _alias("Method", "What the editor asks of the daemon.", [json.dumps(method) for method in wire["requests"]]),
-        _exchanges("Requests", "What the editor asks of the daemon, and what it gets.", wire["requests"], names),
+        _alias("Method", "Methods of the requests to the daemon.", [json.dumps(method) for method in wire["requests"]]),
+        _exchanges("Requests", "Requests of the editor to the daemon, with their results.", wire["requests"], names),
         _exchanges(
-            "ClientRequests", "What the daemon asks of the editor, and what it gets.", wire["clientRequests"], names
+            "ClientRequests", "Requests of the daemon to the editor, with their results.", wire["clientRequests"], names
         ),
-        _notices("Notifications", "What the daemon tells the editor.", wire["notifications"], names),
-        _notices("ClientNotifications", "What the editor tells the daemon.", wire["clientNotifications"], names),
-        _notices("CommandResults", "What a command of `workspace/executeCommand` comes to.", wire["commands"], names),
+        _notices("Notifications", "Notifications of the daemon.", wire["notifications"], names),
+        _notices("ClientNotifications", "Notifications of the editor.", wire["clientNotifications"], names),
+        _notices("CommandResults", "Results of the commands of `workspace/executeCommand`.", wire["commands"], names),
         _version(wire["protocolVersion"]),
     ]
     return "\n".join(parts)
@@ -75,14 +75,14 @@ def wire_types(wire: Schema) -> str:
 def _version(number: int) -> str:
     return (
         "---@class pygent.protocol\n"
-        "---@field VERSION integer The version of the wire that these types are of.\n"
+        "---@field VERSION integer The protocol version of these types.\n"
         f"return {{ VERSION = {number} }}\n"
     )
 
 
 @dataclass(frozen=True)
 class _Names:
-    """The readable names of the definitions, and of the unions by their text."""
+    """Readable names: of definitions by their schema name, of unions by their text."""
 
     definitions: Mapping[str, str]
     unions: Mapping[str, str]
@@ -116,7 +116,7 @@ class _Names:
         return PLAIN[kind]
 
     def field_type(self, schema: Schema) -> tuple[str, bool]:
-        """The type of a field without `nil`, and whether it had one."""
+        """The type of a field without `nil`, and whether the field is nullable."""
         alternatives = schema.get("anyOf", ())
         if {"type": "null"} not in alternatives:
             return self.type_of(schema), False
@@ -129,7 +129,7 @@ def _last_part(ref: str) -> str:
 
 
 def _union_within(schema: Schema) -> Schema:
-    """The widest union inside a schema: of the array in `string | (A | B)[]` it is `A | B`."""
+    """The outermost union of a field's schema: `A | B` for `string | (A | B)[]`."""
     alternatives = schema.get("anyOf") or schema.get("oneOf") or ()
     inner = schema.get("items") or next(
         (one for one in alternatives if one.get("type") == "array" or "enum" in one), None
@@ -145,7 +145,7 @@ def _union_at(wire: Schema, definition: str, field: str) -> Schema:
 
 
 def _definition_names(wire: Schema) -> dict[str, str]:
-    """`SessionOut` is `pygent.Session`, and what is a member of the event union ends in `Event`."""
+    """`SessionOut` becomes `pygent.Session`; members of the event union end in `Event`."""
     events = {_last_part(member["$ref"]) for member in _union_at(wire, "EventsOut", "events")["anyOf"]}
     names: dict[str, str] = {}
     for name in wire["$defs"]:
@@ -157,7 +157,7 @@ def _definition_names(wire: Schema) -> dict[str, str]:
 
 
 def _definitions(wire: Schema, names: _Names) -> Iterator[str]:
-    """All definitions, each name once. Raises where one name would stand for two types."""
+    """All definitions, each name once. Raises `ValueError` if two types get the same name."""
     known: dict[str, str] = {f"pygent.{name}": "" for name, *_ in UNIONS}
     for original, schema in wire["$defs"].items():
         name = names.definitions[original]
@@ -205,7 +205,7 @@ def _notices(name: str, text: str, methods: Mapping[str, Schema], names: _Names)
     fields: list[str] = []
     for key, schema in methods.items():
         method, params = key.split(" ")[0], names.type_of(schema)
-        # The schema names the value that a `$/progress` carries; LSP says what stands around it.
+        # The schema has only the value of a `$/progress`; LSP defines the parameters around it.
         shape = f"{{ token: string|integer, value: {params} }}" if method == "$/progress" else params
         fields.append(f'---@field ["{method}"] {shape}\n')
     return f"--- {text}\n---@class pygent.{name}\n" + "".join(fields)

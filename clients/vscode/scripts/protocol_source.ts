@@ -1,6 +1,6 @@
-/** The TypeScript of the wire's types, from the JSON Schema the daemon gives of itself. */
+/** TypeScript types of the wire protocol, generated from the daemon's JSON Schema. */
 
-/** As much of JSON Schema as pydantic writes for the wire. Anything else is an error, not a guess. */
+/** The part of JSON Schema that pydantic writes for the wire. Anything else is an error. */
 export interface Schema {
 	readonly $ref?: string;
 	readonly type?: string;
@@ -30,27 +30,27 @@ export interface WireSchema {
 	readonly $defs: Readonly<Record<string, Schema>>;
 }
 
-/** Definitions whose own name says too little outside of the daemon. */
+/** Definitions whose own name is unclear outside the daemon. */
 const RENAMED: Readonly<Record<string, string>> = {
 	ModeOut: "SessionMode",
 };
 
-/** Unions that the schema writes out wherever they stand: a name, what it means, and one place where it is. */
+/** Unions that the schema repeats at each use: the name, its description, and a definition and field that use it. */
 const UNIONS: readonly (readonly [name: string, meaning: string, definition: string, field: string])[] = [
-	["Event", "What happens in a turn; `type` tells them apart.", "EventsOut", "events"],
+	["Event", "An event of a turn, identified by `type`.", "EventsOut", "events"],
 	["ContentBlock", "A part of a prompt.", "TurnStartParams", "prompt"],
 	["MessageBlock", "A part of a message.", "MessageOut", "content"],
-	["Mode", "How much is done without asking.", "ModeOut", "mode"],
-	["StopReason", "Why a turn is over.", "FinishedOut", "stopReason"],
-	["ToolKind", "What a tool does, roughly.", "ToolCallOut", "kind"],
-	["Risk", "How much a call can do that is not easily taken back.", "ToolCallOut", "risk"],
-	["ChangeKind", "What became of a file.", "ChangeOut", "kind"],
-	["PermissionAnswer", "What can be answered to a permission request.", "PermissionOptionOut", "kind"],
-	["ErrorType", "What is wrong with a model call.", "TurnErrorOut", "type"],
-	["ExportFormat", "What a session can be exported as.", "SessionExportParams", "format"],
+	["Mode", "Permission mode.", "ModeOut", "mode"],
+	["StopReason", "Why a turn ended.", "FinishedOut", "stopReason"],
+	["ToolKind", "Kind of tool.", "ToolCallOut", "kind"],
+	["Risk", "Risk of a tool call.", "ToolCallOut", "risk"],
+	["ChangeKind", "How a file changed.", "ChangeOut", "kind"],
+	["PermissionAnswer", "Outcome of a permission request.", "PermissionOptionOut", "kind"],
+	["ErrorType", "Kind of error of a model call.", "TurnErrorOut", "type"],
+	["ExportFormat", "Format of a session export.", "SessionExportParams", "format"],
 ];
 
-/** The readable names of the definitions, and of the unions by their text. */
+/** Readable names: of definitions by their schema name, of unions by their text. */
 interface Names {
 	readonly definitions: ReadonlyMap<string, string>;
 	readonly unions: ReadonlyMap<string, string>;
@@ -60,7 +60,7 @@ function lastPart(ref: string): string {
 	return ref.slice(ref.lastIndexOf("/") + 1);
 }
 
-/** The widest union inside a schema: of the array in `string | (A | B)[]` it is `A | B`. */
+/** The outermost union of a field's schema: `A | B` for `string | (A | B)[]`. */
 function unionWithin(schema: Schema): Schema {
 	const alternatives = schema.anyOf ?? schema.oneOf ?? [];
 	const inner = schema.items ?? alternatives.find((one) => one.type === "array" || one.enum !== undefined);
@@ -76,8 +76,8 @@ function unionAt(wire: WireSchema, name: string, field: string): Schema {
 }
 
 /**
- * A name for each definition: `SessionOut` is `Session`, `WireRange` is `Range` as `RangeOut` is, and what is a member
- * of the event union ends in `Event`.
+ * The name of each definition: `SessionOut` becomes `Session`, `WireRange` and `RangeOut` become `Range`. Members of
+ * the event union end in `Event`.
  */
 function definitionNames(wire: WireSchema): ReadonlyMap<string, string> {
 	const members = unionAt(wire, "EventsOut", "events").anyOf ?? [];
@@ -136,7 +136,7 @@ function plainType(schema: Schema, names: Names): string {
 	}
 }
 
-/** An object that is written in place: pydantic does so only for maps. */
+/** An inline object, which pydantic writes only for maps. */
 function mapType(schema: Schema, names: Names): string {
 	if (schema.properties !== undefined) {
 		throw new Error(`an object with properties has no name: ${JSON.stringify(schema)}`);
@@ -173,7 +173,7 @@ function definition(name: string, schema: Schema, names: Names): string {
 	return interfaceOf(name, schema.description, lines);
 }
 
-/** All definitions, each name once. Throws where one name would stand for two types. */
+/** All definitions, each name once. Throws if two types get the same name. */
 function definitions(wire: WireSchema, names: Names): readonly string[] {
 	const taken = new Set(UNIONS.map(([name]) => name));
 	const sources = new Map<string, string>();
@@ -200,7 +200,7 @@ function notices(name: string, text: string, methods: WireSchema["notifications"
 	const lines = Object.entries(methods).map(([key, schema]) => {
 		const [method = key] = key.split(" ");
 		const params = typeOf(schema, names);
-		// The schema names the value that a `$/progress` carries; LSP says what stands around it.
+		// The schema has only the value of a `$/progress`; LSP defines the parameters around it.
 		return method === "$/progress"
 			? `"${method}": { readonly token: string | number; readonly value: ${params} }`
 			: `"${method}": ${params}`;
@@ -208,7 +208,7 @@ function notices(name: string, text: string, methods: WireSchema["notifications"
 	return interfaceOf(name, text, lines);
 }
 
-/** The whole of `protocol.ts`. */
+/** The text of `protocol.ts`. */
 export function protocolSource(wire: WireSchema): string {
 	const bare: Names = { definitions: definitionNames(wire), unions: new Map() };
 	const unions = UNIONS.map(([name, meaning, ...place]) => {
@@ -217,7 +217,7 @@ export function protocolSource(wire: WireSchema): string {
 	const names: Names = { ...bare, unions: new Map(unions.map(({ name, members }) => [members, name])) };
 	return [
 		"// Generated from docs/protocol.schema.json by `npm run generate`: change the daemon, not this file.\n",
-		`${comment("The version of the wire that these types are of; the daemon names its own in `initialize`.")}export const PROTOCOL_VERSION = ${wire.protocolVersion};\n`,
+		`${comment("The protocol version of these types. The daemon returns its own in `initialize`.")}export const PROTOCOL_VERSION = ${wire.protocolVersion};\n`,
 		...unions.map(({ name, meaning, members }) => {
 			return `${comment(meaning)}export type ${name} =${members
 				.split(" | ")
@@ -225,10 +225,10 @@ export function protocolSource(wire: WireSchema): string {
 				.join("")};\n`;
 		}),
 		...definitions(wire, names),
-		exchanges("Requests", "What the editor asks of the daemon.", wire.requests, names),
-		exchanges("ClientRequests", "What the daemon asks of the editor.", wire.clientRequests, names),
-		notices("Notifications", "What the daemon tells the editor.", wire.notifications, names),
-		notices("CommandResults", "What each command of `workspace/executeCommand` comes to.", wire.commands, names),
-		notices("ClientNotifications", "What the editor tells the daemon.", wire.clientNotifications, names),
+		exchanges("Requests", "Requests of the editor to the daemon.", wire.requests, names),
+		exchanges("ClientRequests", "Requests of the daemon to the editor.", wire.clientRequests, names),
+		notices("Notifications", "Notifications of the daemon.", wire.notifications, names),
+		notices("CommandResults", "Results of the commands of `workspace/executeCommand`.", wire.commands, names),
+		notices("ClientNotifications", "Notifications of the editor.", wire.clientNotifications, names),
 	].join("\n");
 }

@@ -1,4 +1,4 @@
-"""What comes in: the parameters of requests, validated by pydantic."""
+"""Parameters that clients send, validated by pydantic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pygent_ls.agent.permissions import Mode
 
 
 class Params(BaseModel):
-    """Parameters of a request; keys are camelCase on the wire, unknown ones are ignored."""
+    """Parameters of a request. Keys are camelCase on the wire; unknown keys are ignored."""
 
     model_config = ConfigDict(
         alias_generator=to_camel, populate_by_name=False, strict=True, frozen=True, defer_build=True
@@ -20,14 +20,14 @@ class Params(BaseModel):
 
 
 def _whole(value: Any) -> Any:
-    """Some clients' JSON writes every number with a decimal point."""
+    """Accepts `1.0` for 1: some clients write every number with a decimal point."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 Item = TypeVar("Item")
 
 Items = Annotated[list[Item], Field(fail_fast=True)]
-"""A list whose first wrong item is named, and no other: there may be a hundred thousand."""
+"""A list whose error names the first invalid item only, since a list may have a hundred thousand items."""
 
 Count = Annotated[int, BeforeValidator(_whole), Field(ge=0)]
 
@@ -47,18 +47,18 @@ class WireRange(Params):
 
 
 class WireDiagnostic(Params):
-    """What is read of an LSP diagnostic."""
+    """The fields of an LSP diagnostic that the daemon reads."""
 
     range: WireRange
     message: str
     severity: Count | None = None
     source: str | None = None
     code: Any = None
-    """A number or text; clients were seen to send objects."""
+    """A number or a string by LSP; some clients send objects."""
 
 
 class TextContent(Params):
-    """Words of the user."""
+    """Text of the user."""
 
     type: Literal["text"]
     text: str
@@ -90,7 +90,7 @@ class DiagnosticsContent(Params):
 
 
 class ImageContent(Params):
-    """A picture: base64 in `data`, or a file or `data:` address in `uri`."""
+    """An image: base64 in `data`, or a file or `data:` URI in `uri`."""
 
     type: Literal["image"]
     mime_type: str
@@ -105,8 +105,8 @@ class ImageContent(Params):
 
 
 class TerminalContent(Params):
-    """A command that the user ran in a terminal, and what it printed, without control sequences; `exitCode` is missing
-    while it runs, and if it is not known."""
+    """A command that the user ran in a terminal, and its output without control sequences. `exitCode` is missing while
+    the command runs, or if it is unknown."""
 
     type: Literal["terminal"]
     command: str
@@ -115,15 +115,15 @@ class TerminalContent(Params):
 
 
 class RejectedFileContent(Params):
-    """A file of a review report, and the number of changes in it that the user rejected."""
+    """A file in a review report, and the number of its changes that the user rejected."""
 
     uri: str
     rejected: Annotated[int, BeforeValidator(_whole), Field(ge=1)]
 
 
 class ReviewContent(Params):
-    """What the user rejected of the agent's edits, in words for the model. It is the user's decision, and no part of
-    their words: it is kept and shown by itself."""
+    """The changes of the agent that the user rejected, described for the model. The report is a decision of the user
+    and not part of the prompt's text: it is stored and shown separately."""
 
     type: Literal["review"]
     text: Annotated[str, Field(min_length=1)]
@@ -150,7 +150,7 @@ Prompt = Annotated[
         custom_error_message="Input should be text, or a list of content blocks",
     ),
 ]
-"""With a discriminator, so that an error names the one field that is wrong."""
+"""The discriminator lets an error name the one field that is wrong."""
 
 
 class ContextSelection(Params):
@@ -161,7 +161,7 @@ class ContextSelection(Params):
 
 
 class ContextDiagnostics(Params):
-    """All diagnostics of one file, for a version of its document; `items` that are empty say that it is clean."""
+    """All diagnostics of a file, for one version of its document. If `items` is empty, the file has no diagnostics."""
 
     uri: str
     items: Items[WireDiagnostic]
@@ -169,10 +169,11 @@ class ContextDiagnostics(Params):
 
 
 class EditorContext(Params):
-    """Where the user is, and what the editor shows as wrong. It is background, and never a prompt. In
-    `pygent/context/didChange` a member that is missing stays as it was, and null takes it back; `diagnostics` replace
-    what was told of the files that they name, and leave the others. `openUris` are the files of all tabs, also of those
-    that have no document yet; without them, the open documents count as such. Completion offers them first."""
+    """The state of the editor: active file, selection, visible and open files, diagnostics. It is background for the
+    model, never a prompt. In `pygent/context/didChange`, a missing field keeps its value, and null clears it.
+    `diagnostics` replaces the diagnostics of the files that it names; those of other files are kept. `openUris` lists
+    the files of all tabs, including tabs without a document yet; without it, the open documents are used. Completion
+    offers these files first."""
 
     active_uri: str | None = None
     selection: ContextSelection | None = None
@@ -185,8 +186,9 @@ TurnId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
 class TurnStartParams(Params):
-    """`pygent/turn/start`. With `outputSchema`, a JSON Schema, the answer is a value that is valid against it. `turnId`
-    is the id that the turn shall have, which no other turn of the session has; without it the daemon makes one."""
+    """Parameters of `pygent/turn/start`. With `outputSchema`, a JSON Schema, the answer is a JSON value that is valid
+    against it. `turnId` sets the id of the turn, which must be unique in the session; without it the daemon generates
+    one."""
 
     prompt: Prompt
     session_id: str | None = None
@@ -205,14 +207,15 @@ class TurnStartParams(Params):
 
 
 class TurnParams(Params):
-    """`pygent/turn/cancel`; without `turnId` the running turn is meant."""
+    """Parameters of `pygent/turn/cancel`. Without `turnId`, the running turn is cancelled."""
 
     session_id: str
     turn_id: str | None = None
 
 
 class SteerParams(Params):
-    """`pygent/turn/steer`: joins the running turn's conversation before the next model call."""
+    """Parameters of `pygent/turn/steer`, which adds the prompt to the running turn's conversation before the next model
+    call."""
 
     session_id: str
     turn_id: str
@@ -220,7 +223,8 @@ class SteerParams(Params):
 
 
 class RetryParams(Params):
-    """`pygent/turn/retry`, while an `llm_error` waits to retry: ask the model again `now`, or `give_up` on it."""
+    """Parameters of `pygent/turn/retry`, while an `llm_error` waits to retry: `now` calls the model again at once,
+    `give_up` stops retrying."""
 
     session_id: str
     turn_id: str
@@ -228,14 +232,15 @@ class RetryParams(Params):
 
 
 class DequeueParams(Params):
-    """`pygent/turn/dequeue`: removes a prompt that waits."""
+    """Parameters of `pygent/turn/dequeue`, which removes a waiting prompt."""
 
     session_id: str
     turn_id: str
 
 
 class ResumeParams(Params):
-    """`pygent/turn/resume`: sends a prompt that is held again, with what was attached to it; the turn keeps its id."""
+    """Parameters of `pygent/turn/resume`, which sends a held prompt again with its attachments. The turn keeps its
+    id."""
 
     session_id: str
     turn_id: str
@@ -244,27 +249,29 @@ class ResumeParams(Params):
 
 
 class SessionParams(Params):
-    """Requests about one session."""
+    """Parameters of requests about one session."""
 
     session_id: str
 
 
 class BackgroundStopParams(Params):
-    """`pygent/background/stop`: stops a background command and all that it started, also while a turn runs."""
+    """Parameters of `pygent/background/stop`, which stops a background command and all processes that it started. It
+    also works while a turn runs."""
 
     session_id: str
     id: str
 
 
 class CheckpointParams(Params):
-    """`pygent/checkpoint/diff`."""
+    """Parameters of `pygent/checkpoint/diff`."""
 
     checkpoint_id: str
 
 
 class CheckpointRestoreParams(Params):
-    """`pygent/checkpoint/restore`; without `force`, files that the user has changed since are spared, and without
-    `uncertain` those that changed while a command ran and may be anyone's."""
+    """Parameters of `pygent/checkpoint/restore`. Without `force`, files that the user changed after the agent are
+    skipped. Without `uncertain`, files that changed while a command ran are skipped, because the command or someone
+    else may have changed them."""
 
     checkpoint_id: str
     files: bool
@@ -274,7 +281,7 @@ class CheckpointRestoreParams(Params):
 
 
 class SessionNewParams(Params):
-    """`pygent/session/new`."""
+    """Parameters of `pygent/session/new`."""
 
     cwd: str | None = None
     agent: Annotated[str, Field(min_length=1)] | None = None
@@ -284,26 +291,26 @@ class SessionNewParams(Params):
 
 
 class SetModeParams(Params):
-    """`pygent/permission/setMode`."""
+    """Parameters of `pygent/permission/setMode`."""
 
     session_id: str
     mode: Mode
 
 
 class RulesParams(Params):
-    """`pygent/permission/rules`."""
+    """Parameters of `pygent/permission/rules`."""
 
     session_id: str | None = None
 
 
 class ForgetParams(Params):
-    """`pygent/permission/forget`."""
+    """Parameters of `pygent/permission/forget`."""
 
     rule: str
 
 
 class CommandSession(Params):
-    """Among the arguments of a command of `workspace/executeCommand`, in any place: the session that it is for."""
+    """An argument of a `workspace/executeCommand` command, in any position, that selects the command's session."""
 
     session_id: str
 
@@ -311,16 +318,17 @@ class CommandSession(Params):
 KeyVariable = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{0,100}(?:KEY|KEY_ID|TOKEN|SECRET|PASSWORD)$")]
 
 ProviderKey = Annotated[str, Field(pattern=r"^[!-~]{1,4096}$")]
-"""What a header can hold."""
+"""Characters that an HTTP header can contain."""
 
 
 class KeysParams(Params):
-    """`pygent/keys/set`: keys of providers that the editor keeps, by the variables in which the providers' keys are
-    looked for. They count from the next model call on, for their own providers alone, before the daemon's own
-    environment, and for as long as it runs. Null takes one back; what is not named stays."""
+    """Parameters of `pygent/keys/set`: provider keys that the editor stores, by the environment variables in which the
+    providers' keys are looked up. A key is used from the next model call until the daemon ends, for its own provider
+    only, and takes precedence over the daemon's environment. Null removes a key; variables that are not named are
+    unchanged."""
 
     keys: dict[KeyVariable, ProviderKey | None]
 
 
 class NoParams(Params):
-    """Requests that take nothing."""
+    """Parameters of requests that take none."""

@@ -1,4 +1,4 @@
-"""What clients answer where the user was asked. Anything else counts as no answer, and as a reject."""
+"""Answers of clients to prompts. Invalid answers count as no answer, and as a reject."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pygent_ls.editors.lsp.incoming import Items, Params
 
 
 class QuestionResult(Params):
-    """The title of a choice, words of the user, or both."""
+    """The title of a choice, text of the user, or both."""
 
     choice: str | None = None
     text: str | None = None
 
 
 class PermissionResult(Params):
-    """One of the options. What `feedback` says reaches the model. `rules` are stored in place of the option's own:
-    each must be a rule about this call, and together they must cover it; else the call is rejected."""
+    """The option that the user chose. `feedback` is passed to the model. `rules` are stored instead of the option's own
+    rules: each must be a rule about this call, and together they must cover it; otherwise the call is rejected."""
 
     option_id: str
     feedback: str | None = None
@@ -22,6 +22,6 @@ class PermissionResult(Params):
 
 
 class SaveResult(Params):
-    """The documents that are saved now; the user is asked about the others."""
+    """The documents that are now saved. The user is asked about the others."""
 
     saved: Items[str]

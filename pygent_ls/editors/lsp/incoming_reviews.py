@@ -1,4 +1,4 @@
-"""What clients answer where the user reviewed an edit."""
+"""Answers of clients to reviews of edits."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pygent_ls.editors.lsp.incoming import Items, Params
 
 
 class ReviewedHunk(Params):
-    """What the user decided about a hunk."""
+    """The user's decision about a hunk."""
 
     hunk_id: str
     accepted: bool
 
 
 class ReviewResult(Params):
-    """The user's decisions. A hunk that is missing, or whose decision is odd, counts as not reviewed and stands, since
-    the edit was allowed before. `feedback` reaches the model."""
+    """The user's decisions. A hunk without a valid decision counts as not reviewed and stays, because the edit was
+    already allowed. `feedback` is passed to the model."""
 
     hunks: Items[ReviewedHunk]
     feedback: str | None = None

@@ -1,4 +1,4 @@
-"""What comes in about sessions, and about prompts that are being written."""
+"""Parameters of the requests about sessions, and of completion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pygent_ls.editors.lsp.incoming import Count, Params
 from pygent_ls.sessions.exporting import ExportFormat
 
 MAX_LIMIT = 10_000
-"""Sessions, or turns, in one answer."""
+"""Maximum number of sessions or turns in one answer."""
 
 Limit = Annotated[Count, Field(ge=1, le=MAX_LIMIT)]
 
@@ -21,7 +21,8 @@ Name = Annotated[str, Field(max_length=1000)]
 
 
 class SessionListParams(Params):
-    """`pygent/session/list`: the last one used first; `query` is looked for in names and conversations."""
+    """Parameters of `pygent/session/list`. The most recently used session comes first. `query` is searched for in names
+    and conversations."""
 
     query: str | None = None
     cwd: str | None = None
@@ -30,23 +31,26 @@ class SessionListParams(Params):
 
 
 class SessionSearchParams(Params):
-    """`pygent/session/search`: turns that hold each word, the best first."""
+    """Parameters of `pygent/session/search`, which finds turns that contain every word of `query`. The best match comes
+    first."""
 
     query: Annotated[str, Field(min_length=1)]
     limit: Limit = 50
 
 
 class SessionLoadParams(Params):
-    """`pygent/session/load`; without `messages`, a long session costs hardly more than a short one."""
+    """Parameters of `pygent/session/load`. Without `messages`, a long session takes hardly more time to load than a
+    short one."""
 
     session_id: str
     messages: bool = True
 
 
 class SessionAttachParams(Params):
-    """`pygent/session/attach`: the events behind `sinceSeq` (0: all), and those to come, on the token, until the
-    request is cancelled or the session ends; whoever has it, and whether anybody does. Where the numbers of a session
-    end before `sinceSeq`, the next event is the first. A slow reader slows no turn."""
+    """Parameters of `pygent/session/attach`, which sends the events after `sinceSeq` (0: all) and then new events on
+    the token, until the request is cancelled or the session ends. The session may be held by another daemon or by none.
+    If `sinceSeq` is beyond the session's last event, the first event sent is the next new one. A slow client does not
+    slow down the turn."""
 
     session_id: str
     since_seq: Count = 0
@@ -54,30 +58,32 @@ class SessionAttachParams(Params):
 
 
 class SessionRenameParams(Params):
-    """`pygent/session/rename`; with an empty name the session is called by its first prompt, or the next one."""
+    """Parameters of `pygent/session/rename`. With an empty `name`, the session is named after its first prompt; if it
+    has none yet, after the next one."""
 
     session_id: str
     name: Name
 
 
 class SessionForkParams(Params):
-    """`pygent/session/fork`: to the end of that turn, or whole but for a turn that runs."""
+    """Parameters of `pygent/session/fork`, which copies the conversation up to the end of the turn `atTurnId`. Without
+    it, everything is copied except for a running turn."""
 
     session_id: str
     at_turn_id: str | None = None
 
 
 class SessionExportParams(Params):
-    """`pygent/session/export`: `json` is what `/load` takes."""
+    """Parameters of `pygent/session/export`. `/load` reads the format `json`."""
 
     session_id: str
     format: ExportFormat
 
 
 class SessionConfigureParams(Params):
-    """`pygent/session/configure`: what is missing stays as it is. A mode counts from the next permission check, a
-    model and an agent from the next model call, but for a turn that names its own; the rest from the next turn. The
-    limits of a turn that runs stay."""
+    """Parameters of `pygent/session/configure`. Missing fields are unchanged. A mode applies from the next permission
+    check. A model or agent applies from the next model call, except in a turn that names its own. Everything else
+    applies from the next turn. The limits of a running turn do not change."""
 
     session_id: str
     agent: str | None = None
@@ -89,15 +95,16 @@ class SessionConfigureParams(Params):
 
 
 class SessionCompactParams(Params):
-    """`pygent/session/compact`, while no turn runs: the conversation is summed up for the requests to come, with an eye
-    to what `instruction` says. The session's own messages stay."""
+    """Parameters of `pygent/session/compact`, while no turn runs. The conversation is summarised for later model
+    requests; `instruction` says what to focus on. The session's own messages are kept."""
 
     session_id: str
     instruction: Annotated[str, Field(max_length=10_000)] = ""
 
 
 class CompleteParams(Params):
-    """`pygent/complete`: `offset` is where the user is in `text`, counted as the columns of positions are."""
+    """Parameters of `pygent/complete`. `offset` is the position of the cursor in `text`, in the same units as the
+    columns of positions."""
 
     text: Annotated[str, Field(max_length=100_000)]
     offset: Count

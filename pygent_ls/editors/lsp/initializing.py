@@ -1,4 +1,4 @@
-"""What the two sides say of themselves in `initialize`, each in its `capabilities.experimental.pygent`."""
+"""Capabilities of both sides in `initialize`, each in its `capabilities.experimental.pygent`."""
 
 from __future__ import annotations
 
@@ -6,31 +6,32 @@ from typing_extensions import TypedDict
 
 
 class ClientCapabilities(TypedDict, total=False):
-    """What a client has beyond LSP; what is missing is false."""
+    """Capabilities of a client beyond LSP. A missing capability is false."""
 
     saveDocuments: bool
-    """It answers `pygent/client/save`."""
+    """The client answers `pygent/client/save`."""
     questionRequest: bool
-    """It answers `pygent/question/request`."""
+    """The client answers `pygent/question/request`."""
     permissionRequest: bool
-    """It answers `pygent/permission/request`."""
+    """The client answers `pygent/permission/request`."""
     reviewRequest: bool
-    """It answers `pygent/review/request`."""
+    """The client answers `pygent/review/request`."""
     contextUpdates: bool
-    """It sends `pygent/context/didChange`."""
+    """The client sends `pygent/context/didChange`."""
     textDigests: bool
-    """It makes an edit of a document without a version only where that holds the text of its `digest`."""
+    """The client applies an edit without a document version only if the document has the text of the `digest`."""
     chatPanel: bool
-    """It shows conversations itself: commands write no chat document."""
+    """The client shows conversations itself; commands do not write a chat document."""
     restricted: bool
-    """It does not trust the workspace: until the next `initialize` only tools that read run there."""
+    """The user does not trust the workspace; only tools that read run there until the next `initialize`."""
     windowId: str
-    """Its own name for the window, the same when that is loaded anew: at a socket with `--linger` its turns go on."""
+    """The client's id of its window, kept across reloads. On a socket with `--linger`, its turns continue meanwhile."""
 
 
 class ServerCapabilities(TypedDict):
-    """What the daemon answers: the requests and the events that it has, the model of sessions that choose none,
-    whether the workspace is restricted, its process, and the sessions whose turns went on while the window was away."""
+    """Capabilities of the daemon: its requests and events, the model of sessions that choose none, whether the
+    workspace is restricted, its process id, and the sessions whose turns continued while the client's window was
+    disconnected."""
 
     protocolVersion: int
     methods: list[str]
@@ -39,4 +40,4 @@ class ServerCapabilities(TypedDict):
     restricted: bool
     processId: int
     resumed: list[str]
-    """The sessions whose turns went on while the window was away."""
+    """The sessions whose turns continued while the client's window was disconnected."""

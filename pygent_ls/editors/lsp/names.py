@@ -1,6 +1,6 @@
-"""The names that `initialize` tells, without the types behind them: importing those costs time that it does not have.
+"""Names that `initialize` returns, without their types, whose import would delay the answer.
 
-A test holds these against `protocol.py` and `convert.py`.
+A test compares them with `protocol.py` and `convert.py`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ METHODS = (
 )
 
 NOTIFICATIONS = ("pygent/context/didChange",)
-"""What clients may tell."""
+"""Notifications of clients."""
 
 EVENTS = (
     "turn_queued",

@@ -1,4 +1,4 @@
-"""What goes out: results, notifications and events, typed dictionaries, so that a delta costs no validation."""
+"""Results, notifications and events that the daemon sends: typed dictionaries, so that a delta costs no validation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pygent_ls.editors.lsp.outgoing_messages import ReviewBlockOut
 from pygent_ls.errors import ModelErrorType
 
 RiskOut = Literal["low", "medium", "high"]
-"""How much harm a call may do."""
+"""Risk of a tool call."""
 
 
 class PositionOut(TypedDict):
@@ -30,14 +30,14 @@ class RangeOut(TypedDict):
 
 
 class LocationOut(TypedDict):
-    """A place that a tool call is about."""
+    """A location that a tool call is about."""
 
     uri: str
     range: NotRequired[RangeOut]
 
 
 class UsageOut(TypedDict):
-    """Tokens and dollars; null where not known."""
+    """Token counts and the cost in US dollars; null if unknown."""
 
     inputTokens: int
     outputTokens: int
@@ -59,7 +59,7 @@ class FileChangedOut(TypedDict):
 
 
 class ChangeOut(FileChangedOut):
-    """A file that one tool call changed, with the unified diff."""
+    """A file that one tool call changed, with its unified diff."""
 
     patch: str
 
@@ -73,7 +73,7 @@ class TurnErrorOut(TypedDict):
 
 
 class TurnResultOut(TypedDict):
-    """The result of `pygent/turn/start`. `structured`, any JSON value, is there where the request had an `outputSchema`
+    """The result of `pygent/turn/start`. `structured`, any JSON value, is present if the request had an `outputSchema`
     and `stopReason` is `end_turn`."""
 
     sessionId: str
@@ -88,13 +88,13 @@ class TurnResultOut(TypedDict):
 
 
 class ErrorDataOut(TypedDict):
-    """The `data` of an error -32602 that is about a session; `kind` tells such errors from each other."""
+    """The `data` of an error -32602 about a session. `kind` identifies the error."""
 
     kind: str
 
 
 class EventOut(TypedDict):
-    """What every event has."""
+    """Fields of every event."""
 
     seq: int
     turnId: str
@@ -105,7 +105,7 @@ class EventOut(TypedDict):
 
 
 class FileAttachmentOut(TypedDict):
-    """A file or a selection in one; without `range` the whole file."""
+    """A file, or a selection in a file. Without `range`, the whole file."""
 
     type: Literal["file", "selection"]
     uri: str
@@ -113,7 +113,7 @@ class FileAttachmentOut(TypedDict):
 
 
 class DiagnosticsAttachmentOut(TypedDict):
-    """So many diagnostics of a file."""
+    """The number of attached diagnostics of a file."""
 
     type: Literal["diagnostics"]
     uri: str
@@ -121,7 +121,7 @@ class DiagnosticsAttachmentOut(TypedDict):
 
 
 class ImageAttachmentOut(TypedDict):
-    """A picture; without `uri` it came as data, which the session's message holds."""
+    """An image. Without `uri` it was sent as data, which is in the session's message."""
 
     type: Literal["image"]
     mimeType: str
@@ -141,9 +141,9 @@ AttachmentOut = (
 
 
 class TurnBeginOut(EventOut):
-    """The turn waits, or runs now. `attachments` are what the prompt carries besides its words. `held` of `turn_queued`
-    says that the daemon that accepted the prompt ended before the turn began: it waits for `pygent/turn/resume`
-    or `pygent/turn/dequeue`."""
+    """The turn is queued, or has started. `attachments` lists what the prompt contains besides its text. If a
+    `turn_queued` event has `held`, the daemon that accepted the prompt ended before the turn began: the prompt waits
+    for `pygent/turn/resume` or `pygent/turn/dequeue`."""
 
     type: Literal["turn_queued", "turn_started"]
     prompt: str
@@ -155,7 +155,7 @@ class TurnBeginOut(EventOut):
 
 
 class ItemOut(EventOut):
-    """Text or thinking: pieces as they come, then the whole, which replaces them."""
+    """Text or thinking of the model: deltas while it arrives, then the whole block, which replaces its deltas."""
 
     type: Literal["text_delta", "thinking_delta", "text", "thinking"]
     itemId: str
@@ -163,7 +163,7 @@ class ItemOut(EventOut):
 
 
 class ToolCallOut(EventOut):
-    """The model asks for a tool; once more with the same `toolId` where a hook has changed its input."""
+    """The model calls a tool. The event is sent again with the same `toolId` if a hook has changed the input."""
 
     type: Literal["tool_call"]
     toolId: str
@@ -177,7 +177,7 @@ class ToolCallOut(EventOut):
 
 
 class PermissionRequestedOut(EventOut):
-    """The user is asked."""
+    """The user is asked for permission."""
 
     type: Literal["permission_requested"]
     permissionId: str
@@ -185,7 +185,7 @@ class PermissionRequestedOut(EventOut):
 
 
 class PermissionResolvedOut(EventOut):
-    """The question is answered."""
+    """The request for permission was decided."""
 
     type: Literal["permission_resolved"]
     permissionId: str
@@ -195,7 +195,7 @@ class PermissionResolvedOut(EventOut):
 
 
 class PermissionDeniedOut(EventOut):
-    """The call will not run."""
+    """The tool call was denied and does not run."""
 
     type: Literal["permission_denied"]
     toolId: str
@@ -212,7 +212,7 @@ class ToolProgressOut(EventOut):
 
 
 class ToolResultOut(EventOut):
-    """A tool call is over. `durationMs` leaves out the time that the user took to answer. `exitCode` is that of the
+    """A tool call has ended. `durationMs` excludes the time that the user took to answer. `exitCode` is that of the
     command that the call ran, negative for a signal."""
 
     type: Literal["tool_result"]
@@ -235,8 +235,8 @@ class ModelCallOut(TypedDict):
 
 
 class UsageEventOut(EventOut):
-    """The turn's totals after a model call. `call` is that call alone, of the model that answered; it is missing where
-    the call gave no answer of the conversation, as one that sums up."""
+    """The turn's totals after a model call. `call` is the usage of that call alone, with the model that answered. It is
+    missing if the call gave no answer in the conversation, such as a call that summarises it."""
 
     type: Literal["usage"]
     usage: UsageOut
@@ -244,7 +244,7 @@ class UsageEventOut(EventOut):
 
 
 class LlmErrorOut(EventOut):
-    """A model call failed."""
+    """A model call failed. `withdrawn` lists the items whose text no longer counts."""
 
     type: Literal["llm_error"]
     errorType: ModelErrorType
@@ -258,7 +258,7 @@ class LlmErrorOut(EventOut):
 
 
 class LimitReachedOut(EventOut):
-    """A limit of the turn is reached."""
+    """The turn has reached a limit."""
 
     type: Literal[
         "iteration_limit_reached",
@@ -272,7 +272,7 @@ class LimitReachedOut(EventOut):
 
 
 class CompactedOut(EventOut):
-    """The conversation was shortened."""
+    """The conversation was compacted."""
 
     type: Literal["compacted"]
     tokensBefore: int
@@ -281,7 +281,7 @@ class CompactedOut(EventOut):
 
 
 class PlanEntryOut(TypedDict):
-    """One thing to do."""
+    """An entry of a plan."""
 
     content: str
     status: PlanStatus
@@ -289,14 +289,14 @@ class PlanEntryOut(TypedDict):
 
 
 class PlanOut(EventOut):
-    """The whole plan as it is now."""
+    """The complete current plan."""
 
     type: Literal["plan"]
     entries: list[PlanEntryOut]
 
 
 class HookOut(EventOut):
-    """A command of the user's was run."""
+    """A hook command was run."""
 
     type: Literal["hook"]
     hookEvent: str
@@ -306,7 +306,7 @@ class HookOut(EventOut):
 
 
 class SteeredOut(EventOut):
-    """The user said something while the turn ran; `content` is empty if it is attachments alone."""
+    """The user sent a message while the turn ran. `content` is empty if the message has only attachments."""
 
     type: Literal["steered"]
     content: str
@@ -314,7 +314,7 @@ class SteeredOut(EventOut):
 
 
 class NoticeOut(EventOut):
-    """Something to know that is nobody's message."""
+    """Information for the user that is not part of the conversation."""
 
     type: Literal["notice"]
     content: str
@@ -322,13 +322,13 @@ class NoticeOut(EventOut):
 
 
 class CancelledOut(EventOut):
-    """The turn was cancelled, or the daemon died in it."""
+    """The turn was cancelled, or the daemon ended while it ran."""
 
     type: Literal["cancelled", "interrupted"]
 
 
 class FinishedOut(EventOut):
-    """The turn is over; always the last event. `durationMs` leaves out the time that the user took to answer; it is
+    """The turn has ended; always the last event. `durationMs` excludes the time that the user took to answer. It is
     missing if the turn did not run to its end."""
 
     type: Literal["finished"]
@@ -381,7 +381,7 @@ class SessionOut(TypedDict):
     messageCount: int
     lastSeq: int
     interrupted: bool
-    """Its last turn was cut off when the program ended, and nobody has gone on since."""
+    """The last turn was cut off when the daemon ended, and the session has not been continued since."""
 
 
 class CancelledTurnOut(TypedDict):

@@ -1,4 +1,4 @@
-"""What goes out about checkpoints, part of `outgoing`."""
+"""Results of the requests about checkpoints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing_extensions import TypedDict
 
 
 class CheckpointOut(TypedDict):
-    """A state that can be gone back to; `files` counts what the agent changed from it to the next one."""
+    """A state that can be restored. `files` is the number of files that the agent changed between this checkpoint and
+    the next one."""
 
     checkpointId: str
     turnId: str
@@ -18,44 +19,44 @@ class CheckpointOut(TypedDict):
 
 
 class UndoneOut(TypedDict):
-    """Files that a turn changed, and a restore or an undo took back since: nothing of its changes stands there."""
+    """Files that a turn changed, and in which a restore or an undo has since taken back all changes of that turn."""
 
     turnId: str
     uris: list[str]
 
 
 class CheckpointsOut(TypedDict):
-    """The result of `pygent/checkpoint/list`, the oldest first."""
+    """The result of `pygent/checkpoint/list`, oldest first."""
 
     checkpoints: list[CheckpointOut]
     undone: list[UndoneOut]
 
 
 class FileDiffOut(TypedDict):
-    """A file that differs, as a unified diff."""
+    """A file that differs, with its unified diff."""
 
     uri: str
     patch: str
 
 
 class CheckpointDiffOut(TypedDict):
-    """The result of `pygent/checkpoint/diff`: from the checkpoint to now, unsaved text included."""
+    """The result of `pygent/checkpoint/diff`: the changes from the checkpoint to now, including unsaved text."""
 
     files: list[FileDiffOut]
 
 
 class SkippedOut(TypedDict):
-    """A file that was left as it is, and why."""
+    """A file that was not restored, or only in part, and the reason."""
 
     uri: str
     reason: str
 
 
 class RestoredOut(TypedDict):
-    """The result of `pygent/checkpoint/restore` and `pygent.undo`; `undoCheckpointId` takes it back. `uncertain` are
-    those of the skipped that changed while a command ran, by the command or by anyone else; `uncertain: true` in a
-    restore of the same checkpoint brings them back, too. `notKept` is there, and true, if the files could not be kept
-    in the turn that was taken back: what its commands changed in them stays."""
+    """The result of `pygent/checkpoint/restore` and `pygent.undo`. A restore of `undoCheckpointId` takes it back.
+    `uncertain` lists the skipped files that changed while a command ran, by the command or by someone else; a restore
+    of the same checkpoint with `uncertain: true` restores them, too. `notKept` is true if not all file changes of the
+    undone turn could be recorded, and missing otherwise: what the turn's commands changed in such files stays."""
 
     restored: list[str]
     skipped: list[SkippedOut]

@@ -1,4 +1,4 @@
-"""What goes out about commands: slash commands, and those of `workspace/executeCommand`; part of `outgoing`."""
+"""Results about slash commands, and of the commands of `workspace/executeCommand`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pygent_ls.sessions.commands.command import CommandSource
 
 
 class CommandOut(TypedDict):
-    """A prompt that the session answers itself, or has the model answer; `name` is without the slash, `takes` says what
-    stands behind it."""
+    """A slash command, which the session answers itself or passes to the model. `name` is without the slash; `takes`
+    describes the arguments."""
 
     name: str
     description: str
@@ -24,27 +24,29 @@ class CommandsOut(TypedDict):
 
 
 class CommandTurnOut(TypedDict):
-    """The turn that a command of `workspace/executeCommand` has started, or queued."""
+    """The turn that a command of `workspace/executeCommand` has started or queued."""
 
     sessionId: str
     turnId: str
 
 
 class SentChatOut(TypedDict):
-    """The turn that `pygent.sendChat`, `pygent.implement` or `pygent.ask` has started. Nulls where there was nothing to
-    send, which the user was told, or no prompt, for which the chat document is shown."""
+    """The turn that `pygent.sendChat`, `pygent.implement` or `pygent.ask` has started. Both fields are null if there
+    was nothing to send, which a message tells the user, or if no prompt was given, for which the chat document is
+    shown."""
 
     sessionId: str | None
     turnId: str | None
 
 
 class SetupOut(TypedDict):
-    """The result of `pygent.setup`: whether the user is being asked. What comes of it is a `window/showMessage`."""
+    """The result of `pygent.setup`: whether the user is being asked. The outcome is reported by
+    `window/showMessage`."""
 
     started: bool
 
 
 class OpenedChatOut(TypedDict):
-    """The chat document that `pygent.openChat` shows, or says the path of."""
+    """The chat document that `pygent.openChat` shows, or whose path it reports."""
 
     uri: str

@@ -1,4 +1,4 @@
-"""What goes out: lists, and what the daemon says of itself."""
+"""Results of the list and status requests."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from pygent_ls.agent.permissions import Mode
 
 
 class AcceptedOut(TypedDict):
-    """The result of `pygent/turn/steer` and `pygent/turn/retry`: false where it comes too late, or for another turn."""
+    """The result of `pygent/turn/steer` and `pygent/turn/retry`. `accepted` is false if the request came too late or is
+    for another turn."""
 
     accepted: bool
 
 
 class QueuedTurnOut(TypedDict):
-    """A turn that waits: for the turn before it, or, where `held`, until `pygent/turn/resume` or `pygent/turn/dequeue`,
-    since the daemon that accepted its prompt ended before the turn began."""
+    """A waiting turn. Without `held`, it waits for the turn before it. With `held`, the daemon that accepted its prompt
+    ended before the turn began: it waits for `pygent/turn/resume` or `pygent/turn/dequeue`."""
 
     turnId: str
     prompt: str
@@ -37,9 +38,9 @@ class RemovedOut(TypedDict):
 
 
 class BackgroundCommandOut(TypedDict):
-    """A background command of a session. `id` is the model's `shell_id`; `exitCode` is null while the command runs, and
-    negative for a signal. `ending` says in words how it ended, or that it runs. `lastOutput` is the end of what it
-    wrote, at most 4000 characters, whether the model has read it or not."""
+    """A background command of a session. `id` is the model's `shell_id`. `exitCode` is null while the command runs, and
+    negative for a signal. `ending` describes how the command ended, or that it still runs. `lastOutput` is the end of
+    its output, at most 4000 characters, whether or not the model has read it."""
 
     id: str
     command: str
@@ -52,13 +53,13 @@ class BackgroundCommandOut(TypedDict):
 
 
 class BackgroundCommandsOut(TypedDict):
-    """The result of `pygent/background/list`, the oldest first; the last 32 that ended are among them."""
+    """The result of `pygent/background/list`, oldest first, including the last 32 commands that ended."""
 
     commands: list[BackgroundCommandOut]
 
 
 class StoppedOut(TypedDict):
-    """The result of `pygent/background/stop`: false if the command had ended already."""
+    """The result of `pygent/background/stop`. `stopped` is false if the command had already ended."""
 
     stopped: bool
 
@@ -92,7 +93,7 @@ class ForgottenOut(TypedDict):
 
 
 class ToolOut(TypedDict):
-    """A tool that the model is offered."""
+    """A tool that is offered to the model."""
 
     name: str
     description: str
@@ -108,7 +109,7 @@ class ToolsOut(TypedDict):
 
 
 class AgentOut(TypedDict):
-    """A variant of the agent. `model` and `mode` are its own; null where the session's or the settings' count."""
+    """A variant of the agent. `model` and `mode` are its own; if null, those of the session or the settings apply."""
 
     name: str
     description: str
@@ -123,8 +124,8 @@ class AgentsOut(TypedDict):
 
 
 class ModelOut(TypedDict):
-    """A model that can be named. `reason` says what it lacks where it is not `available`, as far as can be told;
-    `keyVariable` is where the key of its provider is looked for, and `lacksKey` says that this is what it lacks."""
+    """A model that can be selected. If it is not `available`, `reason` says what is missing, as far as this is known.
+    `keyVariable` is the environment variable of its provider's key; `lacksKey` is set if this key is missing."""
 
     name: str
     available: bool
@@ -140,8 +141,8 @@ class ModelsOut(TypedDict):
 
 
 class DefaultsOut(TypedDict):
-    """What a session has for which nothing is chosen, as the settings are now; those of a workspace that is not trusted
-    do not count."""
+    """What a session uses if it chooses nothing, by the current settings. Settings of an untrusted workspace do not
+    apply."""
 
     model: str
     agent: str
@@ -149,21 +150,21 @@ class DefaultsOut(TypedDict):
 
 
 class KeysOut(TypedDict):
-    """The result of `pygent/keys/set`: the variables that hold a key of the editor's now."""
+    """The result of `pygent/keys/set`: the variables that now have a key from the editor."""
 
     variables: list[str]
 
 
 class ModelsChangedOut(TypedDict):
-    """`pygent/models/changed`, for clients with `chatPanel`: another model is the default one, or others can be called.
-    What `pygent/models/list` and `pygent/status` said is no longer true."""
+    """The notification `pygent/models/changed`, for clients with `chatPanel`: the default model or the available models
+    have changed. Earlier results of `pygent/models/list` and `pygent/status` are out of date."""
 
 
 class StatusOut(TypedDict):
-    """The result of `pygent/status`. `model` is as the last turn found it, `defaults` are what a session has that is
-    made now, and `modes` those that may be set: `bypass` where the user's own file allows it, only `plan` where the
-    workspace is restricted. `needsModel`: no model is named and no key is found, so a prompt is answered with the offer
-    to set one up."""
+    """The result of `pygent/status`. `model` is the default model as of the last turn, `defaults` what a new session
+    uses now. `modes` lists the modes that can be set: `bypass` only if the user's own file allows it, and only `plan`
+    if the workspace is restricted. `needsModel` is true if no model is configured and no key is found: the daemon
+    answers a prompt with the offer to set up a model."""
 
     version: str
     uptimeSeconds: float

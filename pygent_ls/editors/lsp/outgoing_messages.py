@@ -1,4 +1,4 @@
-"""What goes out of a conversation that was kept: its messages, part of `outgoing_sessions`."""
+"""Messages of a stored conversation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 
 class TextBlockOut(TypedDict):
-    """Text; `fromOutside` where it is no word of the user's or the model's."""
+    """Text. `fromOutside` is true if neither the user nor the model wrote it."""
 
     type: Literal["text"]
     text: str
@@ -16,14 +16,14 @@ class TextBlockOut(TypedDict):
 
 
 class RejectedFileOut(TypedDict):
-    """A file of a review report, and the number of changes in it that the user rejected."""
+    """A file in a review report, and the number of its changes that the user rejected."""
 
     uri: str
     rejected: int
 
 
 class ReviewBlockOut(TypedDict):
-    """What the user rejected of the agent's edits, in words for the model."""
+    """The changes of the agent that the user rejected, described for the model."""
 
     type: Literal["review"]
     text: str
@@ -31,7 +31,7 @@ class ReviewBlockOut(TypedDict):
 
 
 class ThinkingBlockOut(TypedDict):
-    """The model's thinking; the other fields are for its provider alone."""
+    """The model's thinking. The other fields are for the model's provider only."""
 
     type: Literal["thinking"]
     thinking: str
@@ -43,7 +43,7 @@ class ThinkingBlockOut(TypedDict):
 
 
 class ImageBlockOut(TypedDict):
-    """A picture, as base64."""
+    """An image as base64."""
 
     type: Literal["image"]
     mimeType: str
@@ -51,7 +51,7 @@ class ImageBlockOut(TypedDict):
 
 
 class ToolUseBlockOut(TypedDict):
-    """A tool call; `problem` says why it could not be read. `providerData` is for its provider alone."""
+    """A tool call. `problem` says why it could not be read. `providerData` is for the model's provider only."""
 
     type: Literal["tool_use"]
     id: str
@@ -63,7 +63,7 @@ class ToolUseBlockOut(TypedDict):
 
 
 class ToolResultBlockOut(TypedDict):
-    """What a tool call gave; `fromOutside` is false where the words are the daemon's own."""
+    """The result of a tool call. `fromOutside` is false if the daemon itself wrote the text."""
 
     type: Literal["tool_result"]
     toolUseId: str

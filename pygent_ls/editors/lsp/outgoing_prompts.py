@@ -1,4 +1,4 @@
-"""What goes out where the user is asked something, to clients that have more for it than a message with buttons."""
+"""Prompts for the user, sent to clients that can show more than a message with buttons."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from pygent_ls.editors.lsp.outgoing import LocationOut, RiskOut
 
 
 class ChoiceOut(TypedDict):
-    """An answer that the user may choose."""
+    """An answer that the user can choose."""
 
     title: str
     description: NotRequired[str]
 
 
 class QuestionRequestOut(TypedDict):
-    """A question of the model. `allowText`: the user may answer in their own words, too, or instead of choosing.
+    """A question of the model. With `allowText`, the user may also answer in their own words, in addition to a choice
+    or instead of one.
 
-    An empty `sessionId`: the daemon itself asks, outside of any conversation. `secret`: the answer is a key; show no
-    character of it, and keep it nowhere. `setup`: no model is set up; the first choice goes on once one is, and has the
-    daemon ask for one otherwise."""
+    If `sessionId` is empty, the daemon itself asks, outside any conversation. With `secret`, the answer is a key: do
+    not show its characters, and do not store it. With `setup`, no model is set up: the first choice continues if one
+    has been set up meanwhile; otherwise the daemon asks for one."""
 
     questionId: str
     sessionId: str
@@ -35,7 +36,7 @@ class QuestionRequestOut(TypedDict):
 
 
 class QuestionCancelledOut(TypedDict):
-    """The question no longer counts: close it."""
+    """The question is no longer valid. Close it."""
 
     questionId: str
 
@@ -53,7 +54,7 @@ class AskedCallOut(TypedDict):
 
 
 class DiffOut(TypedDict):
-    """A file as it is and as it would be; both texts are empty for what is not text. `patch` is a unified diff."""
+    """A file before and after the edit. Both texts are empty if the file is not text. `patch` is a unified diff."""
 
     uri: str
     oldText: str
@@ -62,8 +63,8 @@ class DiffOut(TypedDict):
 
 
 class PermissionOptionOut(TypedDict):
-    """What the user may choose: `key` is its letter, `appliesTo` says what it covers. `rules` is what choosing it
-    stores, `rule` the first of them."""
+    """An option of the user. `key` is its shortcut letter, and `appliesTo` says what it covers. `rules` lists the rules
+    that it stores, and `rule` is the first of them."""
 
     optionId: str
     kind: PermissionOutcome
@@ -75,8 +76,8 @@ class PermissionOptionOut(TypedDict):
 
 
 class RuleSuggestionOut(TypedDict):
-    """A wider rule, which the user may have stored in place of those of the options: `rules` of the answer is then this
-    one alone. `appliesTo` says what each option that stores rules covers with it, by its `optionId`."""
+    """A wider rule that the user can store instead of the rules of an option: `rules` of the answer then has this rule
+    only. `appliesTo` has, by `optionId`, what each option that stores rules then covers."""
 
     rule: str
     title: str
@@ -84,13 +85,13 @@ class RuleSuggestionOut(TypedDict):
 
 
 class PermissionRequestOut(TypedDict):
-    """Something is about to happen, and the user is asked.
+    """A tool call needs the user's permission.
 
-    To be shown in this order: `description` (the model's words), then `diff` or else `message` (the command line, the
-    path with its lines, the URL) in monospace, `confinement` (such as `sandboxed, no network`; empty for a change of
-    files), the options, and what the chosen one applies to. `source` is who asks, where it is not the main
-    conversation. `risk` is that of the tool, `severity` how grave the call should look. The option `accept_edits` sets
-    the mode of the session. `ruleSuggestions` are rules by the first words of the command.
+    Show, in this order: `description` (the model's words); `diff`, or without one `message` (command line, path and
+    lines, or URL) in monospace; `confinement` (such as `sandboxed, no network`; empty for changes of files); the
+    options; what the selected option applies to. `source` says who asks, if it is not the main conversation. `risk` is
+    the risk of the tool, `severity` how serious the call should look. The option `accept_edits` sets the mode of the
+    session. `ruleSuggestions` are rules for the first words of the command.
     """
 
     permissionId: str
@@ -110,12 +111,14 @@ class PermissionRequestOut(TypedDict):
 
 
 class PermissionCancelledOut(TypedDict):
-    """The prompt is no longer valid: the turn was cancelled, or the mode that was set meanwhile decides. Close it."""
+    """The prompt is no longer valid, because the turn was cancelled or a mode that was set meanwhile decides. Close
+    it."""
 
     permissionId: str
 
 
 class SaveRequestOut(TypedDict):
-    """Documents that the agent changed, to be saved: a program is about to read the files."""
+    """Documents that the agent changed and that the client should save, because a program is about to read the
+    files."""
 
     uris: list[str]

@@ -1,4 +1,4 @@
-"""What goes out where the user reviews an edit."""
+"""Reviews of edits that the user is asked for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pygent_ls.editors.lsp.outgoing import RangeOut
 
 
 class HunkOut(TypedDict):
-    """Lines that an edit changed together. `range` is where `newText` stands in the text right after the edit."""
+    """Adjacent lines that an edit changed. `range` is the range of `newText` in the text right after the edit."""
 
     hunkId: str
     range: RangeOut
@@ -19,7 +19,7 @@ class HunkOut(TypedDict):
 
 
 class ReviewedFileOut(TypedDict):
-    """A file that was changed. One that was created or deleted has one hunk, which is all of it."""
+    """A changed file. A created or deleted file has one hunk, which covers all of it."""
 
     uri: str
     kind: Literal["edit", "create", "delete"]
@@ -27,7 +27,7 @@ class ReviewedFileOut(TypedDict):
 
 
 class ReviewRequestOut(TypedDict):
-    """An edit that was made, to be accepted or rejected hunk by hunk; `toolId` is the call that made it."""
+    """An edit that was made, to be accepted or rejected hunk by hunk. `toolId` is the call that made it."""
 
     reviewId: str
     sessionId: str
@@ -37,6 +37,6 @@ class ReviewRequestOut(TypedDict):
 
 
 class ReviewCancelledOut(TypedDict):
-    """The review no longer counts: close it. The edit stands."""
+    """The review is no longer valid. Close it; the edit stays."""
 
     reviewId: str

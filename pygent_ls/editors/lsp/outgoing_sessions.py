@@ -1,4 +1,4 @@
-"""What goes out about sessions, and about prompts that are being written, part of `outgoing`."""
+"""Results of the requests about sessions, and of completion."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pygent_ls.sessions.completing import ItemKind
 
 
 class LoadedSessionOut(SessionOut):
-    """The result of `pygent/session/load`. `messages` are empty where they were not asked for; `turnIds` are the turns
-    that they belong to, the oldest first, in either case. `notices` are what a person must know of a session that was
-    kept: what of it is damaged and was left out, and that a turn was cut off. One that is in use here tells them in its
-    next turn."""
+    """The result of `pygent/session/load`. `messages` is empty if the request did not ask for it; `turnIds` always
+    lists the turns of the messages, oldest first. `notices` informs the user about a stored session: damaged parts that
+    were left out, and a turn that was cut off. If this daemon has the session in use, `notices` is empty: the session's
+    next turn reports them."""
 
     messages: list[MessageOut]
     turnIds: list[str]  # noqa: N815
@@ -23,14 +23,14 @@ class LoadedSessionOut(SessionOut):
 
 
 class SessionsOut(TypedDict):
-    """The result of `pygent/session/list`; `nextCursor` asks for those that follow."""
+    """The result of `pygent/session/list`. `nextCursor` requests the next page."""
 
     sessions: list[SessionOut]
     nextCursor: NotRequired[str]
 
 
 class MatchOut(TypedDict):
-    """A turn that holds what was looked for; a higher score is better."""
+    """A turn that matches the search. A higher `score` is better."""
 
     sessionId: str
     name: str
@@ -46,8 +46,8 @@ class MatchesOut(TypedDict):
 
 
 class AttachedOut(TypedDict):
-    """The result of `pygent/session/attach` where the session was closed by this daemon (`closed`), or is gone
-    (`deleted`). `lastSeq` is the last event that was sent, or known."""
+    """The result of `pygent/session/attach` if this daemon closed the session (`closed`) or the session no longer
+    exists (`deleted`). `lastSeq` is the last event that was sent, or that the client already had."""
 
     sessionId: str
     lastSeq: int
@@ -62,7 +62,7 @@ class DetachedOut(TypedDict):
 
 
 class CompactionOut(TypedDict):
-    """The result of `pygent/session/compact`; the tokens are estimates of what a request holds."""
+    """The result of `pygent/session/compact`. The token counts are estimates of the size of a model request."""
 
     tokensBefore: int
     tokensAfter: int
@@ -88,7 +88,7 @@ class ClosedOut(TypedDict):
 
 
 class CompletionItemOut(TypedDict):
-    """One way to go on; `insertText` takes the place of the text from `start` to `offset`."""
+    """A completion. `insertText` replaces the text from `start` to `offset`."""
 
     label: str
     insertText: str
@@ -97,7 +97,7 @@ class CompletionItemOut(TypedDict):
 
 
 class CompletionOut(TypedDict):
-    """The result of `pygent/complete`, the best first; `start` counts as `offset` does."""
+    """The result of `pygent/complete`, best first. `start` has the same units as `offset`."""
 
     items: list[CompletionItemOut]
     start: int

@@ -1,4 +1,4 @@
-"""The wire of protocol version 1: each request with its types, and the JSON Schema of them all.
+"""The wire protocol, version 1: the types of each request, and the JSON Schema of all types.
 
 `docs/protocol.md` is generated from the schema.
 """
@@ -74,7 +74,7 @@ CANCELLED: dict[str, Any] = {
     "pygent/turn/start": outgoing.TurnResultOut,
     "pygent/session/attach": outgoing_sessions.DetachedOut,
 }
-"""The `data` of the error of a request that was cancelled, where there is some."""
+"""The `data` of the error of a cancelled request, for the requests that have one."""
 
 COMMAND_RESULTS: dict[str, Any] = {
     "pygent.ask": outgoing_commands.SentChatOut,
@@ -102,12 +102,12 @@ NOTIFICATIONS: dict[str, Any] = {
     "pygent/review/cancelled": ReviewCancelledOut,
     "pygent/permission/cancelled": PermissionCancelledOut,
 }
-"""What the daemon sends by itself."""
+"""Notifications of the daemon."""
 
 CLIENT_NOTIFICATIONS: dict[str, type[incoming.Params]] = {
     "pygent/context/didChange": incoming.EditorContext,
 }
-"""What clients may send by themselves."""
+"""Notifications of clients."""
 
 CLIENT_REQUESTS: dict[str, tuple[Any, type[incoming.Params]]] = {
     "pygent/question/request": (QuestionRequestOut, QuestionResult),
@@ -115,11 +115,11 @@ CLIENT_REQUESTS: dict[str, tuple[Any, type[incoming.Params]]] = {
     "pygent/permission/request": (PermissionRequestOut, PermissionResult),
     "pygent/client/save": (SaveRequestOut, SaveResult),
 }
-"""What the daemon asks clients that say in `initialize` that they answer it, with the parameters and the result."""
+"""Requests of the daemon to clients that announce support in `initialize`, with parameters and result."""
 
 
 def wire_schema() -> dict[str, Any]:
-    """The JSON Schema of all that either side sends beyond LSP, in one document."""
+    """The JSON Schema of everything that either side sends beyond LSP, as one document."""
     from pydantic.json_schema import models_json_schema
 
     inputs = [(params, "validation") for params, _ in REQUESTS.values()]

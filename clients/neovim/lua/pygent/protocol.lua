@@ -1,8 +1,8 @@
 ---@meta
 -- Generated from docs/protocol.schema.json by `make docs`: change the daemon, not this file.
--- What is `null` on the wire is `nil` here: the client decodes it so, except for items of arrays.
+-- The client decodes `null` as `nil`, except for items of arrays.
 
---- What happens in a turn; `type` tells them apart.
+--- An event of a turn, identified by `type`.
 ---@alias pygent.Event
 ---| pygent.TurnBeginEvent
 ---| pygent.ItemEvent
@@ -42,7 +42,7 @@
 ---| pygent.ToolUseBlock
 ---| pygent.ToolResultBlock
 
---- How much is done without asking.
+--- Permission mode.
 ---@alias pygent.Mode
 ---| "default"
 ---| "accept_edits"
@@ -50,7 +50,7 @@
 ---| "trust"
 ---| "bypass"
 
---- Why a turn is over.
+--- Why a turn ended.
 ---@alias pygent.StopReason
 ---| "end_turn"
 ---| "max_iterations"
@@ -64,7 +64,7 @@
 ---| "interrupted"
 ---| "error"
 
---- What a tool does, roughly.
+--- Kind of tool.
 ---@alias pygent.ToolKind
 ---| "read"
 ---| "edit"
@@ -76,20 +76,20 @@
 ---| "think"
 ---| "other"
 
---- How much a call can do that is not easily taken back.
+--- Risk of a tool call.
 ---@alias pygent.Risk
 ---| "low"
 ---| "medium"
 ---| "high"
 
---- What became of a file.
+--- How a file changed.
 ---@alias pygent.ChangeKind
 ---| "create"
 ---| "edit"
 ---| "delete"
 ---| "move"
 
---- What can be answered to a permission request.
+--- Outcome of a permission request.
 ---@alias pygent.PermissionAnswer
 ---| "allow_once"
 ---| "allow_session"
@@ -98,7 +98,7 @@
 ---| "reject_always"
 ---| "cancelled"
 
---- What is wrong with a model call.
+--- Kind of error of a model call.
 ---@alias pygent.ErrorType
 ---| "rate_limit"
 ---| "overloaded"
@@ -111,7 +111,7 @@
 ---| "server"
 ---| "unknown"
 
---- What a session can be exported as.
+--- Format of a session export.
 ---@alias pygent.ExportFormat
 ---| "markdown"
 ---| "json"
@@ -119,11 +119,12 @@
 ---| "plain"
 ---| "html"
 
---- The result of `pygent/turn/steer` and `pygent/turn/retry`: false where it comes too late, or for another turn.
+--- The result of `pygent/turn/steer` and `pygent/turn/retry`. `accepted` is false if the request came too late or is
+--- for another turn.
 ---@class pygent.Accepted
 ---@field accepted boolean
 
---- A variant of the agent. `model` and `mode` are its own; null where the session's or the settings' count.
+--- A variant of the agent. `model` and `mode` are its own; if null, those of the session or the settings apply.
 ---@class pygent.Agent
 ---@field name string
 ---@field description string
@@ -144,16 +145,16 @@
 ---@field readOnly boolean
 ---@field locations pygent.Location[]
 
---- The result of `pygent/session/attach` where the session was closed by this daemon (`closed`), or is gone
---- (`deleted`). `lastSeq` is the last event that was sent, or known.
+--- The result of `pygent/session/attach` if this daemon closed the session (`closed`) or the session no longer
+--- exists (`deleted`). `lastSeq` is the last event that was sent, or that the client already had.
 ---@class pygent.Attached
 ---@field sessionId string
 ---@field lastSeq integer
 ---@field ended "closed"|"deleted"
 
---- A background command of a session. `id` is the model's `shell_id`; `exitCode` is null while the command runs, and
---- negative for a signal. `ending` says in words how it ended, or that it runs. `lastOutput` is the end of what it
---- wrote, at most 4000 characters, whether the model has read it or not.
+--- A background command of a session. `id` is the model's `shell_id`. `exitCode` is null while the command runs, and
+--- negative for a signal. `ending` describes how the command ended, or that it still runs. `lastOutput` is the end of
+--- its output, at most 4000 characters, whether or not the model has read it.
 ---@class pygent.BackgroundCommand
 ---@field id string
 ---@field command string
@@ -164,16 +165,17 @@
 ---@field ending string
 ---@field lastOutput string
 
---- The result of `pygent/background/list`, the oldest first; the last 32 that ended are among them.
+--- The result of `pygent/background/list`, oldest first, including the last 32 commands that ended.
 ---@class pygent.BackgroundCommands
 ---@field commands pygent.BackgroundCommand[]
 
---- `pygent/background/stop`: stops a background command and all that it started, also while a turn runs.
+--- Parameters of `pygent/background/stop`, which stops a background command and all processes that it started. It
+--- also works while a turn runs.
 ---@class pygent.BackgroundStopParams
 ---@field sessionId string
 ---@field id string
 
---- The turn was cancelled, or the daemon died in it.
+--- The turn was cancelled, or the daemon ended while it ran.
 ---@class pygent.CancelledEvent
 ---@field seq integer
 ---@field turnId string
@@ -187,7 +189,7 @@
 ---@class pygent.CancelledTurn
 ---@field cancelled boolean
 
---- A file that one tool call changed, with the unified diff.
+--- A file that one tool call changed, with its unified diff.
 ---@class pygent.FileChange
 ---@field uri string
 ---@field kind pygent.ChangeKind
@@ -195,11 +197,12 @@
 ---@field removed integer
 ---@field patch string
 
---- The result of `pygent/checkpoint/diff`: from the checkpoint to now, unsaved text included.
+--- The result of `pygent/checkpoint/diff`: the changes from the checkpoint to now, including unsaved text.
 ---@class pygent.CheckpointDiff
 ---@field files pygent.FileDiff[]
 
---- A state that can be gone back to; `files` counts what the agent changed from it to the next one.
+--- A state that can be restored. `files` is the number of files that the agent changed between this checkpoint and
+--- the next one.
 ---@class pygent.Checkpoint
 ---@field checkpointId string
 ---@field turnId string
@@ -207,12 +210,13 @@
 ---@field createdAt string
 ---@field files integer
 
---- `pygent/checkpoint/diff`.
+--- Parameters of `pygent/checkpoint/diff`.
 ---@class pygent.CheckpointParams
 ---@field checkpointId string
 
---- `pygent/checkpoint/restore`; without `force`, files that the user has changed since are spared, and without
---- `uncertain` those that changed while a command ran and may be anyone's.
+--- Parameters of `pygent/checkpoint/restore`. Without `force`, files that the user changed after the agent are
+--- skipped. Without `uncertain`, files that changed while a command ran are skipped, because the command or someone
+--- else may have changed them.
 ---@class pygent.CheckpointRestoreParams
 ---@field checkpointId string
 ---@field files boolean
@@ -220,17 +224,17 @@
 ---@field force? boolean
 ---@field uncertain? boolean
 
---- The result of `pygent/checkpoint/list`, the oldest first.
+--- The result of `pygent/checkpoint/list`, oldest first.
 ---@class pygent.Checkpoints
 ---@field checkpoints pygent.Checkpoint[]
 ---@field undone pygent.Undone[]
 
---- An answer that the user may choose.
+--- An answer that the user can choose.
 ---@class pygent.Choice
 ---@field title string
 ---@field description? string
 
---- What a client has beyond LSP; what is missing is false.
+--- Capabilities of a client beyond LSP. A missing capability is false.
 ---@class pygent.ClientCapabilities
 ---@field saveDocuments? boolean
 ---@field questionRequest? boolean
@@ -246,19 +250,19 @@
 ---@class pygent.Closed
 ---@field closed boolean
 
---- A prompt that the session answers itself, or has the model answer; `name` is without the slash, `takes` says what
---- stands behind it.
+--- A slash command, which the session answers itself or passes to the model. `name` is without the slash; `takes`
+--- describes the arguments.
 ---@class pygent.Command
 ---@field name string
 ---@field description string
 ---@field source "built-in"|"user"|"workspace"|"alias"
 ---@field takes string
 
---- Among the arguments of a command of `workspace/executeCommand`, in any place: the session that it is for.
+--- An argument of a `workspace/executeCommand` command, in any position, that selects the command's session.
 ---@class pygent.CommandSession
 ---@field sessionId string
 
---- The turn that a command of `workspace/executeCommand` has started, or queued.
+--- The turn that a command of `workspace/executeCommand` has started or queued.
 ---@class pygent.CommandTurn
 ---@field sessionId string
 ---@field turnId string
@@ -267,7 +271,7 @@
 ---@class pygent.Commands
 ---@field commands pygent.Command[]
 
---- The conversation was shortened.
+--- The conversation was compacted.
 ---@class pygent.CompactedEvent
 ---@field seq integer
 ---@field turnId string
@@ -280,31 +284,32 @@
 ---@field tokensAfter integer
 ---@field messagesSummarised integer
 
---- The result of `pygent/session/compact`; the tokens are estimates of what a request holds.
+--- The result of `pygent/session/compact`. The token counts are estimates of the size of a model request.
 ---@class pygent.Compaction
 ---@field tokensBefore integer
 ---@field tokensAfter integer
 ---@field messagesSummarised integer
 
---- `pygent/complete`: `offset` is where the user is in `text`, counted as the columns of positions are.
+--- Parameters of `pygent/complete`. `offset` is the position of the cursor in `text`, in the same units as the
+--- columns of positions.
 ---@class pygent.CompleteParams
 ---@field text string
 ---@field offset integer
 ---@field sessionId? string
 
---- One way to go on; `insertText` takes the place of the text from `start` to `offset`.
+--- A completion. `insertText` replaces the text from `start` to `offset`.
 ---@class pygent.CompletionItem
 ---@field label string
 ---@field insertText string
 ---@field detail? string
 ---@field kind "command"|"argument"|"file"|"word"|"agent"
 
---- The result of `pygent/complete`, the best first; `start` counts as `offset` does.
+--- The result of `pygent/complete`, best first. `start` has the same units as `offset`.
 ---@class pygent.Completion
 ---@field items pygent.CompletionItem[]
 ---@field start integer
 
---- All diagnostics of one file, for a version of its document; `items` that are empty say that it is clean.
+--- All diagnostics of a file, for one version of its document. If `items` is empty, the file has no diagnostics.
 ---@class pygent.ContextDiagnostics
 ---@field uri string
 ---@field items pygent.Diagnostic[]
@@ -315,8 +320,8 @@
 ---@field uri string
 ---@field range lsp.Range
 
---- What a session has for which nothing is chosen, as the settings are now; those of a workspace that is not trusted
---- do not count.
+--- What a session uses if it chooses nothing, by the current settings. Settings of an untrusted workspace do not
+--- apply.
 ---@class pygent.Defaults
 ---@field model string
 ---@field agent string
@@ -326,7 +331,7 @@
 ---@class pygent.Deleted
 ---@field deleted boolean
 
---- `pygent/turn/dequeue`: removes a prompt that waits.
+--- Parameters of `pygent/turn/dequeue`, which removes a waiting prompt.
 ---@class pygent.DequeueParams
 ---@field sessionId string
 ---@field turnId string
@@ -336,7 +341,7 @@
 ---@field sessionId string
 ---@field lastSeq integer
 
---- So many diagnostics of a file.
+--- The number of attached diagnostics of a file.
 ---@class pygent.DiagnosticsAttachment
 ---@field type "diagnostics"
 ---@field uri string
@@ -348,17 +353,18 @@
 ---@field uri string
 ---@field items pygent.Diagnostic[]
 
---- A file as it is and as it would be; both texts are empty for what is not text. `patch` is a unified diff.
+--- A file before and after the edit. Both texts are empty if the file is not text. `patch` is a unified diff.
 ---@class pygent.Diff
 ---@field uri string
 ---@field oldText string
 ---@field newText string
 ---@field patch string
 
---- Where the user is, and what the editor shows as wrong. It is background, and never a prompt. In
---- `pygent/context/didChange` a member that is missing stays as it was, and null takes it back; `diagnostics` replace
---- what was told of the files that they name, and leave the others. `openUris` are the files of all tabs, also of those
---- that have no document yet; without them, the open documents count as such. Completion offers them first.
+--- The state of the editor: active file, selection, visible and open files, diagnostics. It is background for the
+--- model, never a prompt. In `pygent/context/didChange`, a missing field keeps its value, and null clears it.
+--- `diagnostics` replaces the diagnostics of the files that it names; those of other files are kept. `openUris` lists
+--- the files of all tabs, including tabs without a document yet; without it, the open documents are used. Completion
+--- offers these files first.
 ---@class pygent.EditorContext
 ---@field activeUri? string
 ---@field selection? pygent.ContextSelection
@@ -366,7 +372,7 @@
 ---@field openUris? string[]
 ---@field diagnostics? pygent.ContextDiagnostics[]
 
---- The `data` of an error -32602 that is about a session; `kind` tells such errors from each other.
+--- The `data` of an error -32602 about a session. `kind` identifies the error.
 ---@class pygent.ErrorData
 ---@field kind string
 
@@ -378,7 +384,7 @@
 ---@class pygent.Export
 ---@field content string
 
---- A file or a selection in one; without `range` the whole file.
+--- A file, or a selection in a file. Without `range`, the whole file.
 ---@class pygent.FileAttachment
 ---@field type "file"|"selection"
 ---@field uri string
@@ -397,12 +403,12 @@
 ---@field uri string
 ---@field range? lsp.Range
 
---- A file that differs, as a unified diff.
+--- A file that differs, with its unified diff.
 ---@class pygent.FileDiff
 ---@field uri string
 ---@field patch string
 
---- The turn is over; always the last event. `durationMs` leaves out the time that the user took to answer; it is
+--- The turn has ended; always the last event. `durationMs` excludes the time that the user took to answer. It is
 --- missing if the turn did not run to its end.
 ---@class pygent.FinishedEvent
 ---@field seq integer
@@ -417,7 +423,7 @@
 ---@field filesChanged pygent.FileChanged[]
 ---@field durationMs? integer
 
---- `pygent/permission/forget`.
+--- Parameters of `pygent/permission/forget`.
 ---@class pygent.ForgetParams
 ---@field rule string
 
@@ -425,7 +431,7 @@
 ---@class pygent.Forgotten
 ---@field forgotten boolean
 
---- A command of the user's was run.
+--- A hook command was run.
 ---@class pygent.HookEvent
 ---@field seq integer
 ---@field turnId string
@@ -439,33 +445,33 @@
 ---@field decision string
 ---@field durationMs integer
 
---- Lines that an edit changed together. `range` is where `newText` stands in the text right after the edit.
+--- Adjacent lines that an edit changed. `range` is the range of `newText` in the text right after the edit.
 ---@class pygent.Hunk
 ---@field hunkId string
 ---@field range lsp.Range
 ---@field oldText string
 ---@field newText string
 
---- A picture; without `uri` it came as data, which the session's message holds.
+--- An image. Without `uri` it was sent as data, which is in the session's message.
 ---@class pygent.ImageAttachment
 ---@field type "image"
 ---@field mimeType string
 ---@field uri? string
 
---- A picture, as base64.
+--- An image as base64.
 ---@class pygent.ImageBlock
 ---@field type "image"
 ---@field mimeType string
 ---@field data string
 
---- A picture: base64 in `data`, or a file or `data:` address in `uri`.
+--- An image: base64 in `data`, or a file or `data:` URI in `uri`.
 ---@class pygent.ImageContent
 ---@field type "image"
 ---@field mimeType string
 ---@field data? string
 ---@field uri? string
 
---- Text or thinking: pieces as they come, then the whole, which replaces them.
+--- Text or thinking of the model: deltas while it arrives, then the whole block, which replaces its deltas.
 ---@class pygent.ItemEvent
 ---@field seq integer
 ---@field turnId string
@@ -477,17 +483,18 @@
 ---@field itemId string
 ---@field content string
 
---- The result of `pygent/keys/set`: the variables that hold a key of the editor's now.
+--- The result of `pygent/keys/set`: the variables that now have a key from the editor.
 ---@class pygent.Keys
 ---@field variables string[]
 
---- `pygent/keys/set`: keys of providers that the editor keeps, by the variables in which the providers' keys are
---- looked for. They count from the next model call on, for their own providers alone, before the daemon's own
---- environment, and for as long as it runs. Null takes one back; what is not named stays.
+--- Parameters of `pygent/keys/set`: provider keys that the editor stores, by the environment variables in which the
+--- providers' keys are looked up. A key is used from the next model call until the daemon ends, for its own provider
+--- only, and takes precedence over the daemon's environment. Null removes a key; variables that are not named are
+--- unchanged.
 ---@class pygent.KeysParams
 ---@field keys table<string, any>
 
---- A limit of the turn is reached.
+--- The turn has reached a limit.
 ---@class pygent.LimitReachedEvent
 ---@field seq integer
 ---@field turnId string
@@ -499,7 +506,7 @@
 ---@field limit number
 ---@field value number
 
---- A model call failed.
+--- A model call failed. `withdrawn` lists the items whose text no longer counts.
 ---@class pygent.LlmErrorEvent
 ---@field seq integer
 ---@field turnId string
@@ -517,10 +524,10 @@
 ---@field fallbackModel? string
 ---@field withdrawn string[]
 
---- The result of `pygent/session/load`. `messages` are empty where they were not asked for; `turnIds` are the turns
---- that they belong to, the oldest first, in either case. `notices` are what a person must know of a session that was
---- kept: what of it is damaged and was left out, and that a turn was cut off. One that is in use here tells them in its
---- next turn.
+--- The result of `pygent/session/load`. `messages` is empty if the request did not ask for it; `turnIds` always
+--- lists the turns of the messages, oldest first. `notices` informs the user about a stored session: damaged parts that
+--- were left out, and a turn that was cut off. If this daemon has the session in use, `notices` is empty: the session's
+--- next turn reports them.
 ---@class pygent.LoadedSession
 ---@field sessionId string
 ---@field name string
@@ -538,12 +545,12 @@
 ---@field turnIds string[]
 ---@field notices string[]
 
---- A place that a tool call is about.
+--- A location that a tool call is about.
 ---@class pygent.Location
 ---@field uri string
 ---@field range? lsp.Range
 
---- A turn that holds what was looked for; a higher score is better.
+--- A turn that matches the search. A higher `score` is better.
 ---@class pygent.Match
 ---@field sessionId string
 ---@field name string
@@ -572,8 +579,8 @@
 ---@field model string
 ---@field usage pygent.Usage
 
---- A model that can be named. `reason` says what it lacks where it is not `available`, as far as can be told;
---- `keyVariable` is where the key of its provider is looked for, and `lacksKey` says that this is what it lacks.
+--- A model that can be selected. If it is not `available`, `reason` says what is missing, as far as this is known.
+--- `keyVariable` is the environment variable of its provider's key; `lacksKey` is set if this key is missing.
 ---@class pygent.Model
 ---@field name string
 ---@field available boolean
@@ -581,18 +588,18 @@
 ---@field keyVariable? string
 ---@field lacksKey? true
 
---- `pygent/models/changed`, for clients with `chatPanel`: another model is the default one, or others can be called.
---- What `pygent/models/list` and `pygent/status` said is no longer true.
+--- The notification `pygent/models/changed`, for clients with `chatPanel`: the default model or the available models
+--- have changed. Earlier results of `pygent/models/list` and `pygent/status` are out of date.
 ---@class pygent.ModelsChanged
 
 --- The result of `pygent/models/list`.
 ---@class pygent.Models
 ---@field models pygent.Model[]
 
---- Requests that take nothing.
+--- Parameters of requests that take none.
 ---@class pygent.NoParams
 
---- Something to know that is nobody's message.
+--- Information for the user that is not part of the conversation.
 ---@class pygent.NoticeEvent
 ---@field seq integer
 ---@field turnId string
@@ -604,15 +611,16 @@
 ---@field content string
 ---@field level "info"|"warning"|"error"
 
---- The chat document that `pygent.openChat` shows, or says the path of.
+--- The chat document that `pygent.openChat` shows, or whose path it reports.
 ---@class pygent.OpenedChat
 ---@field uri string
 
---- The prompt is no longer valid: the turn was cancelled, or the mode that was set meanwhile decides. Close it.
+--- The prompt is no longer valid, because the turn was cancelled or a mode that was set meanwhile decides. Close
+--- it.
 ---@class pygent.PermissionCancelled
 ---@field permissionId string
 
---- The call will not run.
+--- The tool call was denied and does not run.
 ---@class pygent.PermissionDeniedEvent
 ---@field seq integer
 ---@field turnId string
@@ -625,8 +633,8 @@
 ---@field toolName string
 ---@field reason string
 
---- What the user may choose: `key` is its letter, `appliesTo` says what it covers. `rules` is what choosing it
---- stores, `rule` the first of them.
+--- An option of the user. `key` is its shortcut letter, and `appliesTo` says what it covers. `rules` lists the rules
+--- that it stores, and `rule` is the first of them.
 ---@class pygent.PermissionOption
 ---@field optionId string
 ---@field kind pygent.PermissionAnswer
@@ -636,13 +644,13 @@
 ---@field rule? string
 ---@field rules? string[]
 
---- Something is about to happen, and the user is asked.
+--- A tool call needs the user's permission.
 ---
---- To be shown in this order: `description` (the model's words), then `diff` or else `message` (the command line, the
---- path with its lines, the URL) in monospace, `confinement` (such as `sandboxed, no network`; empty for a change of
---- files), the options, and what the chosen one applies to. `source` is who asks, where it is not the main
---- conversation. `risk` is that of the tool, `severity` how grave the call should look. The option `accept_edits` sets
---- the mode of the session. `ruleSuggestions` are rules by the first words of the command.
+--- Show, in this order: `description` (the model's words); `diff`, or without one `message` (command line, path and
+--- lines, or URL) in monospace; `confinement` (such as `sandboxed, no network`; empty for changes of files); the
+--- options; what the selected option applies to. `source` says who asks, if it is not the main conversation. `risk` is
+--- the risk of the tool, `severity` how serious the call should look. The option `accept_edits` sets the mode of the
+--- session. `ruleSuggestions` are rules for the first words of the command.
 ---@class pygent.PermissionRequest
 ---@field permissionId string
 ---@field sessionId string
@@ -659,7 +667,7 @@
 ---@field ruleSuggestions pygent.RuleSuggestion[]
 ---@field source string
 
---- The user is asked.
+--- The user is asked for permission.
 ---@class pygent.PermissionRequestedEvent
 ---@field seq integer
 ---@field turnId string
@@ -671,7 +679,7 @@
 ---@field permissionId string
 ---@field toolId string
 
---- The question is answered.
+--- The request for permission was decided.
 ---@class pygent.PermissionResolvedEvent
 ---@field seq integer
 ---@field turnId string
@@ -685,20 +693,20 @@
 ---@field outcome pygent.PermissionAnswer
 ---@field by "user"|"rule"|"mode"|"hook"
 
---- One of the options. What `feedback` says reaches the model. `rules` are stored in place of the option's own:
---- each must be a rule about this call, and together they must cover it; else the call is rejected.
+--- The option that the user chose. `feedback` is passed to the model. `rules` are stored instead of the option's own
+--- rules: each must be a rule about this call, and together they must cover it; otherwise the call is rejected.
 ---@class pygent.PermissionResult
 ---@field optionId string
 ---@field feedback? string
 ---@field rules? string[]
 
---- One thing to do.
+--- An entry of a plan.
 ---@class pygent.PlanEntry
 ---@field content string
 ---@field status "pending"|"in_progress"|"completed"
 ---@field priority pygent.Risk
 
---- The whole plan as it is now.
+--- The complete current plan.
 ---@class pygent.PlanEvent
 ---@field seq integer
 ---@field turnId string
@@ -709,15 +717,16 @@
 ---@field type "plan"
 ---@field entries pygent.PlanEntry[]
 
---- The question no longer counts: close it.
+--- The question is no longer valid. Close it.
 ---@class pygent.QuestionCancelled
 ---@field questionId string
 
---- A question of the model. `allowText`: the user may answer in their own words, too, or instead of choosing.
+--- A question of the model. With `allowText`, the user may also answer in their own words, in addition to a choice
+--- or instead of one.
 ---
---- An empty `sessionId`: the daemon itself asks, outside of any conversation. `secret`: the answer is a key; show no
---- character of it, and keep it nowhere. `setup`: no model is set up; the first choice goes on once one is, and has the
---- daemon ask for one otherwise.
+--- If `sessionId` is empty, the daemon itself asks, outside any conversation. With `secret`, the answer is a key: do
+--- not show its characters, and do not store it. With `setup`, no model is set up: the first choice continues if one
+--- has been set up meanwhile; otherwise the daemon asks for one.
 ---@class pygent.QuestionRequest
 ---@field questionId string
 ---@field sessionId string
@@ -727,7 +736,7 @@
 ---@field secret? boolean
 ---@field setup? boolean
 
---- The title of a choice, words of the user, or both.
+--- The title of a choice, text of the user, or both.
 ---@class pygent.QuestionResult
 ---@field choice? string
 ---@field text? string
@@ -736,19 +745,19 @@
 ---@class pygent.Queue
 ---@field items pygent.QueuedTurn[]
 
---- A turn that waits: for the turn before it, or, where `held`, until `pygent/turn/resume` or `pygent/turn/dequeue`,
---- since the daemon that accepted its prompt ended before the turn began.
+--- A waiting turn. Without `held`, it waits for the turn before it. With `held`, the daemon that accepted its prompt
+--- ended before the turn began: it waits for `pygent/turn/resume` or `pygent/turn/dequeue`.
 ---@class pygent.QueuedTurn
 ---@field turnId string
 ---@field prompt string
 ---@field held? true
 
---- A file of a review report, and the number of changes in it that the user rejected.
+--- A file in a review report, and the number of its changes that the user rejected.
 ---@class pygent.RejectedFileContent
 ---@field uri string
 ---@field rejected integer
 
---- A file of a review report, and the number of changes in it that the user rejected.
+--- A file in a review report, and the number of its changes that the user rejected.
 ---@class pygent.RejectedFile
 ---@field uri string
 ---@field rejected integer
@@ -757,10 +766,10 @@
 ---@class pygent.Removed
 ---@field removed boolean
 
---- The result of `pygent/checkpoint/restore` and `pygent.undo`; `undoCheckpointId` takes it back. `uncertain` are
---- those of the skipped that changed while a command ran, by the command or by anyone else; `uncertain: true` in a
---- restore of the same checkpoint brings them back, too. `notKept` is there, and true, if the files could not be kept
---- in the turn that was taken back: what its commands changed in them stays.
+--- The result of `pygent/checkpoint/restore` and `pygent.undo`. A restore of `undoCheckpointId` takes it back.
+--- `uncertain` lists the skipped files that changed while a command ran, by the command or by someone else; a restore
+--- of the same checkpoint with `uncertain: true` restores them, too. `notKept` is true if not all file changes of the
+--- undone turn could be recorded, and missing otherwise: what the turn's commands changed in such files stays.
 ---@class pygent.Restored
 ---@field restored string[]
 ---@field skipped pygent.Skipped[]
@@ -768,37 +777,39 @@
 ---@field undoCheckpointId string
 ---@field notKept? boolean
 
---- `pygent/turn/resume`: sends a prompt that is held again, with what was attached to it; the turn keeps its id.
+--- Parameters of `pygent/turn/resume`, which sends a held prompt again with its attachments. The turn keeps its
+--- id.
 ---@class pygent.ResumeParams
 ---@field sessionId string
 ---@field turnId string
 ---@field workDoneToken? string|integer
 ---@field partialResultToken? string|integer
 
---- `pygent/turn/retry`, while an `llm_error` waits to retry: ask the model again `now`, or `give_up` on it.
+--- Parameters of `pygent/turn/retry`, while an `llm_error` waits to retry: `now` calls the model again at once,
+--- `give_up` stops retrying.
 ---@class pygent.RetryParams
 ---@field sessionId string
 ---@field turnId string
 ---@field action "now"|"give_up"
 
---- What the user rejected of the agent's edits, in words for the model.
+--- The changes of the agent that the user rejected, described for the model.
 ---@class pygent.ReviewBlock
 ---@field type "review"
 ---@field text string
 ---@field files pygent.RejectedFile[]
 
---- The review no longer counts: close it. The edit stands.
+--- The review is no longer valid. Close it; the edit stays.
 ---@class pygent.ReviewCancelled
 ---@field reviewId string
 
---- What the user rejected of the agent's edits, in words for the model. It is the user's decision, and no part of
---- their words: it is kept and shown by itself.
+--- The changes of the agent that the user rejected, described for the model. The report is a decision of the user
+--- and not part of the prompt's text: it is stored and shown separately.
 ---@class pygent.ReviewContent
 ---@field type "review"
 ---@field text string
 ---@field files pygent.RejectedFileContent[]
 
---- An edit that was made, to be accepted or rejected hunk by hunk; `toolId` is the call that made it.
+--- An edit that was made, to be accepted or rejected hunk by hunk. `toolId` is the call that made it.
 ---@class pygent.ReviewRequest
 ---@field reviewId string
 ---@field sessionId string
@@ -806,19 +817,19 @@
 ---@field toolId string
 ---@field files pygent.ReviewedFile[]
 
---- The user's decisions. A hunk that is missing, or whose decision is odd, counts as not reviewed and stands, since
---- the edit was allowed before. `feedback` reaches the model.
+--- The user's decisions. A hunk without a valid decision counts as not reviewed and stays, because the edit was
+--- already allowed. `feedback` is passed to the model.
 ---@class pygent.ReviewResult
 ---@field hunks pygent.ReviewedHunk[]
 ---@field feedback? string
 
---- A file that was changed. One that was created or deleted has one hunk, which is all of it.
+--- A changed file. A created or deleted file has one hunk, which covers all of it.
 ---@class pygent.ReviewedFile
 ---@field uri string
 ---@field kind "edit"|"create"|"delete"
 ---@field hunks pygent.Hunk[]
 
---- What the user decided about a hunk.
+--- The user's decision about a hunk.
 ---@class pygent.ReviewedHunk
 ---@field hunkId string
 ---@field accepted boolean
@@ -830,8 +841,8 @@
 ---@field origin string
 ---@field stored boolean
 
---- A wider rule, which the user may have stored in place of those of the options: `rules` of the answer is then this
---- one alone. `appliesTo` says what each option that stores rules covers with it, by its `optionId`.
+--- A wider rule that the user can store instead of the rules of an option: `rules` of the answer then has this rule
+--- only. `appliesTo` has, by `optionId`, what each option that stores rules then covers.
 ---@class pygent.RuleSuggestion
 ---@field rule string
 ---@field title string
@@ -841,15 +852,16 @@
 ---@class pygent.Rules
 ---@field rules pygent.Rule[]
 
---- `pygent/permission/rules`.
+--- Parameters of `pygent/permission/rules`.
 ---@class pygent.RulesParams
 ---@field sessionId? string
 
---- Documents that the agent changed, to be saved: a program is about to read the files.
+--- Documents that the agent changed and that the client should save, because a program is about to read the
+--- files.
 ---@class pygent.SaveRequest
 ---@field uris string[]
 
---- The documents that are saved now; the user is asked about the others.
+--- The documents that are now saved. The user is asked about the others.
 ---@class pygent.SaveResult
 ---@field saved string[]
 
@@ -860,14 +872,16 @@
 ---@field range lsp.Range
 ---@field text string
 
---- The turn that `pygent.sendChat`, `pygent.implement` or `pygent.ask` has started. Nulls where there was nothing to
---- send, which the user was told, or no prompt, for which the chat document is shown.
+--- The turn that `pygent.sendChat`, `pygent.implement` or `pygent.ask` has started. Both fields are null if there
+--- was nothing to send, which a message tells the user, or if no prompt was given, for which the chat document is
+--- shown.
 ---@class pygent.SentChat
 ---@field sessionId? string
 ---@field turnId? string
 
---- What the daemon answers: the requests and the events that it has, the model of sessions that choose none,
---- whether the workspace is restricted, its process, and the sessions whose turns went on while the window was away.
+--- Capabilities of the daemon: its requests and events, the model of sessions that choose none, whether the
+--- workspace is restricted, its process id, and the sessions whose turns continued while the client's window was
+--- disconnected.
 ---@class pygent.ServerCapabilities
 ---@field protocolVersion integer
 ---@field methods string[]
@@ -877,9 +891,10 @@
 ---@field processId integer
 ---@field resumed string[]
 
---- `pygent/session/attach`: the events behind `sinceSeq` (0: all), and those to come, on the token, until the
---- request is cancelled or the session ends; whoever has it, and whether anybody does. Where the numbers of a session
---- end before `sinceSeq`, the next event is the first. A slow reader slows no turn.
+--- Parameters of `pygent/session/attach`, which sends the events after `sinceSeq` (0: all) and then new events on
+--- the token, until the request is cancelled or the session ends. The session may be held by another daemon or by none.
+--- If `sinceSeq` is beyond the session's last event, the first event sent is the next new one. A slow client does not
+--- slow down the turn.
 ---@class pygent.SessionAttachParams
 ---@field sessionId string
 ---@field sinceSeq? integer
@@ -890,15 +905,15 @@
 ---@field sessionId string
 ---@field what "created"|"turn_started"|"turn_finished"|"restored"|"renamed"|"configured"|"deleted"|"interrupted"|"background"
 
---- `pygent/session/compact`, while no turn runs: the conversation is summed up for the requests to come, with an eye
---- to what `instruction` says. The session's own messages stay.
+--- Parameters of `pygent/session/compact`, while no turn runs. The conversation is summarised for later model
+--- requests; `instruction` says what to focus on. The session's own messages are kept.
 ---@class pygent.SessionCompactParams
 ---@field sessionId string
 ---@field instruction? string
 
---- `pygent/session/configure`: what is missing stays as it is. A mode counts from the next permission check, a
---- model and an agent from the next model call, but for a turn that names its own; the rest from the next turn. The
---- limits of a turn that runs stay.
+--- Parameters of `pygent/session/configure`. Missing fields are unchanged. A mode applies from the next permission
+--- check. A model or agent applies from the next model call, except in a turn that names its own. Everything else
+--- applies from the next turn. The limits of a running turn do not change.
 ---@class pygent.SessionConfigureParams
 ---@field sessionId string
 ---@field agent? string
@@ -908,29 +923,32 @@
 ---@field effort? "none"|"minimal"|"low"|"medium"|"high"|"xhigh"|"max"
 ---@field contextMode? "continue"|"fresh"|"sliding"
 
---- `pygent/session/export`: `json` is what `/load` takes.
+--- Parameters of `pygent/session/export`. `/load` reads the format `json`.
 ---@class pygent.SessionExportParams
 ---@field sessionId string
 ---@field format pygent.ExportFormat
 
---- `pygent/session/fork`: to the end of that turn, or whole but for a turn that runs.
+--- Parameters of `pygent/session/fork`, which copies the conversation up to the end of the turn `atTurnId`. Without
+--- it, everything is copied except for a running turn.
 ---@class pygent.SessionForkParams
 ---@field sessionId string
 ---@field atTurnId? string
 
---- `pygent/session/list`: the last one used first; `query` is looked for in names and conversations.
+--- Parameters of `pygent/session/list`. The most recently used session comes first. `query` is searched for in names
+--- and conversations.
 ---@class pygent.SessionListParams
 ---@field query? string
 ---@field cwd? string
 ---@field cursor? string
 ---@field limit? integer
 
---- `pygent/session/load`; without `messages`, a long session costs hardly more than a short one.
+--- Parameters of `pygent/session/load`. Without `messages`, a long session takes hardly more time to load than a
+--- short one.
 ---@class pygent.SessionLoadParams
 ---@field sessionId string
 ---@field messages? boolean
 
---- `pygent/session/new`.
+--- Parameters of `pygent/session/new`.
 ---@class pygent.SessionNewParams
 ---@field cwd? string
 ---@field agent? string
@@ -953,43 +971,46 @@
 ---@field lastSeq integer
 ---@field interrupted boolean
 
---- Requests about one session.
+--- Parameters of requests about one session.
 ---@class pygent.SessionParams
 ---@field sessionId string
 
---- `pygent/session/rename`; with an empty name the session is called by its first prompt, or the next one.
+--- Parameters of `pygent/session/rename`. With an empty `name`, the session is named after its first prompt; if it
+--- has none yet, after the next one.
 ---@class pygent.SessionRenameParams
 ---@field sessionId string
 ---@field name string
 
---- `pygent/session/search`: turns that hold each word, the best first.
+--- Parameters of `pygent/session/search`, which finds turns that contain every word of `query`. The best match comes
+--- first.
 ---@class pygent.SessionSearchParams
 ---@field query string
 ---@field limit? integer
 
---- The result of `pygent/session/list`; `nextCursor` asks for those that follow.
+--- The result of `pygent/session/list`. `nextCursor` requests the next page.
 ---@class pygent.Sessions
 ---@field sessions pygent.Session[]
 ---@field nextCursor? string
 
---- `pygent/permission/setMode`.
+--- Parameters of `pygent/permission/setMode`.
 ---@class pygent.SetModeParams
 ---@field sessionId string
 ---@field mode pygent.Mode
 
---- The result of `pygent.setup`: whether the user is being asked. What comes of it is a `window/showMessage`.
+--- The result of `pygent.setup`: whether the user is being asked. The outcome is reported by
+--- `window/showMessage`.
 ---@class pygent.Setup
 ---@field started boolean
 
---- A file that was left as it is, and why.
+--- A file that was not restored, or only in part, and the reason.
 ---@class pygent.Skipped
 ---@field uri string
 ---@field reason string
 
---- The result of `pygent/status`. `model` is as the last turn found it, `defaults` are what a session has that is
---- made now, and `modes` those that may be set: `bypass` where the user's own file allows it, only `plan` where the
---- workspace is restricted. `needsModel`: no model is named and no key is found, so a prompt is answered with the offer
---- to set one up.
+--- The result of `pygent/status`. `model` is the default model as of the last turn, `defaults` what a new session
+--- uses now. `modes` lists the modes that can be set: `bypass` only if the user's own file allows it, and only `plan`
+--- if the workspace is restricted. `needsModel` is true if no model is configured and no key is found: the daemon
+--- answers a prompt with the offer to set up a model.
 ---@class pygent.Status
 ---@field version string
 ---@field uptimeSeconds number
@@ -1002,13 +1023,14 @@
 ---@field modes pygent.Mode[]
 ---@field needsModel boolean
 
---- `pygent/turn/steer`: joins the running turn's conversation before the next model call.
+--- Parameters of `pygent/turn/steer`, which adds the prompt to the running turn's conversation before the next model
+--- call.
 ---@class pygent.SteerParams
 ---@field sessionId string
 ---@field turnId string
 ---@field prompt string|pygent.ContentBlock[]
 
---- The user said something while the turn ran; `content` is empty if it is attachments alone.
+--- The user sent a message while the turn ran. `content` is empty if the message has only attachments.
 ---@class pygent.SteeredEvent
 ---@field seq integer
 ---@field turnId string
@@ -1020,7 +1042,7 @@
 ---@field content string
 ---@field attachments? (pygent.FileAttachment|pygent.DiagnosticsAttachment|pygent.ImageAttachment|pygent.TerminalAttachment|pygent.ReviewBlock)[]
 
---- The result of `pygent/background/stop`: false if the command had ended already.
+--- The result of `pygent/background/stop`. `stopped` is false if the command had already ended.
 ---@class pygent.Stopped
 ---@field stopped boolean
 
@@ -1029,26 +1051,26 @@
 ---@field type "terminal"
 ---@field command string
 
---- A command that the user ran in a terminal, and what it printed, without control sequences; `exitCode` is missing
---- while it runs, and if it is not known.
+--- A command that the user ran in a terminal, and its output without control sequences. `exitCode` is missing while
+--- the command runs, or if it is unknown.
 ---@class pygent.TerminalContent
 ---@field type "terminal"
 ---@field command string
 ---@field output string
 ---@field exitCode? integer
 
---- Text; `fromOutside` where it is no word of the user's or the model's.
+--- Text. `fromOutside` is true if neither the user nor the model wrote it.
 ---@class pygent.TextBlock
 ---@field type "text"
 ---@field text string
 ---@field fromOutside? boolean
 
---- Words of the user.
+--- Text of the user.
 ---@class pygent.TextContent
 ---@field type "text"
 ---@field text string
 
---- The model's thinking; the other fields are for its provider alone.
+--- The model's thinking. The other fields are for the model's provider only.
 ---@class pygent.ThinkingBlock
 ---@field type "thinking"
 ---@field thinking string
@@ -1058,7 +1080,7 @@
 ---@field family? string
 ---@field providerData? table<string, any>
 
---- The model asks for a tool; once more with the same `toolId` where a hook has changed its input.
+--- The model calls a tool. The event is sent again with the same `toolId` if a hook has changed the input.
 ---@class pygent.ToolCallEvent
 ---@field seq integer
 ---@field turnId string
@@ -1076,7 +1098,7 @@
 ---@field readOnly boolean
 ---@field locations pygent.Location[]
 
---- A tool that the model is offered.
+--- A tool that is offered to the model.
 ---@class pygent.Tool
 ---@field name string
 ---@field description string
@@ -1096,7 +1118,7 @@
 ---@field toolId string
 ---@field content string
 
---- What a tool call gave; `fromOutside` is false where the words are the daemon's own.
+--- The result of a tool call. `fromOutside` is false if the daemon itself wrote the text.
 ---@class pygent.ToolResultBlock
 ---@field type "tool_result"
 ---@field toolUseId string
@@ -1104,7 +1126,7 @@
 ---@field isError boolean
 ---@field fromOutside? boolean
 
---- A tool call is over. `durationMs` leaves out the time that the user took to answer. `exitCode` is that of the
+--- A tool call has ended. `durationMs` excludes the time that the user took to answer. `exitCode` is that of the
 --- command that the call ran, negative for a signal.
 ---@class pygent.ToolResultEvent
 ---@field seq integer
@@ -1124,7 +1146,7 @@
 ---@field exitCode? integer
 ---@field changes? pygent.FileChange[]
 
---- A tool call; `problem` says why it could not be read. `providerData` is for its provider alone.
+--- A tool call. `problem` says why it could not be read. `providerData` is for the model's provider only.
 ---@class pygent.ToolUseBlock
 ---@field type "tool_use"
 ---@field id string
@@ -1138,9 +1160,9 @@
 ---@class pygent.Tools
 ---@field tools pygent.Tool[]
 
---- The turn waits, or runs now. `attachments` are what the prompt carries besides its words. `held` of `turn_queued`
---- says that the daemon that accepted the prompt ended before the turn began: it waits for `pygent/turn/resume`
---- or `pygent/turn/dequeue`.
+--- The turn is queued, or has started. `attachments` lists what the prompt contains besides its text. If a
+--- `turn_queued` event has `held`, the daemon that accepted the prompt ended before the turn began: the prompt waits
+--- for `pygent/turn/resume` or `pygent/turn/dequeue`.
 ---@class pygent.TurnBeginEvent
 ---@field seq integer
 ---@field turnId string
@@ -1162,12 +1184,12 @@
 ---@field message string
 ---@field retryable boolean
 
---- `pygent/turn/cancel`; without `turnId` the running turn is meant.
+--- Parameters of `pygent/turn/cancel`. Without `turnId`, the running turn is cancelled.
 ---@class pygent.TurnParams
 ---@field sessionId string
 ---@field turnId? string
 
---- The result of `pygent/turn/start`. `structured`, any JSON value, is there where the request had an `outputSchema`
+--- The result of `pygent/turn/start`. `structured`, any JSON value, is present if the request had an `outputSchema`
 --- and `stopReason` is `end_turn`.
 ---@class pygent.TurnResult
 ---@field sessionId string
@@ -1180,8 +1202,9 @@
 ---@field error? pygent.TurnError
 ---@field structured? any
 
---- `pygent/turn/start`. With `outputSchema`, a JSON Schema, the answer is a value that is valid against it. `turnId`
---- is the id that the turn shall have, which no other turn of the session has; without it the daemon makes one.
+--- Parameters of `pygent/turn/start`. With `outputSchema`, a JSON Schema, the answer is a JSON value that is valid
+--- against it. `turnId` sets the id of the turn, which must be unique in the session; without it the daemon generates
+--- one.
 ---@class pygent.TurnStartParams
 ---@field prompt string|pygent.ContentBlock[]
 ---@field sessionId? string
@@ -1198,13 +1221,13 @@
 ---@field workDoneToken? string|integer
 ---@field partialResultToken? string|integer
 
---- Files that a turn changed, and a restore or an undo took back since: nothing of its changes stands there.
+--- Files that a turn changed, and in which a restore or an undo has since taken back all changes of that turn.
 ---@class pygent.Undone
 ---@field turnId string
 ---@field uris string[]
 
---- The turn's totals after a model call. `call` is that call alone, of the model that answered; it is missing where
---- the call gave no answer of the conversation, as one that sums up.
+--- The turn's totals after a model call. `call` is the usage of that call alone, with the model that answered. It is
+--- missing if the call gave no answer in the conversation, such as a call that summarises it.
 ---@class pygent.UsageEvent
 ---@field seq integer
 ---@field turnId string
@@ -1216,7 +1239,7 @@
 ---@field usage pygent.Usage
 ---@field call? pygent.ModelCall
 
---- Tokens and dollars; null where not known.
+--- Token counts and the cost in US dollars; null if unknown.
 ---@class pygent.Usage
 ---@field inputTokens integer
 ---@field outputTokens integer
@@ -1227,7 +1250,7 @@
 ---@field contextTokens integer
 ---@field contextLimit? integer
 
---- What is read of an LSP diagnostic.
+--- The fields of an LSP diagnostic that the daemon reads.
 ---@class pygent.Diagnostic
 ---@field range lsp.Range
 ---@field message string
@@ -1235,7 +1258,7 @@
 ---@field source? string
 ---@field code? any
 
---- What the editor asks of the daemon.
+--- Methods of the requests to the daemon.
 ---@alias pygent.Method
 ---| "pygent/turn/start"
 ---| "pygent/turn/cancel"
@@ -1273,7 +1296,7 @@
 ---| "pygent/complete"
 ---| "pygent/status"
 
---- What the editor asks of the daemon, and what it gets.
+--- Requests of the editor to the daemon, with their results.
 ---@class pygent.Requests
 ---@field ["pygent/turn/start"] { params: pygent.TurnStartParams, result: pygent.TurnResult }
 ---@field ["pygent/turn/cancel"] { params: pygent.TurnParams, result: pygent.CancelledTurn }
@@ -1311,14 +1334,14 @@
 ---@field ["pygent/complete"] { params: pygent.CompleteParams, result: pygent.Completion }
 ---@field ["pygent/status"] { params: pygent.NoParams, result: pygent.Status }
 
---- What the daemon asks of the editor, and what it gets.
+--- Requests of the daemon to the editor, with their results.
 ---@class pygent.ClientRequests
 ---@field ["pygent/question/request"] { params: pygent.QuestionRequest, result: pygent.QuestionResult }
 ---@field ["pygent/review/request"] { params: pygent.ReviewRequest, result: pygent.ReviewResult }
 ---@field ["pygent/permission/request"] { params: pygent.PermissionRequest, result: pygent.PermissionResult }
 ---@field ["pygent/client/save"] { params: pygent.SaveRequest, result: pygent.SaveResult }
 
---- What the daemon tells the editor.
+--- Notifications of the daemon.
 ---@class pygent.Notifications
 ---@field ["$/progress"] { token: string|integer, value: pygent.Events }
 ---@field ["pygent/session/changed"] pygent.SessionChanged
@@ -1327,11 +1350,11 @@
 ---@field ["pygent/review/cancelled"] pygent.ReviewCancelled
 ---@field ["pygent/permission/cancelled"] pygent.PermissionCancelled
 
---- What the editor tells the daemon.
+--- Notifications of the editor.
 ---@class pygent.ClientNotifications
 ---@field ["pygent/context/didChange"] pygent.EditorContext
 
---- What a command of `workspace/executeCommand` comes to.
+--- Results of the commands of `workspace/executeCommand`.
 ---@class pygent.CommandResults
 ---@field ["pygent.ask"] pygent.SentChat
 ---@field ["pygent.fix"] pygent.CommandTurn
@@ -1350,5 +1373,5 @@
 ---@field ["pygent.setup"] pygent.Setup
 
 ---@class pygent.protocol
----@field VERSION integer The version of the wire that these types are of.
+---@field VERSION integer The protocol version of these types.
 return { VERSION = 1 }

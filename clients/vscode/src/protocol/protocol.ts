@@ -1,9 +1,9 @@
 // Generated from docs/protocol.schema.json by `npm run generate`: change the daemon, not this file.
 
-/** The version of the wire that these types are of; the daemon names its own in `initialize`. */
+/** The protocol version of these types. The daemon returns its own in `initialize`. */
 export const PROTOCOL_VERSION = 1;
 
-/** What happens in a turn; `type` tells them apart. */
+/** An event of a turn, identified by `type`. */
 export type Event =
 	| TurnBeginEvent
 	| ItemEvent
@@ -43,7 +43,7 @@ export type MessageBlock =
 	| ToolUseBlock
 	| ToolResultBlock;
 
-/** How much is done without asking. */
+/** Permission mode. */
 export type Mode =
 	| "default"
 	| "accept_edits"
@@ -51,7 +51,7 @@ export type Mode =
 	| "trust"
 	| "bypass";
 
-/** Why a turn is over. */
+/** Why a turn ended. */
 export type StopReason =
 	| "end_turn"
 	| "max_iterations"
@@ -65,7 +65,7 @@ export type StopReason =
 	| "interrupted"
 	| "error";
 
-/** What a tool does, roughly. */
+/** Kind of tool. */
 export type ToolKind =
 	| "read"
 	| "edit"
@@ -77,20 +77,20 @@ export type ToolKind =
 	| "think"
 	| "other";
 
-/** How much a call can do that is not easily taken back. */
+/** Risk of a tool call. */
 export type Risk =
 	| "low"
 	| "medium"
 	| "high";
 
-/** What became of a file. */
+/** How a file changed. */
 export type ChangeKind =
 	| "create"
 	| "edit"
 	| "delete"
 	| "move";
 
-/** What can be answered to a permission request. */
+/** Outcome of a permission request. */
 export type PermissionAnswer =
 	| "allow_once"
 	| "allow_session"
@@ -99,7 +99,7 @@ export type PermissionAnswer =
 	| "reject_always"
 	| "cancelled";
 
-/** What is wrong with a model call. */
+/** Kind of error of a model call. */
 export type ErrorType =
 	| "rate_limit"
 	| "overloaded"
@@ -112,7 +112,7 @@ export type ErrorType =
 	| "server"
 	| "unknown";
 
-/** What a session can be exported as. */
+/** Format of a session export. */
 export type ExportFormat =
 	| "markdown"
 	| "json"
@@ -120,12 +120,15 @@ export type ExportFormat =
 	| "plain"
 	| "html";
 
-/** The result of `pygent/turn/steer` and `pygent/turn/retry`: false where it comes too late, or for another turn. */
+/**
+ * The result of `pygent/turn/steer` and `pygent/turn/retry`. `accepted` is false if the request came too late or is
+ * for another turn.
+ */
 export interface Accepted {
 	readonly accepted: boolean;
 }
 
-/** A variant of the agent. `model` and `mode` are its own; null where the session's or the settings' count. */
+/** A variant of the agent. `model` and `mode` are its own; if null, those of the session or the settings apply. */
 export interface Agent {
 	readonly name: string;
 	readonly description: string;
@@ -150,8 +153,8 @@ export interface AskedCall {
 }
 
 /**
- * The result of `pygent/session/attach` where the session was closed by this daemon (`closed`), or is gone
- * (`deleted`). `lastSeq` is the last event that was sent, or known.
+ * The result of `pygent/session/attach` if this daemon closed the session (`closed`) or the session no longer
+ * exists (`deleted`). `lastSeq` is the last event that was sent, or that the client already had.
  */
 export interface Attached {
 	readonly sessionId: string;
@@ -160,9 +163,9 @@ export interface Attached {
 }
 
 /**
- * A background command of a session. `id` is the model's `shell_id`; `exitCode` is null while the command runs, and
- * negative for a signal. `ending` says in words how it ended, or that it runs. `lastOutput` is the end of what it
- * wrote, at most 4000 characters, whether the model has read it or not.
+ * A background command of a session. `id` is the model's `shell_id`. `exitCode` is null while the command runs, and
+ * negative for a signal. `ending` describes how the command ended, or that it still runs. `lastOutput` is the end of
+ * its output, at most 4000 characters, whether or not the model has read it.
  */
 export interface BackgroundCommand {
 	readonly id: string;
@@ -175,18 +178,21 @@ export interface BackgroundCommand {
 	readonly lastOutput: string;
 }
 
-/** The result of `pygent/background/list`, the oldest first; the last 32 that ended are among them. */
+/** The result of `pygent/background/list`, oldest first, including the last 32 commands that ended. */
 export interface BackgroundCommands {
 	readonly commands: readonly BackgroundCommand[];
 }
 
-/** `pygent/background/stop`: stops a background command and all that it started, also while a turn runs. */
+/**
+ * Parameters of `pygent/background/stop`, which stops a background command and all processes that it started. It
+ * also works while a turn runs.
+ */
 export interface BackgroundStopParams {
 	readonly sessionId: string;
 	readonly id: string;
 }
 
-/** The turn was cancelled, or the daemon died in it. */
+/** The turn was cancelled, or the daemon ended while it ran. */
 export interface CancelledEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -202,7 +208,7 @@ export interface CancelledTurn {
 	readonly cancelled: boolean;
 }
 
-/** A file that one tool call changed, with the unified diff. */
+/** A file that one tool call changed, with its unified diff. */
 export interface Change {
 	readonly uri: string;
 	readonly kind: ChangeKind;
@@ -211,12 +217,15 @@ export interface Change {
 	readonly patch: string;
 }
 
-/** The result of `pygent/checkpoint/diff`: from the checkpoint to now, unsaved text included. */
+/** The result of `pygent/checkpoint/diff`: the changes from the checkpoint to now, including unsaved text. */
 export interface CheckpointDiff {
 	readonly files: readonly FileDiff[];
 }
 
-/** A state that can be gone back to; `files` counts what the agent changed from it to the next one. */
+/**
+ * A state that can be restored. `files` is the number of files that the agent changed between this checkpoint and
+ * the next one.
+ */
 export interface Checkpoint {
 	readonly checkpointId: string;
 	readonly turnId: string;
@@ -225,14 +234,15 @@ export interface Checkpoint {
 	readonly files: number;
 }
 
-/** `pygent/checkpoint/diff`. */
+/** Parameters of `pygent/checkpoint/diff`. */
 export interface CheckpointParams {
 	readonly checkpointId: string;
 }
 
 /**
- * `pygent/checkpoint/restore`; without `force`, files that the user has changed since are spared, and without
- * `uncertain` those that changed while a command ran and may be anyone's.
+ * Parameters of `pygent/checkpoint/restore`. Without `force`, files that the user changed after the agent are
+ * skipped. Without `uncertain`, files that changed while a command ran are skipped, because the command or someone
+ * else may have changed them.
  */
 export interface CheckpointRestoreParams {
 	readonly checkpointId: string;
@@ -242,19 +252,19 @@ export interface CheckpointRestoreParams {
 	readonly uncertain?: boolean;
 }
 
-/** The result of `pygent/checkpoint/list`, the oldest first. */
+/** The result of `pygent/checkpoint/list`, oldest first. */
 export interface Checkpoints {
 	readonly checkpoints: readonly Checkpoint[];
 	readonly undone: readonly Undone[];
 }
 
-/** An answer that the user may choose. */
+/** An answer that the user can choose. */
 export interface Choice {
 	readonly title: string;
 	readonly description?: string;
 }
 
-/** What a client has beyond LSP; what is missing is false. */
+/** Capabilities of a client beyond LSP. A missing capability is false. */
 export interface ClientCapabilities {
 	readonly saveDocuments?: boolean;
 	readonly questionRequest?: boolean;
@@ -273,8 +283,8 @@ export interface Closed {
 }
 
 /**
- * A prompt that the session answers itself, or has the model answer; `name` is without the slash, `takes` says what
- * stands behind it.
+ * A slash command, which the session answers itself or passes to the model. `name` is without the slash; `takes`
+ * describes the arguments.
  */
 export interface Command {
 	readonly name: string;
@@ -283,12 +293,12 @@ export interface Command {
 	readonly takes: string;
 }
 
-/** Among the arguments of a command of `workspace/executeCommand`, in any place: the session that it is for. */
+/** An argument of a `workspace/executeCommand` command, in any position, that selects the command's session. */
 export interface CommandSession {
 	readonly sessionId: string;
 }
 
-/** The turn that a command of `workspace/executeCommand` has started, or queued. */
+/** The turn that a command of `workspace/executeCommand` has started or queued. */
 export interface CommandTurn {
 	readonly sessionId: string;
 	readonly turnId: string;
@@ -299,7 +309,7 @@ export interface Commands {
 	readonly commands: readonly Command[];
 }
 
-/** The conversation was shortened. */
+/** The conversation was compacted. */
 export interface CompactedEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -313,21 +323,24 @@ export interface CompactedEvent {
 	readonly messagesSummarised: number;
 }
 
-/** The result of `pygent/session/compact`; the tokens are estimates of what a request holds. */
+/** The result of `pygent/session/compact`. The token counts are estimates of the size of a model request. */
 export interface Compaction {
 	readonly tokensBefore: number;
 	readonly tokensAfter: number;
 	readonly messagesSummarised: number;
 }
 
-/** `pygent/complete`: `offset` is where the user is in `text`, counted as the columns of positions are. */
+/**
+ * Parameters of `pygent/complete`. `offset` is the position of the cursor in `text`, in the same units as the
+ * columns of positions.
+ */
 export interface CompleteParams {
 	readonly text: string;
 	readonly offset: number;
 	readonly sessionId?: string | null;
 }
 
-/** One way to go on; `insertText` takes the place of the text from `start` to `offset`. */
+/** A completion. `insertText` replaces the text from `start` to `offset`. */
 export interface CompletionItem {
 	readonly label: string;
 	readonly insertText: string;
@@ -335,13 +348,13 @@ export interface CompletionItem {
 	readonly kind: "command" | "argument" | "file" | "word" | "agent";
 }
 
-/** The result of `pygent/complete`, the best first; `start` counts as `offset` does. */
+/** The result of `pygent/complete`, best first. `start` has the same units as `offset`. */
 export interface Completion {
 	readonly items: readonly CompletionItem[];
 	readonly start: number;
 }
 
-/** All diagnostics of one file, for a version of its document; `items` that are empty say that it is clean. */
+/** All diagnostics of a file, for one version of its document. If `items` is empty, the file has no diagnostics. */
 export interface ContextDiagnostics {
 	readonly uri: string;
 	readonly items: readonly Diagnostic[];
@@ -355,8 +368,8 @@ export interface ContextSelection {
 }
 
 /**
- * What a session has for which nothing is chosen, as the settings are now; those of a workspace that is not trusted
- * do not count.
+ * What a session uses if it chooses nothing, by the current settings. Settings of an untrusted workspace do not
+ * apply.
  */
 export interface Defaults {
 	readonly model: string;
@@ -369,7 +382,7 @@ export interface Deleted {
 	readonly deleted: boolean;
 }
 
-/** `pygent/turn/dequeue`: removes a prompt that waits. */
+/** Parameters of `pygent/turn/dequeue`, which removes a waiting prompt. */
 export interface DequeueParams {
 	readonly sessionId: string;
 	readonly turnId: string;
@@ -381,7 +394,7 @@ export interface Detached {
 	readonly lastSeq: number;
 }
 
-/** So many diagnostics of a file. */
+/** The number of attached diagnostics of a file. */
 export interface DiagnosticsAttachment {
 	readonly type: "diagnostics";
 	readonly uri: string;
@@ -395,7 +408,7 @@ export interface DiagnosticsContent {
 	readonly items: readonly Diagnostic[];
 }
 
-/** A file as it is and as it would be; both texts are empty for what is not text. `patch` is a unified diff. */
+/** A file before and after the edit. Both texts are empty if the file is not text. `patch` is a unified diff. */
 export interface Diff {
 	readonly uri: string;
 	readonly oldText: string;
@@ -404,10 +417,11 @@ export interface Diff {
 }
 
 /**
- * Where the user is, and what the editor shows as wrong. It is background, and never a prompt. In
- * `pygent/context/didChange` a member that is missing stays as it was, and null takes it back; `diagnostics` replace
- * what was told of the files that they name, and leave the others. `openUris` are the files of all tabs, also of those
- * that have no document yet; without them, the open documents count as such. Completion offers them first.
+ * The state of the editor: active file, selection, visible and open files, diagnostics. It is background for the
+ * model, never a prompt. In `pygent/context/didChange`, a missing field keeps its value, and null clears it.
+ * `diagnostics` replaces the diagnostics of the files that it names; those of other files are kept. `openUris` lists
+ * the files of all tabs, including tabs without a document yet; without it, the open documents are used. Completion
+ * offers these files first.
  */
 export interface EditorContext {
 	readonly activeUri?: string | null;
@@ -417,7 +431,7 @@ export interface EditorContext {
 	readonly diagnostics?: readonly ContextDiagnostics[] | null;
 }
 
-/** The `data` of an error -32602 that is about a session; `kind` tells such errors from each other. */
+/** The `data` of an error -32602 about a session. `kind` identifies the error. */
 export interface ErrorData {
 	readonly kind: string;
 }
@@ -432,7 +446,7 @@ export interface Export {
 	readonly content: string;
 }
 
-/** A file or a selection in one; without `range` the whole file. */
+/** A file, or a selection in a file. Without `range`, the whole file. */
 export interface FileAttachment {
 	readonly type: "file" | "selection";
 	readonly uri: string;
@@ -454,14 +468,14 @@ export interface FileContent {
 	readonly range?: Range | null;
 }
 
-/** A file that differs, as a unified diff. */
+/** A file that differs, with its unified diff. */
 export interface FileDiff {
 	readonly uri: string;
 	readonly patch: string;
 }
 
 /**
- * The turn is over; always the last event. `durationMs` leaves out the time that the user took to answer; it is
+ * The turn has ended; always the last event. `durationMs` excludes the time that the user took to answer. It is
  * missing if the turn did not run to its end.
  */
 export interface FinishedEvent {
@@ -478,7 +492,7 @@ export interface FinishedEvent {
 	readonly durationMs?: number;
 }
 
-/** `pygent/permission/forget`. */
+/** Parameters of `pygent/permission/forget`. */
 export interface ForgetParams {
 	readonly rule: string;
 }
@@ -488,7 +502,7 @@ export interface Forgotten {
 	readonly forgotten: boolean;
 }
 
-/** A command of the user's was run. */
+/** A hook command was run. */
 export interface HookEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -503,7 +517,7 @@ export interface HookEvent {
 	readonly durationMs: number;
 }
 
-/** Lines that an edit changed together. `range` is where `newText` stands in the text right after the edit. */
+/** Adjacent lines that an edit changed. `range` is the range of `newText` in the text right after the edit. */
 export interface Hunk {
 	readonly hunkId: string;
 	readonly range: Range;
@@ -511,21 +525,21 @@ export interface Hunk {
 	readonly newText: string;
 }
 
-/** A picture; without `uri` it came as data, which the session's message holds. */
+/** An image. Without `uri` it was sent as data, which is in the session's message. */
 export interface ImageAttachment {
 	readonly type: "image";
 	readonly mimeType: string;
 	readonly uri?: string;
 }
 
-/** A picture, as base64. */
+/** An image as base64. */
 export interface ImageBlock {
 	readonly type: "image";
 	readonly mimeType: string;
 	readonly data: string;
 }
 
-/** A picture: base64 in `data`, or a file or `data:` address in `uri`. */
+/** An image: base64 in `data`, or a file or `data:` URI in `uri`. */
 export interface ImageContent {
 	readonly type: "image";
 	readonly mimeType: string;
@@ -533,7 +547,7 @@ export interface ImageContent {
 	readonly uri?: string | null;
 }
 
-/** Text or thinking: pieces as they come, then the whole, which replaces them. */
+/** Text or thinking of the model: deltas while it arrives, then the whole block, which replaces its deltas. */
 export interface ItemEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -546,21 +560,22 @@ export interface ItemEvent {
 	readonly content: string;
 }
 
-/** The result of `pygent/keys/set`: the variables that hold a key of the editor's now. */
+/** The result of `pygent/keys/set`: the variables that now have a key from the editor. */
 export interface Keys {
 	readonly variables: readonly string[];
 }
 
 /**
- * `pygent/keys/set`: keys of providers that the editor keeps, by the variables in which the providers' keys are
- * looked for. They count from the next model call on, for their own providers alone, before the daemon's own
- * environment, and for as long as it runs. Null takes one back; what is not named stays.
+ * Parameters of `pygent/keys/set`: provider keys that the editor stores, by the environment variables in which the
+ * providers' keys are looked up. A key is used from the next model call until the daemon ends, for its own provider
+ * only, and takes precedence over the daemon's environment. Null removes a key; variables that are not named are
+ * unchanged.
  */
 export interface KeysParams {
 	readonly keys: Readonly<Record<string, unknown>>;
 }
 
-/** A limit of the turn is reached. */
+/** The turn has reached a limit. */
 export interface LimitReachedEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -573,7 +588,7 @@ export interface LimitReachedEvent {
 	readonly value: number;
 }
 
-/** A model call failed. */
+/** A model call failed. `withdrawn` lists the items whose text no longer counts. */
 export interface LlmErrorEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -593,10 +608,10 @@ export interface LlmErrorEvent {
 }
 
 /**
- * The result of `pygent/session/load`. `messages` are empty where they were not asked for; `turnIds` are the turns
- * that they belong to, the oldest first, in either case. `notices` are what a person must know of a session that was
- * kept: what of it is damaged and was left out, and that a turn was cut off. One that is in use here tells them in its
- * next turn.
+ * The result of `pygent/session/load`. `messages` is empty if the request did not ask for it; `turnIds` always
+ * lists the turns of the messages, oldest first. `notices` informs the user about a stored session: damaged parts that
+ * were left out, and a turn that was cut off. If this daemon has the session in use, `notices` is empty: the session's
+ * next turn reports them.
  */
 export interface LoadedSession {
 	readonly sessionId: string;
@@ -616,13 +631,13 @@ export interface LoadedSession {
 	readonly notices: readonly string[];
 }
 
-/** A place that a tool call is about. */
+/** A location that a tool call is about. */
 export interface Location {
 	readonly uri: string;
 	readonly range?: Range;
 }
 
-/** A turn that holds what was looked for; a higher score is better. */
+/** A turn that matches the search. A higher `score` is better. */
 export interface Match {
 	readonly sessionId: string;
 	readonly name: string;
@@ -657,8 +672,8 @@ export interface ModelCall {
 }
 
 /**
- * A model that can be named. `reason` says what it lacks where it is not `available`, as far as can be told;
- * `keyVariable` is where the key of its provider is looked for, and `lacksKey` says that this is what it lacks.
+ * A model that can be selected. If it is not `available`, `reason` says what is missing, as far as this is known.
+ * `keyVariable` is the environment variable of its provider's key; `lacksKey` is set if this key is missing.
  */
 export interface Model {
 	readonly name: string;
@@ -669,8 +684,8 @@ export interface Model {
 }
 
 /**
- * `pygent/models/changed`, for clients with `chatPanel`: another model is the default one, or others can be called.
- * What `pygent/models/list` and `pygent/status` said is no longer true.
+ * The notification `pygent/models/changed`, for clients with `chatPanel`: the default model or the available models
+ * have changed. Earlier results of `pygent/models/list` and `pygent/status` are out of date.
  */
 export type ModelsChanged = Readonly<Record<string, never>>;
 
@@ -679,10 +694,10 @@ export interface Models {
 	readonly models: readonly Model[];
 }
 
-/** Requests that take nothing. */
+/** Parameters of requests that take none. */
 export type NoParams = Readonly<Record<string, never>>;
 
-/** Something to know that is nobody's message. */
+/** Information for the user that is not part of the conversation. */
 export interface NoticeEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -695,17 +710,20 @@ export interface NoticeEvent {
 	readonly level: "info" | "warning" | "error";
 }
 
-/** The chat document that `pygent.openChat` shows, or says the path of. */
+/** The chat document that `pygent.openChat` shows, or whose path it reports. */
 export interface OpenedChat {
 	readonly uri: string;
 }
 
-/** The prompt is no longer valid: the turn was cancelled, or the mode that was set meanwhile decides. Close it. */
+/**
+ * The prompt is no longer valid, because the turn was cancelled or a mode that was set meanwhile decides. Close
+ * it.
+ */
 export interface PermissionCancelled {
 	readonly permissionId: string;
 }
 
-/** The call will not run. */
+/** The tool call was denied and does not run. */
 export interface PermissionDeniedEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -720,8 +738,8 @@ export interface PermissionDeniedEvent {
 }
 
 /**
- * What the user may choose: `key` is its letter, `appliesTo` says what it covers. `rules` is what choosing it
- * stores, `rule` the first of them.
+ * An option of the user. `key` is its shortcut letter, and `appliesTo` says what it covers. `rules` lists the rules
+ * that it stores, and `rule` is the first of them.
  */
 export interface PermissionOption {
 	readonly optionId: string;
@@ -734,13 +752,13 @@ export interface PermissionOption {
 }
 
 /**
- * Something is about to happen, and the user is asked.
+ * A tool call needs the user's permission.
  *
- * To be shown in this order: `description` (the model's words), then `diff` or else `message` (the command line, the
- * path with its lines, the URL) in monospace, `confinement` (such as `sandboxed, no network`; empty for a change of
- * files), the options, and what the chosen one applies to. `source` is who asks, where it is not the main
- * conversation. `risk` is that of the tool, `severity` how grave the call should look. The option `accept_edits` sets
- * the mode of the session. `ruleSuggestions` are rules by the first words of the command.
+ * Show, in this order: `description` (the model's words); `diff`, or without one `message` (command line, path and
+ * lines, or URL) in monospace; `confinement` (such as `sandboxed, no network`; empty for changes of files); the
+ * options; what the selected option applies to. `source` says who asks, if it is not the main conversation. `risk` is
+ * the risk of the tool, `severity` how serious the call should look. The option `accept_edits` sets the mode of the
+ * session. `ruleSuggestions` are rules for the first words of the command.
  */
 export interface PermissionRequest {
 	readonly permissionId: string;
@@ -759,7 +777,7 @@ export interface PermissionRequest {
 	readonly source: string;
 }
 
-/** The user is asked. */
+/** The user is asked for permission. */
 export interface PermissionRequestedEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -772,7 +790,7 @@ export interface PermissionRequestedEvent {
 	readonly toolId: string;
 }
 
-/** The question is answered. */
+/** The request for permission was decided. */
 export interface PermissionResolvedEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -788,8 +806,8 @@ export interface PermissionResolvedEvent {
 }
 
 /**
- * One of the options. What `feedback` says reaches the model. `rules` are stored in place of the option's own:
- * each must be a rule about this call, and together they must cover it; else the call is rejected.
+ * The option that the user chose. `feedback` is passed to the model. `rules` are stored instead of the option's own
+ * rules: each must be a rule about this call, and together they must cover it; otherwise the call is rejected.
  */
 export interface PermissionResult {
 	readonly optionId: string;
@@ -797,14 +815,14 @@ export interface PermissionResult {
 	readonly rules?: readonly string[] | null;
 }
 
-/** One thing to do. */
+/** An entry of a plan. */
 export interface PlanEntry {
 	readonly content: string;
 	readonly status: "pending" | "in_progress" | "completed";
 	readonly priority: Risk;
 }
 
-/** The whole plan as it is now. */
+/** The complete current plan. */
 export interface PlanEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -822,17 +840,18 @@ export interface Position {
 	readonly character: number;
 }
 
-/** The question no longer counts: close it. */
+/** The question is no longer valid. Close it. */
 export interface QuestionCancelled {
 	readonly questionId: string;
 }
 
 /**
- * A question of the model. `allowText`: the user may answer in their own words, too, or instead of choosing.
+ * A question of the model. With `allowText`, the user may also answer in their own words, in addition to a choice
+ * or instead of one.
  *
- * An empty `sessionId`: the daemon itself asks, outside of any conversation. `secret`: the answer is a key; show no
- * character of it, and keep it nowhere. `setup`: no model is set up; the first choice goes on once one is, and has the
- * daemon ask for one otherwise.
+ * If `sessionId` is empty, the daemon itself asks, outside any conversation. With `secret`, the answer is a key: do
+ * not show its characters, and do not store it. With `setup`, no model is set up: the first choice continues if one
+ * has been set up meanwhile; otherwise the daemon asks for one.
  */
 export interface QuestionRequest {
 	readonly questionId: string;
@@ -844,7 +863,7 @@ export interface QuestionRequest {
 	readonly setup?: boolean;
 }
 
-/** The title of a choice, words of the user, or both. */
+/** The title of a choice, text of the user, or both. */
 export interface QuestionResult {
 	readonly choice?: string | null;
 	readonly text?: string | null;
@@ -856,8 +875,8 @@ export interface Queue {
 }
 
 /**
- * A turn that waits: for the turn before it, or, where `held`, until `pygent/turn/resume` or `pygent/turn/dequeue`,
- * since the daemon that accepted its prompt ended before the turn began.
+ * A waiting turn. Without `held`, it waits for the turn before it. With `held`, the daemon that accepted its prompt
+ * ended before the turn began: it waits for `pygent/turn/resume` or `pygent/turn/dequeue`.
  */
 export interface QueuedTurn {
 	readonly turnId: string;
@@ -871,13 +890,13 @@ export interface Range {
 	readonly end: Position;
 }
 
-/** A file of a review report, and the number of changes in it that the user rejected. */
+/** A file in a review report, and the number of its changes that the user rejected. */
 export interface RejectedFileContent {
 	readonly uri: string;
 	readonly rejected: number;
 }
 
-/** A file of a review report, and the number of changes in it that the user rejected. */
+/** A file in a review report, and the number of its changes that the user rejected. */
 export interface RejectedFile {
 	readonly uri: string;
 	readonly rejected: number;
@@ -889,10 +908,10 @@ export interface Removed {
 }
 
 /**
- * The result of `pygent/checkpoint/restore` and `pygent.undo`; `undoCheckpointId` takes it back. `uncertain` are
- * those of the skipped that changed while a command ran, by the command or by anyone else; `uncertain: true` in a
- * restore of the same checkpoint brings them back, too. `notKept` is there, and true, if the files could not be kept
- * in the turn that was taken back: what its commands changed in them stays.
+ * The result of `pygent/checkpoint/restore` and `pygent.undo`. A restore of `undoCheckpointId` takes it back.
+ * `uncertain` lists the skipped files that changed while a command ran, by the command or by someone else; a restore
+ * of the same checkpoint with `uncertain: true` restores them, too. `notKept` is true if not all file changes of the
+ * undone turn could be recorded, and missing otherwise: what the turn's commands changed in such files stays.
  */
 export interface Restored {
 	readonly restored: readonly string[];
@@ -902,7 +921,10 @@ export interface Restored {
 	readonly notKept?: boolean;
 }
 
-/** `pygent/turn/resume`: sends a prompt that is held again, with what was attached to it; the turn keeps its id. */
+/**
+ * Parameters of `pygent/turn/resume`, which sends a held prompt again with its attachments. The turn keeps its
+ * id.
+ */
 export interface ResumeParams {
 	readonly sessionId: string;
 	readonly turnId: string;
@@ -910,28 +932,31 @@ export interface ResumeParams {
 	readonly partialResultToken?: string | number | null;
 }
 
-/** `pygent/turn/retry`, while an `llm_error` waits to retry: ask the model again `now`, or `give_up` on it. */
+/**
+ * Parameters of `pygent/turn/retry`, while an `llm_error` waits to retry: `now` calls the model again at once,
+ * `give_up` stops retrying.
+ */
 export interface RetryParams {
 	readonly sessionId: string;
 	readonly turnId: string;
 	readonly action: "now" | "give_up";
 }
 
-/** What the user rejected of the agent's edits, in words for the model. */
+/** The changes of the agent that the user rejected, described for the model. */
 export interface ReviewBlock {
 	readonly type: "review";
 	readonly text: string;
 	readonly files: readonly RejectedFile[];
 }
 
-/** The review no longer counts: close it. The edit stands. */
+/** The review is no longer valid. Close it; the edit stays. */
 export interface ReviewCancelled {
 	readonly reviewId: string;
 }
 
 /**
- * What the user rejected of the agent's edits, in words for the model. It is the user's decision, and no part of
- * their words: it is kept and shown by itself.
+ * The changes of the agent that the user rejected, described for the model. The report is a decision of the user
+ * and not part of the prompt's text: it is stored and shown separately.
  */
 export interface ReviewContent {
 	readonly type: "review";
@@ -939,7 +964,7 @@ export interface ReviewContent {
 	readonly files: readonly RejectedFileContent[];
 }
 
-/** An edit that was made, to be accepted or rejected hunk by hunk; `toolId` is the call that made it. */
+/** An edit that was made, to be accepted or rejected hunk by hunk. `toolId` is the call that made it. */
 export interface ReviewRequest {
 	readonly reviewId: string;
 	readonly sessionId: string;
@@ -949,22 +974,22 @@ export interface ReviewRequest {
 }
 
 /**
- * The user's decisions. A hunk that is missing, or whose decision is odd, counts as not reviewed and stands, since
- * the edit was allowed before. `feedback` reaches the model.
+ * The user's decisions. A hunk without a valid decision counts as not reviewed and stays, because the edit was
+ * already allowed. `feedback` is passed to the model.
  */
 export interface ReviewResult {
 	readonly hunks: readonly ReviewedHunk[];
 	readonly feedback?: string | null;
 }
 
-/** A file that was changed. One that was created or deleted has one hunk, which is all of it. */
+/** A changed file. A created or deleted file has one hunk, which covers all of it. */
 export interface ReviewedFile {
 	readonly uri: string;
 	readonly kind: "edit" | "create" | "delete";
 	readonly hunks: readonly Hunk[];
 }
 
-/** What the user decided about a hunk. */
+/** The user's decision about a hunk. */
 export interface ReviewedHunk {
 	readonly hunkId: string;
 	readonly accepted: boolean;
@@ -979,8 +1004,8 @@ export interface Rule {
 }
 
 /**
- * A wider rule, which the user may have stored in place of those of the options: `rules` of the answer is then this
- * one alone. `appliesTo` says what each option that stores rules covers with it, by its `optionId`.
+ * A wider rule that the user can store instead of the rules of an option: `rules` of the answer then has this rule
+ * only. `appliesTo` has, by `optionId`, what each option that stores rules then covers.
  */
 export interface RuleSuggestion {
 	readonly rule: string;
@@ -993,17 +1018,20 @@ export interface Rules {
 	readonly rules: readonly Rule[];
 }
 
-/** `pygent/permission/rules`. */
+/** Parameters of `pygent/permission/rules`. */
 export interface RulesParams {
 	readonly sessionId?: string | null;
 }
 
-/** Documents that the agent changed, to be saved: a program is about to read the files. */
+/**
+ * Documents that the agent changed and that the client should save, because a program is about to read the
+ * files.
+ */
 export interface SaveRequest {
 	readonly uris: readonly string[];
 }
 
-/** The documents that are saved now; the user is asked about the others. */
+/** The documents that are now saved. The user is asked about the others. */
 export interface SaveResult {
 	readonly saved: readonly string[];
 }
@@ -1017,8 +1045,9 @@ export interface SelectionContent {
 }
 
 /**
- * The turn that `pygent.sendChat`, `pygent.implement` or `pygent.ask` has started. Nulls where there was nothing to
- * send, which the user was told, or no prompt, for which the chat document is shown.
+ * The turn that `pygent.sendChat`, `pygent.implement` or `pygent.ask` has started. Both fields are null if there
+ * was nothing to send, which a message tells the user, or if no prompt was given, for which the chat document is
+ * shown.
  */
 export interface SentChat {
 	readonly sessionId: string | null;
@@ -1026,8 +1055,9 @@ export interface SentChat {
 }
 
 /**
- * What the daemon answers: the requests and the events that it has, the model of sessions that choose none,
- * whether the workspace is restricted, its process, and the sessions whose turns went on while the window was away.
+ * Capabilities of the daemon: its requests and events, the model of sessions that choose none, whether the
+ * workspace is restricted, its process id, and the sessions whose turns continued while the client's window was
+ * disconnected.
  */
 export interface ServerCapabilities {
 	readonly protocolVersion: number;
@@ -1040,9 +1070,10 @@ export interface ServerCapabilities {
 }
 
 /**
- * `pygent/session/attach`: the events behind `sinceSeq` (0: all), and those to come, on the token, until the
- * request is cancelled or the session ends; whoever has it, and whether anybody does. Where the numbers of a session
- * end before `sinceSeq`, the next event is the first. A slow reader slows no turn.
+ * Parameters of `pygent/session/attach`, which sends the events after `sinceSeq` (0: all) and then new events on
+ * the token, until the request is cancelled or the session ends. The session may be held by another daemon or by none.
+ * If `sinceSeq` is beyond the session's last event, the first event sent is the next new one. A slow client does not
+ * slow down the turn.
  */
 export interface SessionAttachParams {
 	readonly sessionId: string;
@@ -1057,8 +1088,8 @@ export interface SessionChanged {
 }
 
 /**
- * `pygent/session/compact`, while no turn runs: the conversation is summed up for the requests to come, with an eye
- * to what `instruction` says. The session's own messages stay.
+ * Parameters of `pygent/session/compact`, while no turn runs. The conversation is summarised for later model
+ * requests; `instruction` says what to focus on. The session's own messages are kept.
  */
 export interface SessionCompactParams {
 	readonly sessionId: string;
@@ -1066,9 +1097,9 @@ export interface SessionCompactParams {
 }
 
 /**
- * `pygent/session/configure`: what is missing stays as it is. A mode counts from the next permission check, a
- * model and an agent from the next model call, but for a turn that names its own; the rest from the next turn. The
- * limits of a turn that runs stay.
+ * Parameters of `pygent/session/configure`. Missing fields are unchanged. A mode applies from the next permission
+ * check. A model or agent applies from the next model call, except in a turn that names its own. Everything else
+ * applies from the next turn. The limits of a running turn do not change.
  */
 export interface SessionConfigureParams {
 	readonly sessionId: string;
@@ -1080,19 +1111,25 @@ export interface SessionConfigureParams {
 	readonly contextMode?: "continue" | "fresh" | "sliding" | null;
 }
 
-/** `pygent/session/export`: `json` is what `/load` takes. */
+/** Parameters of `pygent/session/export`. `/load` reads the format `json`. */
 export interface SessionExportParams {
 	readonly sessionId: string;
 	readonly format: ExportFormat;
 }
 
-/** `pygent/session/fork`: to the end of that turn, or whole but for a turn that runs. */
+/**
+ * Parameters of `pygent/session/fork`, which copies the conversation up to the end of the turn `atTurnId`. Without
+ * it, everything is copied except for a running turn.
+ */
 export interface SessionForkParams {
 	readonly sessionId: string;
 	readonly atTurnId?: string | null;
 }
 
-/** `pygent/session/list`: the last one used first; `query` is looked for in names and conversations. */
+/**
+ * Parameters of `pygent/session/list`. The most recently used session comes first. `query` is searched for in names
+ * and conversations.
+ */
 export interface SessionListParams {
 	readonly query?: string | null;
 	readonly cwd?: string | null;
@@ -1100,13 +1137,16 @@ export interface SessionListParams {
 	readonly limit?: number;
 }
 
-/** `pygent/session/load`; without `messages`, a long session costs hardly more than a short one. */
+/**
+ * Parameters of `pygent/session/load`. Without `messages`, a long session takes hardly more time to load than a
+ * short one.
+ */
 export interface SessionLoadParams {
 	readonly sessionId: string;
 	readonly messages?: boolean;
 }
 
-/** `pygent/session/new`. */
+/** Parameters of `pygent/session/new`. */
 export interface SessionNewParams {
 	readonly cwd?: string | null;
 	readonly agent?: string | null;
@@ -1131,51 +1171,60 @@ export interface Session {
 	readonly interrupted: boolean;
 }
 
-/** Requests about one session. */
+/** Parameters of requests about one session. */
 export interface SessionParams {
 	readonly sessionId: string;
 }
 
-/** `pygent/session/rename`; with an empty name the session is called by its first prompt, or the next one. */
+/**
+ * Parameters of `pygent/session/rename`. With an empty `name`, the session is named after its first prompt; if it
+ * has none yet, after the next one.
+ */
 export interface SessionRenameParams {
 	readonly sessionId: string;
 	readonly name: string;
 }
 
-/** `pygent/session/search`: turns that hold each word, the best first. */
+/**
+ * Parameters of `pygent/session/search`, which finds turns that contain every word of `query`. The best match comes
+ * first.
+ */
 export interface SessionSearchParams {
 	readonly query: string;
 	readonly limit?: number;
 }
 
-/** The result of `pygent/session/list`; `nextCursor` asks for those that follow. */
+/** The result of `pygent/session/list`. `nextCursor` requests the next page. */
 export interface Sessions {
 	readonly sessions: readonly Session[];
 	readonly nextCursor?: string;
 }
 
-/** `pygent/permission/setMode`. */
+/** Parameters of `pygent/permission/setMode`. */
 export interface SetModeParams {
 	readonly sessionId: string;
 	readonly mode: Mode;
 }
 
-/** The result of `pygent.setup`: whether the user is being asked. What comes of it is a `window/showMessage`. */
+/**
+ * The result of `pygent.setup`: whether the user is being asked. The outcome is reported by
+ * `window/showMessage`.
+ */
 export interface Setup {
 	readonly started: boolean;
 }
 
-/** A file that was left as it is, and why. */
+/** A file that was not restored, or only in part, and the reason. */
 export interface Skipped {
 	readonly uri: string;
 	readonly reason: string;
 }
 
 /**
- * The result of `pygent/status`. `model` is as the last turn found it, `defaults` are what a session has that is
- * made now, and `modes` those that may be set: `bypass` where the user's own file allows it, only `plan` where the
- * workspace is restricted. `needsModel`: no model is named and no key is found, so a prompt is answered with the offer
- * to set one up.
+ * The result of `pygent/status`. `model` is the default model as of the last turn, `defaults` what a new session
+ * uses now. `modes` lists the modes that can be set: `bypass` only if the user's own file allows it, and only `plan`
+ * if the workspace is restricted. `needsModel` is true if no model is configured and no key is found: the daemon
+ * answers a prompt with the offer to set up a model.
  */
 export interface Status {
 	readonly version: string;
@@ -1190,14 +1239,17 @@ export interface Status {
 	readonly needsModel: boolean;
 }
 
-/** `pygent/turn/steer`: joins the running turn's conversation before the next model call. */
+/**
+ * Parameters of `pygent/turn/steer`, which adds the prompt to the running turn's conversation before the next model
+ * call.
+ */
 export interface SteerParams {
 	readonly sessionId: string;
 	readonly turnId: string;
 	readonly prompt: string | readonly ContentBlock[];
 }
 
-/** The user said something while the turn ran; `content` is empty if it is attachments alone. */
+/** The user sent a message while the turn ran. `content` is empty if the message has only attachments. */
 export interface SteeredEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -1210,7 +1262,7 @@ export interface SteeredEvent {
 	readonly attachments?: ReadonlyArray<FileAttachment | DiagnosticsAttachment | ImageAttachment | TerminalAttachment | ReviewBlock>;
 }
 
-/** The result of `pygent/background/stop`: false if the command had ended already. */
+/** The result of `pygent/background/stop`. `stopped` is false if the command had already ended. */
 export interface Stopped {
 	readonly stopped: boolean;
 }
@@ -1222,8 +1274,8 @@ export interface TerminalAttachment {
 }
 
 /**
- * A command that the user ran in a terminal, and what it printed, without control sequences; `exitCode` is missing
- * while it runs, and if it is not known.
+ * A command that the user ran in a terminal, and its output without control sequences. `exitCode` is missing while
+ * the command runs, or if it is unknown.
  */
 export interface TerminalContent {
 	readonly type: "terminal";
@@ -1232,20 +1284,20 @@ export interface TerminalContent {
 	readonly exitCode?: number | null;
 }
 
-/** Text; `fromOutside` where it is no word of the user's or the model's. */
+/** Text. `fromOutside` is true if neither the user nor the model wrote it. */
 export interface TextBlock {
 	readonly type: "text";
 	readonly text: string;
 	readonly fromOutside?: boolean;
 }
 
-/** Words of the user. */
+/** Text of the user. */
 export interface TextContent {
 	readonly type: "text";
 	readonly text: string;
 }
 
-/** The model's thinking; the other fields are for its provider alone. */
+/** The model's thinking. The other fields are for the model's provider only. */
 export interface ThinkingBlock {
 	readonly type: "thinking";
 	readonly thinking: string;
@@ -1256,7 +1308,7 @@ export interface ThinkingBlock {
 	readonly providerData?: Readonly<Record<string, unknown>>;
 }
 
-/** The model asks for a tool; once more with the same `toolId` where a hook has changed its input. */
+/** The model calls a tool. The event is sent again with the same `toolId` if a hook has changed the input. */
 export interface ToolCallEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -1275,7 +1327,7 @@ export interface ToolCallEvent {
 	readonly locations: readonly Location[];
 }
 
-/** A tool that the model is offered. */
+/** A tool that is offered to the model. */
 export interface Tool {
 	readonly name: string;
 	readonly description: string;
@@ -1297,7 +1349,7 @@ export interface ToolProgressEvent {
 	readonly content: string;
 }
 
-/** What a tool call gave; `fromOutside` is false where the words are the daemon's own. */
+/** The result of a tool call. `fromOutside` is false if the daemon itself wrote the text. */
 export interface ToolResultBlock {
 	readonly type: "tool_result";
 	readonly toolUseId: string;
@@ -1307,7 +1359,7 @@ export interface ToolResultBlock {
 }
 
 /**
- * A tool call is over. `durationMs` leaves out the time that the user took to answer. `exitCode` is that of the
+ * A tool call has ended. `durationMs` excludes the time that the user took to answer. `exitCode` is that of the
  * command that the call ran, negative for a signal.
  */
 export interface ToolResultEvent {
@@ -1329,7 +1381,7 @@ export interface ToolResultEvent {
 	readonly changes?: readonly Change[];
 }
 
-/** A tool call; `problem` says why it could not be read. `providerData` is for its provider alone. */
+/** A tool call. `problem` says why it could not be read. `providerData` is for the model's provider only. */
 export interface ToolUseBlock {
 	readonly type: "tool_use";
 	readonly id: string;
@@ -1346,9 +1398,9 @@ export interface Tools {
 }
 
 /**
- * The turn waits, or runs now. `attachments` are what the prompt carries besides its words. `held` of `turn_queued`
- * says that the daemon that accepted the prompt ended before the turn began: it waits for `pygent/turn/resume`
- * or `pygent/turn/dequeue`.
+ * The turn is queued, or has started. `attachments` lists what the prompt contains besides its text. If a
+ * `turn_queued` event has `held`, the daemon that accepted the prompt ended before the turn began: the prompt waits
+ * for `pygent/turn/resume` or `pygent/turn/dequeue`.
  */
 export interface TurnBeginEvent {
 	readonly seq: number;
@@ -1373,14 +1425,14 @@ export interface TurnError {
 	readonly retryable: boolean;
 }
 
-/** `pygent/turn/cancel`; without `turnId` the running turn is meant. */
+/** Parameters of `pygent/turn/cancel`. Without `turnId`, the running turn is cancelled. */
 export interface TurnParams {
 	readonly sessionId: string;
 	readonly turnId?: string | null;
 }
 
 /**
- * The result of `pygent/turn/start`. `structured`, any JSON value, is there where the request had an `outputSchema`
+ * The result of `pygent/turn/start`. `structured`, any JSON value, is present if the request had an `outputSchema`
  * and `stopReason` is `end_turn`.
  */
 export interface TurnResult {
@@ -1396,8 +1448,9 @@ export interface TurnResult {
 }
 
 /**
- * `pygent/turn/start`. With `outputSchema`, a JSON Schema, the answer is a value that is valid against it. `turnId`
- * is the id that the turn shall have, which no other turn of the session has; without it the daemon makes one.
+ * Parameters of `pygent/turn/start`. With `outputSchema`, a JSON Schema, the answer is a JSON value that is valid
+ * against it. `turnId` sets the id of the turn, which must be unique in the session; without it the daemon generates
+ * one.
  */
 export interface TurnStartParams {
 	readonly prompt: string | readonly ContentBlock[];
@@ -1416,15 +1469,15 @@ export interface TurnStartParams {
 	readonly partialResultToken?: string | number | null;
 }
 
-/** Files that a turn changed, and a restore or an undo took back since: nothing of its changes stands there. */
+/** Files that a turn changed, and in which a restore or an undo has since taken back all changes of that turn. */
 export interface Undone {
 	readonly turnId: string;
 	readonly uris: readonly string[];
 }
 
 /**
- * The turn's totals after a model call. `call` is that call alone, of the model that answered; it is missing where
- * the call gave no answer of the conversation, as one that sums up.
+ * The turn's totals after a model call. `call` is the usage of that call alone, with the model that answered. It is
+ * missing if the call gave no answer in the conversation, such as a call that summarises it.
  */
 export interface UsageEvent {
 	readonly seq: number;
@@ -1438,7 +1491,7 @@ export interface UsageEvent {
 	readonly call?: ModelCall;
 }
 
-/** Tokens and dollars; null where not known. */
+/** Token counts and the cost in US dollars; null if unknown. */
 export interface Usage {
 	readonly inputTokens: number;
 	readonly outputTokens: number;
@@ -1450,7 +1503,7 @@ export interface Usage {
 	readonly contextLimit: number | null;
 }
 
-/** What is read of an LSP diagnostic. */
+/** The fields of an LSP diagnostic that the daemon reads. */
 export interface Diagnostic {
 	readonly range: Range;
 	readonly message: string;
@@ -1459,7 +1512,7 @@ export interface Diagnostic {
 	readonly code?: unknown;
 }
 
-/** What the editor asks of the daemon. */
+/** Requests of the editor to the daemon. */
 export interface Requests {
 	readonly "pygent/turn/start": { readonly params: TurnStartParams; readonly result: TurnResult };
 	readonly "pygent/turn/cancel": { readonly params: TurnParams; readonly result: CancelledTurn };
@@ -1498,7 +1551,7 @@ export interface Requests {
 	readonly "pygent/status": { readonly params: NoParams; readonly result: Status };
 }
 
-/** What the daemon asks of the editor. */
+/** Requests of the daemon to the editor. */
 export interface ClientRequests {
 	readonly "pygent/question/request": { readonly params: QuestionRequest; readonly result: QuestionResult };
 	readonly "pygent/review/request": { readonly params: ReviewRequest; readonly result: ReviewResult };
@@ -1506,7 +1559,7 @@ export interface ClientRequests {
 	readonly "pygent/client/save": { readonly params: SaveRequest; readonly result: SaveResult };
 }
 
-/** What the daemon tells the editor. */
+/** Notifications of the daemon. */
 export interface Notifications {
 	readonly "$/progress": { readonly token: string | number; readonly value: Events };
 	readonly "pygent/session/changed": SessionChanged;
@@ -1516,7 +1569,7 @@ export interface Notifications {
 	readonly "pygent/permission/cancelled": PermissionCancelled;
 }
 
-/** What each command of `workspace/executeCommand` comes to. */
+/** Results of the commands of `workspace/executeCommand`. */
 export interface CommandResults {
 	readonly "pygent.ask": SentChat;
 	readonly "pygent.fix": CommandTurn;
@@ -1535,7 +1588,7 @@ export interface CommandResults {
 	readonly "pygent.setup": Setup;
 }
 
-/** What the editor tells the daemon. */
+/** Notifications of the editor. */
 export interface ClientNotifications {
 	readonly "pygent/context/didChange": EditorContext;
 }
