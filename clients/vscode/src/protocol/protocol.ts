@@ -673,7 +673,7 @@ export interface ModelCall {
 
 /**
  * A model that can be selected. If it is not `available`, `reason` says what is missing, as far as this is known.
- * `keyVariable` is the environment variable of its provider's key; `lacksKey` is set if this key is missing.
+ * `keyVariable` is the environment variable of its provider's key; `lacksKey` is set if only this key is missing.
  */
 export interface Model {
 	readonly name: string;
