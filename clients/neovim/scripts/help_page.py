@@ -25,44 +25,44 @@ WIDTH = 78
 PARTS = (
     ("chat", "In the chat", "chat"),
     ("prompt", "In the prompt's window", "prompt"),
-    ("permission", "Where the agent asks", "permission"),
-    ("review", "Where edits are looked at", "review"),
+    ("permission", "In a permission prompt", "permission"),
+    ("review", "In a buffer with edits under review", "review"),
 )
 """Windows with keys of their own: the name in tags, the heading, and the folder below `lua/pygent`."""
 
 INTRODUCTION = """\
-pygent is an AI coding agent that lives in the editor as a language server.
-This plugin starts it, shows its chat, asks for permission in a float with the
-diff, and lets you look at each edit. It needs Neovim 0.11 or newer, and the
-program `pygent-ls` (`pip install pygent-ls`); nothing has to be set up:
+pygent is an AI coding agent that runs in the editor as a language server.
+This plugin starts the agent, shows its chat, asks for permission in a float
+with the diff, and lets you review each edit. It needs Neovim 0.11 or newer
+and the program `pygent-ls` (`pip install pygent-ls`), and no configuration:
 >vim
     :Pygent ask why does the test fail?
 <
-opens the chat, where the answer streams. |:Pygent| without anything opens it
-empty. `:checkhealth pygent` says what is missing. To have the agent beside
-each file from the start, and not only from the first |:Pygent| on:
+opens the chat, where the answer streams. |:Pygent| without arguments opens an
+empty chat. `:checkhealth pygent` shows what is missing. To start the agent
+with the first file instead of the first |:Pygent|:
 >lua
     vim.lsp.enable("pygent")
 <
-How it is installed, and recipes for completion, statuslines and mappings, is
-in `docs/neovim.md` of the project.
+`docs/neovim.md` of the project describes the installation, and has recipes
+for completion, statuslines and mappings.
 """
 
 INLINE = """\
-Select lines, and say what to do with them:
+Select lines and describe the change:
 >vim
     :'<,'>Pygent edit make it async
 <
-No window opens. Beside the first line stands how the edit goes, and then, if
-nothing was changed, why; the next change of the text takes that away. What is
-changed waits for review where it stands (|pygent-option-review.keys|), and
-unsaved text counts. The agent asks for permission as in the chat. `:Pygent
-stop` in these lines ends the edit. A second edit waits for the first.
+No window opens. Virtual text beside the first line shows the progress. If
+nothing changes, it shows why, until you next change the text. Changed lines
+wait for review in place (|pygent-option-review.keys|), and the edit includes
+unsaved text. The agent asks for permission as in the chat. `:Pygent stop` in
+these lines stops the edit. A second edit waits for the first.
 
-The edits of a project have a session of their own, "Inline edits", with the
-model, the agent and the mode of the session that prompts go to; the model is
-shown only the file and your words. |:Pygent-resume| opens it. As an operator,
-which |.| repeats with the same words:
+The inline edits of a project have their own session, "Inline edits", with the
+model, the agent and the mode of the current session; the model receives only
+the file and your instruction. |:Pygent-resume| opens the session. The command
+is also an operator, which |.| repeats with the same instruction:
 >lua
     vim.keymap.set({ "n", "x" }, "gE", "<Plug>(pygent-edit)")
 <
@@ -126,17 +126,16 @@ def _commands(found: list[Subcommand]) -> Iterator[str]:
     yield _entry(
         ":[range]Pygent [{subcommand}] [{arguments}]",
         [":Pygent"],
-        "Does what the subcommand says; without one it opens the chat. Subcommands, and what may stand behind them, are"
-        " completed.",
+        "Runs the subcommand; without a subcommand it opens the chat. Subcommands and their arguments are completed.",
     )
     for one in found:
         yield _entry(f":Pygent {one.name} {one.arguments}".rstrip(), [f":Pygent-{one.name}"], one.text)
 
 
 def _options(found: list[Option]) -> Iterator[str]:
-    yield _paragraph("They are given to |pygent.setup()|, or before that as a table in `vim.g.pygent`:", 0)
+    yield _paragraph("Pass options to |pygent.setup()|, or set them before as a table in `vim.g.pygent`:", 0)
     yield '>lua\n    require("pygent").setup({ chat = { position = "below", size = 0.3 } })\n<\n'
-    yield _paragraph("What is not known, or has a wrong type, is told, and the default holds.", 0) + "\n"
+    yield _paragraph("An option that is unknown or has the wrong type is reported, and its default is used.", 0) + "\n"
     for one in found:
         default = f" The default is `{one.default}`." if one.default and len(one.default) < WIDTH else ""
         text = one.text if one.text.endswith(".") or not one.text else one.text + "."
@@ -146,8 +145,8 @@ def _options(found: list[Option]) -> Iterator[str]:
 
 def _keys(plugin: Path) -> Iterator[str]:
     yield _paragraph(
-        "In your own buffers nothing is mapped, but for |pygent-option-review.keys| while edits wait. To map, for"
-        " instance:",
+        "The plugin maps no keys in your own buffers, except |pygent-option-review.keys| while edits wait. Examples of"
+        " mappings:",
         0,
     )
     yield '>lua\n    vim.keymap.set({ "n", "x" }, "gp", "<Plug>(pygent-ask)")\n'
@@ -186,9 +185,7 @@ def _functions(found: list[ApiFunction]) -> Iterator[str]:
 
 
 def _events(found: list[Named]) -> Iterator[str]:
-    yield _paragraph(
-        "Each is a |User| autocommand; `data` of its callback's argument has the fields that are named:", 0
-    )
+    yield _paragraph("Each is a |User| autocommand; `data` in its callback's argument has the listed fields:", 0)
     yield '>lua\n    vim.api.nvim_create_autocmd("User", {\n      pattern = "PygentTurnFinished",\n'
     yield "      callback = function(about)\n        vim.notify(about.data.event.stopReason)\n      end,\n    })\n<\n"
     for one in found:
@@ -196,6 +193,6 @@ def _events(found: list[Named]) -> Iterator[str]:
 
 
 def _highlights(found: list[Named]) -> Iterator[str]:
-    yield _paragraph("Each is linked to one of Neovim's own, unless you or your colours say otherwise.", 0) + "\n"
+    yield _paragraph("Each is linked to a group of Neovim, unless you or your colour scheme define it.", 0) + "\n"
     for one in found:
         yield _entry(one.name, [f"hl-{one.name}"], f"{one.text} (linked to `{one.more}`)")
