@@ -22,7 +22,7 @@ def restarted(editor: Editor, home: Path) -> Generator[Editor]:
     kept = home / "session.vim"
     editor.command(f"mksession! {kept}")
     editor.command("doautocmd VimLeavePre")
-    editor.lua("vim.lsp.get_clients({ name = 'pygent' })[1]:stop()")
+    editor.lua("for _, each in ipairs(vim.lsp.get_clients({ name = 'pygent' })) do each:stop() end")
     editor.until("return #vim.lsp.get_clients({ name = 'pygent' }) == 0", what="the end of the daemon")
     later_home = home / "later"
     later_home.mkdir()

@@ -239,11 +239,12 @@ client.listen("pygent/session/changed", function(told, ctx)
   if session and told.what == "turn_started" then
     session:follow()
   end
+  local was_followed = session ~= nil
   client.request(owner, "pygent/session/load", { sessionId = told.sessionId, messages = false }, function(err, given)
-    if err then
-      return
-    end
     session = followed[told.sessionId]
+    if err or (was_followed and session == nil) then
+      return -- it is gone, or was forgotten meanwhile
+    end
     if session == nil or given.lastSeq > session.conversation.last_seq then
       local is_live = session ~= nil or made[told.sessionId]
       session = follow(given, owner.root_dir, not is_live and given.lastSeq or nil)
