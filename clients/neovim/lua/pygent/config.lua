@@ -7,35 +7,35 @@ local M = {}
 ---@class pygent.config.Chat
 ---Where the window of the chat is opened.
 ---@field position "right"|"left"|"below"|"above"|"tab"|"float"
----Of the editor's columns, or for "below" and "above" of its lines: a fraction below 1, or a number of them.
+---Width in columns, or height in lines for "below" and "above"; a value below 1 is a fraction of the editor's size.
 ---@field size number
----Whether what the model thought is shown unfolded.
+---Whether the thinking of the model is shown unfolded.
 ---@field show_thinking boolean
 
 ---@class pygent.config.Prompt
----Whether a menu opens by itself behind `@` and `/`; turn it off where a plugin completes by `omnifunc`. It stays
----closed where blink.cmp or nvim-cmp has the plugin's source.
+---Whether a menu opens by itself after `@` and `/`. Turn it off if a plugin completes by `omnifunc`. The menu stays
+---closed if blink.cmp or nvim-cmp uses the source of this plugin.
 ---@field menu boolean
 
 ---@class pygent.config.Review
----When edits of the agent are looked at: `after` they were made, while the turn goes on; `each` one before the turn
----goes on; `off`: never, they stand as they are (and can be undone).
+---When you review edits: `after` they are made, while the turn continues; `each`: before the turn continues; `off`:
+---never (edits can still be undone).
 ---@field when "after"|"each"|"off"
----Keys in a buffer with edits that wait; false for none.
+---Keys in a buffer with edits to review; false for none.
 ---@field keys pygent.config.ReviewKeys|false
 
 ---@class pygent.config.ReviewKeys
 ---Operator that accepts all hunks in the lines of a motion; typed twice it takes whole lines.
 ---@field accept string|false
----Operator that rejects them: the text is again as it was before.
+---Operator that rejects them and restores the text from before.
 ---@field reject string|false
 ---Text object: the lines of the hunk at the cursor.
 ---@field hunk string|false
----Accepts all that waits in the buffer.
+---Accepts all hunks of the buffer.
 ---@field accept_all string|false
----Goes to the next hunk, behind the last one of a file to that of the next file.
+---Goes to the next hunk; after the last hunk of a file, to the next file.
 ---@field next string|false
----Goes to the previous hunk, before the first one of a file to that of the previous file.
+---Goes to the previous hunk; before the first hunk of a file, to the previous file.
 ---@field previous string|false
 
 ---@class pygent.config.Edits
@@ -46,7 +46,7 @@ local M = {}
 ---How the agent's questions are shown: in a float with the diff, or through `vim.ui.select`.
 ---@field ui "float"|"select"
 
----Says which folder the agent works in for a buffer; nil: that which it would be without it.
+---Returns the folder that the agent works in for a buffer; nil for the default.
 ---@alias pygent.config.Root fun(buffer: integer): string?
 
 ---@class pygent.Config
@@ -54,16 +54,16 @@ local M = {}
 ---@field cmd string[]
 ---Files and folders that mark a project: the agent works in the nearest folder above the buffer's file that has one.
 ---@field root_markers string[]
----The folder that the agent works in, whatever the buffer, or a function that says it; false: by `root_markers`.
+---The folder that the agent works in for all buffers, or a function that returns it; false: by `root_markers`.
 ---@field root string|pygent.config.Root|false
----Settings of the daemon, their names in camelCase, such as `model`; docs/configuration.md lists them all.
+---Settings of the daemon in camelCase, such as `model`; docs/configuration.md lists all of them.
 ---@field settings table<string, any>
 ---@field chat pygent.config.Chat
 ---@field prompt pygent.config.Prompt
 ---@field review pygent.config.Review
 ---@field edits pygent.config.Edits
 ---@field permission pygent.config.Permission
----Tells the user something, in place of `vim.notify`.
+---Shows a message to the user instead of `vim.notify`.
 ---@field notify pygent.config.Notify|false
 
 ---What may be given: any part of `pygent.Config`.

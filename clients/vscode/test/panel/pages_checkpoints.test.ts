@@ -58,7 +58,7 @@ test("a checkpoint has the name of the prompt that it belongs to, and says what 
 	const checkpoints = [
 		checkpointOf("c1", "Before Edit cart.py", 1),
 		checkpointOf("c2", "After make", 1),
-		{ ...checkpointOf("c3", "Before going back: Before Edit cart.py", 0), turnId: "t-c1" },
+		{ ...checkpointOf("c3", "Before restoring: Before Edit cart.py", 0), turnId: "t-c1" },
 		checkpointOf("c4", "Before pytest", 0),
 	];
 	const said = [
@@ -79,7 +79,7 @@ test("a checkpoint has the name of the prompt that it belongs to, and says what 
 		(await rows.allInnerTexts()).map((text) => text.split(/\n+/).slice(0, 2)),
 		[
 			["Before pytest", "1 h ago"],
-			["Round the prices", "Before going back: Before Edit cart.py"],
+			["Round the prices", "Before restoring: Before Edit cart.py"],
 			["Build it", "After make"],
 			["Round the prices", "Before Edit cart.py"],
 		],

@@ -28,8 +28,8 @@ M.keys = {
   { name = "own_words", modes = { "n" }, lhs = "i", summary = "answer a question in your own words" },
   { name = "no_answer", modes = { "n" }, lhs = "x", summary = "give a question no answer" },
   { name = "stop", modes = { "n" }, lhs = "<C-c>", summary = "stop the turn" },
-  { name = "hide", modes = { "n" }, lhs = "q", summary = "hide the question, which still waits" },
-  { name = "leave", modes = { "n" }, lhs = "<Esc>", summary = "hide the question, which still waits" },
+  { name = "hide", modes = { "n" }, lhs = "q", summary = "hide the question; the agent keeps waiting" },
+  { name = "leave", modes = { "n" }, lhs = "<Esc>", summary = "hide the question; the agent keeps waiting" },
 }
 
 ---The key of what is done. An answer of a kind that is not known has none, and may have any name.

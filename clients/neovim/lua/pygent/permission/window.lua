@@ -285,8 +285,8 @@ function Window:_map()
   local function hide()
     keeper.hide(dialog)
   end
-  map(named.of("hide"), "hide the question, which still waits", hide)
-  map(named.of("leave"), "hide the question, which still waits", hide)
+  map(named.of("hide"), "hide the question; the agent keeps waiting", hide)
+  map(named.of("leave"), "hide the question; the agent keeps waiting", hide)
   if dialog.session_id then
     map(named.of("stop"), "stop the turn", function()
       keeper.stop(dialog)
