@@ -24,11 +24,14 @@ const FENCED = /^[ \t]*(?<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*(?:\n[\s\S]*?^[ \t
 
 const SIGNS = /[\s"'`<>()[\]{},;]/;
 
-/** In their order, each once. */
+/** In their order, each once. A word in inline code is a word about the mention. */
 export function mentionsIn(text: string): readonly Mention[] {
-	const words = [...text.replace(FENCED, "").matchAll(MENTION)].map(
-		({ groups }) => groups?.["quoted"] ?? (groups?.["plain"] ?? "").replace(/[.:!?]+$/, ""),
-	);
+	const words = [
+		...text
+			.replace(FENCED, "")
+			.replace(/`[^`\n]*`/g, " ")
+			.matchAll(MENTION),
+	].map(({ groups }) => groups?.["quoted"] ?? (groups?.["plain"] ?? "").replace(/[.:!?]+$/, ""));
 	return [...new Set(words)].flatMap((word) => mentionOf(word) ?? []);
 }
 

@@ -15,11 +15,17 @@ export function isForShell(language: string): boolean {
 	return SHELLS.has(language);
 }
 
-/** What a user would type of it: without the prompts and, where there are prompts, without the output between them. */
+/** A heredoc, a block or a list of commands that goes on in lines without a prompt. */
+const MAY_GO_ON = /<<|\b(?:do|then|else|in)\s*$|(?:[{(|]|&&)\s*$/;
+
+/**
+ * What a user would type of it: without the prompts and, where there are prompts, without the output between them. It is
+ * empty if output cannot be told from the rest of a command.
+ */
 export function typedOf(code: string): string {
 	const lines = code.split(/\r?\n/);
 	const begins = lines.find((line) => line.trim() !== "" && !line.startsWith("#")) ?? "";
-	return (PROMPT.test(begins) ? withoutOutput(lines) : lines).join("\n").replace(/^\s*\n|\s+$/g, "");
+	return (PROMPT.test(begins) ? (withoutOutput(lines) ?? []) : lines).join("\n").replace(/^\s*\n|\s+$/g, "");
 }
 
 /** It runs with one Enter: it is one line. */
@@ -32,15 +38,23 @@ export function hidesSomething(text: string): boolean {
 	return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text.replace(/[\t\n]/g, ""));
 }
 
-function withoutOutput(lines: readonly string[]): readonly string[] {
+function withoutOutput(lines: readonly string[]): readonly string[] | null {
 	const typed: string[] = [];
 	let isOpen = false;
 	for (const line of lines) {
 		const isNext = PROMPT.test(line);
-		if (!isNext && !isOpen) continue;
+		if (!isNext && !isOpen) {
+			if (mayGoOn(typed.at(-1) ?? "")) return null;
+			continue;
+		}
 		const words = line.replace(isNext ? PROMPT : /^> /, "");
 		isOpen = OPEN.test(words.trimEnd());
 		typed.push(words);
 	}
 	return typed;
+}
+
+function mayGoOn(command: string): boolean {
+	const quotes = command.replace(/\\./g, "").match(/["']/g) ?? [];
+	return MAY_GO_ON.test(command) || quotes.length % 2 === 1;
 }

@@ -38,7 +38,10 @@ export class CommandTerminal {
 	/** One in that folder in which nothing runs, as far as its shell tells. */
 	async #idle(cwd: string | null): Promise<vscode.Terminal> {
 		for (const each of this.#own) if (each.exitStatus !== undefined) this.#forget(each);
-		const idle = [...this.#own].find((each) => folderOf(each) === cwd && !this.#isBusy(each));
+		// A shell that tells nothing may run something, or hold a line that was typed: it is left alone
+		const idle = [...this.#own].find(
+			(each) => each.shellIntegration !== undefined && folderOf(each) === cwd && !this.#isBusy(each),
+		);
 		if (idle !== undefined) return idle;
 		const options: vscode.TerminalOptions = { name: NAME, iconPath: new vscode.ThemeIcon("sparkle") };
 		const terminal = vscode.window.createTerminal(cwd === null ? options : { ...options, cwd });

@@ -140,16 +140,28 @@ export async function broughtToFront(
 	if (!isThere) throw new Error(`The terminal ${terminal.name} does not come to the front. Try again.`);
 }
 
-/** Runs these commands of terminals on a clipboard with that text; returns what is in it then, and puts back what was. */
-export async function withClipboard(text: string, commands: readonly string[]): Promise<string> {
+let inUse: Promise<unknown> = Promise.resolve();
+
+/**
+ * Runs these commands of terminals on a clipboard with that text; returns what is in it then, and puts back what was. One
+ * use at a time: another one would take the text of the first for the user's.
+ */
+export function withClipboard(text: string, commands: readonly string[]): Promise<string> {
+	const done = inUse.then(() => clipboardUsed(text, commands));
+	inUse = done.catch(() => undefined);
+	return done;
+}
+
+/** A picture reads as no text: it is overwritten only by text. */
+async function clipboardUsed(text: string, commands: readonly string[]): Promise<string> {
 	const { clipboard } = vscode.env;
 	const before = await clipboard.readText();
 	try {
-		await clipboard.writeText(text);
+		if (text !== before) await clipboard.writeText(text);
 		for (const name of commands) await vscode.commands.executeCommand(`workbench.action.terminal.${name}`);
 		return await clipboard.readText();
 	} finally {
-		await clipboard.writeText(before);
+		if ((await clipboard.readText()) !== before) await clipboard.writeText(before);
 	}
 }
 

@@ -25,7 +25,7 @@ export async function completedSymbols({ services }: Panel, text: string): Promi
 export function withEditorsWords(answer: Completion, text: string): Completion {
 	const word = WORD.exec(text)?.groups?.["word"]?.toLowerCase();
 	if (word === undefined) return answer;
-	const added = editorsWords().filter(({ insertText }) => insertText.startsWith(`@${word}`));
+	const added = editorsWords().filter(({ insertText }) => insertText.toLowerCase().startsWith(`@${word}`));
 	const words = answer.items.findLastIndex(({ kind }) => kind === "word");
 	return { ...answer, items: answer.items.toSpliced(words + 1, 0, ...added) };
 }

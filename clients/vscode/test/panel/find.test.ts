@@ -51,6 +51,19 @@ const ALL_KINDS: readonly Item[] = [
 	end({ key: "6" }),
 ];
 
+test("every sign is looked for as it is", async () => {
+	const signs = ["--force", "[x]", "(y)", "$1", "^", "|", "/", "\\", "{z}", "*", "+", "?", ".", "a-b"];
+	await using panel = await Panel.open({ conversation: conversation([prompt({ key: "1", text: signs.join(" ") })]) });
+	await panel.page.getByRole("textbox", { name: "Prompt" }).press("Control+f");
+	const { field, count } = bar(panel);
+	for (const sign of signs) {
+		await field.fill(sign);
+		await count.getByText("1 of 1").waitFor();
+		await field.fill("");
+		await count.getByText("1 of 1").waitFor({ state: "detached" });
+	}
+});
+
 test("words are found wherever they stand, folded or not, and each match is gone to in its turn", async () => {
 	await using panel = await Panel.open({ conversation: conversation(ALL_KINDS) });
 	const { search, field, count } = bar(panel);

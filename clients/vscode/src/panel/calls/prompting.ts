@@ -15,7 +15,8 @@ export function promptingCalls(panel: Panel): Pick<Handlers, Prompting> {
 	return {
 		send: (params) => {
 			// One after the other, so that the daemon takes them in the order in which they were sent
-			const sent = sending.then(() => send(panel, params));
+			const shown = panel.sessionId;
+			const sent = sending.then(() => send(panel, params, shown));
 			sending = sent.catch(() => undefined);
 			return sent;
 		},
@@ -50,12 +51,17 @@ export function promptingCalls(panel: Panel): Pick<Handlers, Prompting> {
 	};
 }
 
-async function send(panel: Panel, { text, attachments, steer }: Calls["send"]["params"]): Promise<Taken> {
+/** `shown` is the session in which the user sent it; another may be shown by the time that its mentions are found. */
+async function send(
+	panel: Panel,
+	{ text, attachments, steer }: Calls["send"]["params"],
+	shown: string | null,
+): Promise<Taken> {
 	const { daemon, reviews } = panel.services;
 	await daemon.settled(); // a prompt is not refused because it came a moment too early
 	const known = new Set(attachments.map(({ id }) => id));
 	const meant = (await mentioned(panel, text)).filter(({ id }) => !known.has(id));
-	const sessionId = await panel.needSession();
+	const sessionId = shown ?? (await panel.needSession());
 	// A command may ask no model, and the report would be lost: where it does, the turn is told of it once it runs.
 	const report = text.startsWith("/") ? null : reviews.book.report(sessionId);
 	const prompt = promptOf(text, [...attachments, ...meant], report);
@@ -63,7 +69,7 @@ async function send(panel: Panel, { text, attachments, steer }: Calls["send"]["p
 		if (report !== null) reviews.book.reported(sessionId, report);
 		return { turnId };
 	};
-	const { runningTurnId } = panel.conversation;
+	const { runningTurnId } = panel.services.sessions.feed(sessionId).conversation;
 	if (steer && runningTurnId !== null) {
 		if (await steered(panel, sessionId, runningTurnId, text, prompt)) return told(null);
 	}

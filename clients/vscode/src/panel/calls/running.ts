@@ -21,7 +21,7 @@ export function typedFor({ code, language }: Calls["runInTerminal"]["params"], i
 	if (!isTrusted) throw new Error("This folder is not trusted: no command is run here.");
 	if (!isForShell(language)) throw new Error(`${language === "" ? "This code" : language} is not for a terminal.`);
 	const text = typedOf(code);
-	if (text === "") throw new Error("There is no command in this code.");
+	if (text === "") throw new Error("Which lines of this code are commands cannot be told. Copy them instead.");
 	if (hidesSomething(text)) throw new Error("The command has invisible characters: copy it, and look at it first.");
 	return text;
 }

@@ -18,7 +18,7 @@ test("what only looks like a mention is none", () => {
 	const text =
 		"me@terminal @terminals @symbol @symbol: `@terminal` is quoted\n```ts\n@terminal\n@symbol:x\n```\n~~~\n@terminal";
 
-	assert.deepEqual(mentionsIn(text), [{ type: "terminal", name: null }]);
+	assert.deepEqual(mentionsIn(text), []);
 	assert.deepEqual(mentionsIn("@src/terminal @symbols:x\n```\n@terminal\n```\n"), []);
 });
 

@@ -18,6 +18,22 @@ test("what is typed of a session that was copied are its commands, without promp
 	);
 });
 
+test("where output cannot be told from the rest of a command, nothing is typed", () => {
+	for (const code of [
+		"$ cat <<EOF\nx\nEOF\n$ ls",
+		"$ echo 'a\nb'\n$ ls",
+		"$ git commit -m 'first\n\nbody'",
+		"$ cat > .env <<EOF\nA=1\nEOF",
+		"$ for each in *; do\n  cat $each\ndone",
+		"$ f() {\n  ls\n}",
+		"$ make &&\nmake test",
+	]) {
+		assert.equal(typedOf(code), "", code);
+	}
+	assert.equal(typedOf("$ git commit -m 'it\\'\"'\"'s'\n1 file changed"), "git commit -m 'it\\'\"'\"'s'");
+	assert.equal(typedOf("$ echo 'a b'\na b\n$ ls | wc\n1"), "echo 'a b'\nls | wc");
+});
+
 test("code without prompts is typed as it is", () => {
 	for (const code of [
 		"make test",

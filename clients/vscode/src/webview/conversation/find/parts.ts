@@ -37,7 +37,7 @@ export function matchesIn(rows: readonly Row[], pattern: RegExp): readonly Match
 /** Letters in either case; null where nothing is looked for. */
 export function patternOf(query: string): RegExp | null {
 	if (query.trim() === "") return null;
-	return new RegExp(withPlainSpaces(query).replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"), "giu");
+	return new RegExp(withPlainSpaces(query).replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
 }
 
 /** Of the same length; a line break inside a paragraph is a space to the eye. */

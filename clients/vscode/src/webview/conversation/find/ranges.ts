@@ -32,8 +32,10 @@ export function rangesIn(element: Element, pattern: RegExp): readonly Range[] {
 		if (node !== null) nodes.push({ node, start: text.length });
 		text += node === null ? BREAK : withPlainSpaces(node.data);
 	}
+	let at = 0; // matches come in order, so the search goes on from the last place
 	const placeOf = (offset: number): readonly [Text, number] | null => {
-		const found = nodes.findLast(({ start }) => start <= offset);
+		while ((nodes[at + 1]?.start ?? Number.POSITIVE_INFINITY) <= offset) at += 1;
+		const found = nodes[at];
 		return found === undefined ? null : [found.node, Math.min(offset - found.start, found.node.length)];
 	};
 	return Array.from(text.matchAll(pattern)).flatMap(({ index, 0: words }) => {

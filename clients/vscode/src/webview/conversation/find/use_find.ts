@@ -79,20 +79,21 @@ function usePainted(
 	visit: number,
 ): void {
 	const visited = useRef(0);
+	const left = useRef(0); // frames in which the current match may still move; what streams in does not end them
 	const ids = useMemo(() => new Set(matches.map(({ id }) => id)), [matches]);
 	useEffect(() => {
 		const root = sheet.current;
 		if (root === null || pattern === null) return;
 		let frame = 0;
-		let left = visited.current === visit ? 0 : SETTLING;
+		if (visited.current !== visit) left.current = SETTLING;
 		visited.current = visit;
 		const paint = (): void => {
 			frame = 0;
 			const elements = [...root.querySelectorAll("[data-find]")].filter((each) => ids.has(idOf(each)));
 			const now = painted(elements, pattern, current);
 			const scroller = root.querySelector(".scroller");
-			if (left === 0 || now === null || scroller === null) return;
-			left = bringIntoSight(now, scroller) ? SETTLING : left - 1;
+			if (left.current === 0 || now === null || scroller === null) return;
+			left.current = bringIntoSight(now, scroller) ? SETTLING : left.current - 1;
 			soon();
 		};
 		const soon = (): void => {
