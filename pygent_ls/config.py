@@ -137,7 +137,8 @@ class Settings(BaseModel):
         default="default",
         description=(
             "Permission mode: `default` asks for medium and high risk; `accept_edits` also allows edits; `trust` "
-            "asks only for high risk; `plan` is read-only; `bypass` never asks and requires `allow_bypass`."
+            "asks only for high risk; `plan` is read-only; `bypass` asks only if a rule or hook asks, and requires "
+            "`allow_bypass`."
         ),
     )
     allow_bypass: bool = Field(

@@ -78,6 +78,15 @@ def leaves(terminal: OnTerminal) -> int:
     return terminal.ends()
 
 
+def test_the_terminal_is_left_as_it_was_if_a_question_is_open_in_the_end(folder: Path, home: Path) -> None:
+    with chat(folder, home, "--model", script(home, EDIT)) as terminal:
+        terminal.types("edit\r")
+        terminal.sees("A number or letter, then Enter")
+        os.kill(terminal.process.pid, signal.SIGTERM)
+        terminal.ends()
+        assert terminal.echoes()
+
+
 def test_without_a_model_the_first_prompt_offers_to_set_one_up(folder: Path, home: Path) -> None:
     with chat(folder, home, **nowhere()) as terminal:
         terminal.types("hello\r")

@@ -14,13 +14,17 @@ MAX_COMPARED = 2_000
 square of their number: 300,000 characters took it minutes."""
 
 
-def text_edits(text: str, replacements: Iterable[Replacement], features: ClientFeatures) -> list[dict[str, Any]]:
-    """The replacements, all of them places in `text`, as the client takes them."""
+def text_edits(
+    text: str, replacements: Iterable[Replacement], features: ClientFeatures, *, may_split: bool = True
+) -> list[dict[str, Any]]:
+    """The replacements, all of them places in `text`, as the client takes them; one each unless they may be split."""
     index = LineIndex(text, features.encoding)
     if features.drops_at_end:
         taken = [_before_last_break(text, each) for each in replacements]
-    else:
+    elif may_split:
         taken = [part for each in replacements for part in _comparable(each)]
+    else:
+        taken = list(replacements)
     return [
         {"range": {"start": _position(index, start), "end": _position(index, end)}, "newText": new}
         for start, end, new in taken
@@ -28,10 +32,11 @@ def text_edits(text: str, replacements: Iterable[Replacement], features: ClientF
 
 
 def _comparable(given: Replacement) -> Sequence[Replacement]:
-    """The replacement, or what takes its old text away and what puts its new text behind it, if both are long."""
+    """The replacement; if both texts are long, an insertion and a removal at one place. LSP allows this order, in which
+    Neovim adds no line to a new text that ends a file."""
     if min(given.end - given.start, len(given.text)) <= MAX_COMPARED:
         return [given]
-    return [Replacement(given.start, given.end, ""), Replacement(given.end, given.end, given.text)]
+    return [Replacement(given.start, given.start, given.text), Replacement(given.start, given.end, "")]
 
 
 def _before_last_break(text: str, given: Replacement) -> Replacement:

@@ -6,7 +6,9 @@ import asyncio
 import os
 import signal
 import sys
+import termios
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -360,11 +362,18 @@ async def former_prompts(core: Core, errand: Errand) -> list[str]:
 
 
 def chat(blueprint: Blueprint, errand: Errand, first: str = "") -> int:
-    """Converse on this process's terminal; returns the exit code. `first` is shown first."""
+    """Converse on this process's terminal; returns the exit code. `first` is shown first.
+
+    The terminal is left as it was, also if a question was open in the end.
+    """
+    before = termios.tcgetattr(sys.stdin.fileno())
     try:
         return asyncio.run(_chat(blueprint, errand, first))
     except (KeyboardInterrupt, asyncio.CancelledError):
         return CANCELLED
+    finally:
+        with suppress(termios.error):  # it is gone
+            termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, before)
 
 
 async def _chat(blueprint: Blueprint, errand: Errand, first: str) -> int:

@@ -17,8 +17,8 @@ MODES: Mapping[Mode, str] = {
     "default": "only reading runs without asking",
     "accept_edits": "reading and file edits run without asking",
     "plan": "read-only: plans but changes nothing",
-    "trust": "asks only for high risk",
-    "bypass": "never asks; requires `allow_bypass` in your own settings",
+    "trust": "asks for high risk, and if a rule or hook asks",
+    "bypass": "asks only if a rule or hook asks; requires `allow_bypass` in your own settings",
 }
 """What each mode lets through."""
 

@@ -93,6 +93,21 @@ async def test_each_hunk_has_an_annotation_that_needs_confirmation(folder: Path)
         assert told["content"].startswith("Edited a.txt")
 
 
+async def test_a_long_hunk_is_one_edit_with_its_annotation(folder: Path) -> None:
+    old, new = "".join(f"one {n}\n" for n in range(500)), "".join(f"two {n + 1000}\n" for n in range(500))
+    (folder / "a.txt").write_text(old)
+    rewrite = Call(name="edit_file", arguments={"path": "a.txt", "old": old, "new": new})
+    async with connected(folder, calling(rewrite), capabilities=PREVIEWING) as editor:
+        uri = editor.documents.open(folder / "a.txt")
+
+        told, _ = await outcome(editor)
+
+        edit = editor.requests(APPLY)[0].params["edit"]
+        assert [each["annotationId"] for each in edit["documentChanges"][0]["edits"]] == ["1"]
+        assert editor.documents.text(uri) == new
+        assert told["content"].startswith("Edited a.txt")
+
+
 @pytest.mark.parametrize("closed_files", ["open", "disk", "buffer"])
 async def test_what_the_user_unticks_is_told_and_does_not_count(folder: Path, closed_files: Any) -> None:
     path = folder / "a.txt"

@@ -55,9 +55,10 @@ def test_the_edits_make_the_new_text(old: str, new: str) -> None:
 def test_a_long_replacement_is_no_text_that_a_client_compares_for_long() -> None:
     old, new = "".join(f"one {n}\n" for n in range(1_000)), "".join(f"two {n}\n" for n in range(1_000))
 
-    taken, put = text_edits(old, [Replacement(0, len(old), new)], USUAL)
+    put, taken = text_edits(old, [Replacement(0, len(old), new)], USUAL)
 
-    assert (taken["newText"], put["newText"]) == ("", new)
-    assert put["range"]["start"] == put["range"]["end"] == taken["range"]["end"]
-    assert edited(old, [taken, put], USUAL.encoding) == new
+    assert (put["newText"], taken["newText"]) == (new, "")
+    assert put["range"]["start"] == put["range"]["end"] == taken["range"]["start"]
+    assert edited(old, [put, taken], USUAL.encoding) == new
+    assert len(text_edits(old, [Replacement(0, len(old), new)], USUAL, may_split=False)) == 1
     assert len(text_edits(old, [Replacement(0, len(old), new)], VIM)) == 1

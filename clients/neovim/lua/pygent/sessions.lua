@@ -285,7 +285,7 @@ client.watch(function(changed, is_ready)
   for _, session in pairs(followed) do
     if is_ready and session.root == changed.root_dir then
       session:resume()
-    elseif session.client_id == changed.id then
+    elseif session.client_id == changed.id or (session.client_id == nil and client.ready(session.root) == nil) then
       session:detach()
       session.asks, session.n_background = {}, 0
       session:tell({ asks = true })

@@ -14,7 +14,7 @@ local MODES = {
   accept_edits = "ask for the same, but not for edits",
   plan = "read only, and make a plan",
   trust = "ask for high risk only",
-  bypass = "never asks",
+  bypass = "asks only if a rule or hook asks",
 }
 
 ---One of the things that can be chosen.

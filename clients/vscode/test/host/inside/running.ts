@@ -75,5 +75,5 @@ test("what is not for a terminal, hides something or is in a folder without trus
 	});
 	assert.throws(() => typedFor({ code: "print()", language: "python" }, true), /python is not for a terminal/);
 	assert.throws(() => typedFor(bash("ls \u001b[201~\u0003"), true), /invisible characters/);
-	assert.throws(() => typedFor(bash(" \n"), true), /no command/);
+	assert.throws(() => typedFor(bash(" \n"), true), /cannot be told/);
 });
