@@ -183,9 +183,9 @@ test("a pygent-ls of another protocol is not used, and it is said which of the t
 	await using workbench = await Workbench.open({ "cart.py": "" }, { "pygent.server.path": program });
 	await workbench.command("pygent: Open Chat");
 
-	await workbench.notification("version 99 of the protocol").filter({ hasText: "update this extension" }).waitFor();
+	await workbench.notification("protocol version 99").filter({ hasText: "Update this extension" }).waitFor();
 
-	await workbench.page.locator('.statusbar-item[aria-label*="update this extension"]').waitFor();
+	await workbench.page.locator('.statusbar-item[aria-label*="Update this extension"]').waitFor();
 });
 
 test("in a folder that is not trusted nothing is started until the user trusts it", async () => {

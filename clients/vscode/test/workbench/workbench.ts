@@ -160,19 +160,25 @@ export class Workbench implements AsyncDisposable {
 		await this.tab(path).waitFor();
 	}
 
-	/** A list that a window has just opened may lack files, and commands of extensions, for good: it is opened again. */
+	/**
+	 * A list that a window has just opened may lack files, and commands of extensions, for good, and it closes when the
+	 * window brings its views back: it is opened again.
+	 */
 	async #pick(key: string, typed: string, entry: string): Promise<void> {
 		const input = this.page.locator(".quick-input-widget input.input");
 		const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: entry }).first();
 		const deadline = performance.now() + WAIT_MS;
 		for (;;) {
 			await this.page.keyboard.press(key);
-			await input.waitFor();
-			await input.fill(typed);
-			const isFound = await row.waitFor({ timeout: WAIT_MS / 6 }).then(
-				() => true,
-				() => false,
-			);
+			const timeout = WAIT_MS / 6;
+			const isFound = await input
+				.waitFor({ timeout })
+				.then(() => input.fill(typed, { timeout }))
+				.then(() => row.waitFor({ timeout }))
+				.then(
+					() => true,
+					() => false,
+				);
 			if (isFound) break;
 			if (performance.now() > deadline) throw new Error(`${entry} is not found`);
 			await this.page.keyboard.press("Escape");
