@@ -41,7 +41,7 @@ test("a second window of the same folder takes pygent over, and the first one ge
 	const second = await page.context().newPage();
 	await second.goto(page.url());
 	await ready(second).waitFor();
-	const told = workbench.notification("Another window of this folder uses pygent now");
+	const told = workbench.notification("Another window of this folder is using pygent");
 	await told.getByRole("button", { name: "Use It Here" }).click();
 	await ready(page).waitFor();
 
