@@ -4,13 +4,16 @@ import type { BackgroundCommand } from "../../src/protocol/protocol.ts";
 import { Panel } from "./panel.ts";
 import { CONVERSATION } from "./shown_session.ts";
 
-const STARTED = new Date(Date.now() - 125_000).toISOString();
+/** When it is asked for: other tests of the process may take minutes before. */
+function twoMinutesAgo(): string {
+	return new Date(Date.now() - 125_000).toISOString();
+}
 
 function command(more: Partial<BackgroundCommand>): BackgroundCommand {
 	return {
 		id: "shell_1",
 		command: "npm run dev",
-		startedAt: STARTED,
+		startedAt: twoMinutesAgo(),
 		running: true,
 		exitCode: null,
 		stoppedByUser: false,
@@ -34,7 +37,7 @@ test("commands in the background are told above the prompt, and listed with thei
 	await using panel = await Panel.open({
 		conversation: CONVERSATION,
 		answers: {
-			listBackground: () => ({ commands }),
+			listBackground: () => ({ commands: commands.map((each) => ({ ...each, startedAt: twoMinutesAgo() })) }),
 			stopBackground: ({ id }) => {
 				commands = [{ ...SERVER, running: false, stoppedByUser: true, ending: "stopped by the user" }, FAILED];
 				return { stopped: id === SERVER.id };
