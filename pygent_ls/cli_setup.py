@@ -125,7 +125,7 @@ def _setup(terminal: Terminal, shared: Shared) -> AppSetup:
             terminal=terminal,
             palette=palette_for(os.environ, is_terminal=True),
             ready_to_ask=_at_once,
-            width=min(_width(terminal.fd), MAX_WIDTH),
+            width=min(terminal.columns or MAX_WIDTH, MAX_WIDTH),
         ),
         tell=_say,
     )
@@ -135,17 +135,12 @@ async def _at_once(_tool_id: str) -> None:
     """Nothing has to be shown before a question."""
 
 
-def _width(fd: int) -> int:
-    try:
-        return os.get_terminal_size(fd).columns or MAX_WIDTH
-    except OSError:
-        return MAX_WIDTH
-
-
 def _say(text: str) -> None:
     import textwrap
 
-    width = min(_width(1), MAX_WIDTH)
+    from pygent_ls.editors.terminal.text import columns_of
+
+    width = min(columns_of(1, MAX_WIDTH), MAX_WIDTH)
     lines = (textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False) for line in text.split("\n"))
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()

@@ -87,6 +87,18 @@ def test_the_terminal_is_left_as_it_was_if_a_question_is_open_in_the_end(folder:
         assert terminal.echoes()
 
 
+def test_who_answers_in_their_own_words_is_not_shown_the_choices_again(folder: Path, home: Path) -> None:
+    asks = tool("ask_user", question="Which colour?", choices=[{"title": "Red"}, {"title": "Blue"}])
+    with chat(folder, home, "--model", script(home, asks, {"text": "Noted."})) as terminal:
+        terminal.types("paint it\r")
+        chooses(terminal, "w", "Answer in your own words")
+        terminal.sees("Your answer")
+        terminal.types("a dark green\r")
+        terminal.sees("Noted.")
+        assert "  1. Red\n  2. Blue\n" not in terminal.seen
+        assert leaves(terminal) == 0
+
+
 def test_without_a_model_the_first_prompt_offers_to_set_one_up(folder: Path, home: Path) -> None:
     with chat(folder, home, **nowhere()) as terminal:
         terminal.types("hello\r")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pygent_ls.agent.approver import PermissionAnswer, PermissionRequest
 from pygent_ls.agent.permission_choices import PermissionChoice, choices_for, covered_by
 from pygent_ls.agent.tool import ToolRisk, visible
-from pygent_ls.editors.terminal.text import Colour, Palette, coloured_patch, wrapped
+from pygent_ls.editors.terminal.text import Colour, Palette, coloured_patch, columns_of, wrapped
 
 WORDS: Mapping[str, str] = {
     "once": "o",
@@ -61,10 +61,7 @@ class Terminal:
     @property
     def columns(self) -> int:
         """Width in characters; 0 if the terminal does not tell."""
-        try:
-            return os.get_terminal_size(self.fd).columns
-        except OSError:
-            return 0
+        return columns_of(self.fd, otherwise=0)
 
     async def read_line(self) -> str | None:
         """The next line, without its end; None where the person closed the input, or is gone."""

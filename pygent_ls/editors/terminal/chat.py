@@ -27,8 +27,9 @@ from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
 from pygent_ls.editors.terminal.approver import OTHER_RULE, Scopes, prompt_text
 from pygent_ls.editors.terminal.chat_input import ChatInput, KeyChoice, OpenQuestion, PromptUse
 from pygent_ls.editors.terminal.markdown import MarkdownStream
-from pygent_ls.editors.terminal.spinner import FRAMES, USUAL_COLUMNS, Activity
-from pygent_ls.editors.terminal.text import Palette, palette_for, wrapped
+from pygent_ls.editors.terminal.questioner import parse_answer
+from pygent_ls.editors.terminal.spinner import FRAMES, Activity
+from pygent_ls.editors.terminal.text import Palette, columns_of, palette_for, wrapped
 from pygent_ls.editors.terminal.view import TerminalView, Writer
 from pygent_ls.errors import PygentError
 from pygent_ls.sessions.completing import Completion, Completions, Item
@@ -74,11 +75,7 @@ class WholeLines:
 
 
 def _columns() -> int:
-    """Width of the terminal as it is now; a variable `COLUMNS` may be older."""
-    try:
-        return os.get_terminal_size(sys.stdin.fileno()).columns or USUAL_COLUMNS
-    except OSError:
-        return USUAL_COLUMNS
+    return columns_of(sys.stdin.fileno())
 
 
 @dataclass(kw_only=True)
@@ -177,14 +174,12 @@ async def _answered(question: Question, asked: OpenQuestion, view: TerminalView)
             return NotAnswered()
         if chosen in choices:
             return Answered(choice=question.choices[choices.index(chosen)].title)
-    titles = [each.title for each in question.choices] if choices else []
+        choices = []
     view.show("".join(f"  {number}. {each.title}\n" for number, each in enumerate(choices, start=1)))
-    ways = "A number or a name" if titles and not question.takes_words else "Your answer"
-    said = await asked.words(f"{ways} (Enter: none): ", secret=question.secret, offered=titles)
-    by_answer = {each.casefold(): each for each in titles} | {str(n): each for n, each in enumerate(titles, start=1)}
-    if said.casefold() in by_answer:
-        return Answered(choice=by_answer[said.casefold()])
-    return Answered(text=said) if said and question.takes_words else NotAnswered()
+    ways = "A number or a name" if choices and not question.takes_words else "Your answer"
+    offered = [each.title for each in question.choices] if choices else []
+    said = await asked.words(f"{ways} (Enter: none): ", secret=question.secret, offered=offered)
+    return parse_answer(said, question)
 
 
 def _titled(title: str, description: str) -> str:

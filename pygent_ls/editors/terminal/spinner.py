@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import TextIO
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.tool import visible
+from pygent_ls.editors.terminal.text import columns_of
 from pygent_ls.sessions.stream import SessionEvent
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -22,21 +22,12 @@ INTERVAL_S = 0.1
 QUIET_S = 0.5
 """Without a written character before it is drawn: what goes on quickly needs none."""
 
-USUAL_COLUMNS = 80
-
 
 def spinner_for(stream: TextIO, term: str, is_free: Callable[[], bool]) -> Spinner | None:
     """One where the stream is a terminal that can go back to the beginning of a line; else none."""
     if not stream.isatty() or term == "dumb":
         return None
-    return Spinner(stream=stream, columns=lambda: _columns(stream), is_free=is_free)
-
-
-def _columns(stream: TextIO) -> int:
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or USUAL_COLUMNS
-    except OSError:
-        return USUAL_COLUMNS
+    return Spinner(stream=stream, columns=lambda: columns_of(stream.fileno()), is_free=is_free)
 
 
 PAUSE = "pause"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 from collections.abc import Mapping
@@ -22,6 +23,8 @@ _CODES: Mapping[Colour, str] = {
     "bold": "1",
 }
 """Parameters of the terminal's "select graphic rendition" (ECMA-48, 8.3.117)."""
+
+USUAL_COLUMNS = 80
 
 _STYLING = re.compile(r"\x1b\[[0-9;:]*m")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -44,6 +47,15 @@ class Palette:
 def palette_for(environment: Mapping[str, str], *, is_terminal: bool) -> Palette:
     """Colours for a terminal that has them, unless `NO_COLOR` is set (https://no-color.org: and not empty)."""
     return Palette(on=is_terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb")
+
+
+def columns_of(fd: int, otherwise: int = USUAL_COLUMNS) -> int:
+    """Width of a terminal as it is now, in characters; a variable `COLUMNS` may be older. `otherwise` if it does not
+    tell."""
+    try:
+        return os.get_terminal_size(fd).columns or otherwise
+    except OSError:
+        return otherwise
 
 
 def wrapped(text: str, width: int, indent: int = 0) -> str:
