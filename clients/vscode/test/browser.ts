@@ -5,6 +5,7 @@ import { browserPath } from "./places.ts";
 export function launchBrowser(): Promise<Browser> {
 	return chromium.launch({
 		executablePath: browserPath(),
+		ignoreDefaultArgs: ["--hide-scrollbars"],
 		// The pages are ours, and a container's root may not make the sandbox. Nothing but loopback is looked up.
 		args: [
 			...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"],

@@ -41,6 +41,7 @@ test("a new session is one click away, and the cursor is in its prompt", async (
 
 	await panel.page.getByRole("button", { name: "New session" }).click();
 	await panel.called("newSession");
+	await panel.page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "Prompt");
 
 	await panel.page.keyboard.type("Go");
 	await holds(promptOf(panel), "Go");

@@ -50,6 +50,15 @@ function delta(content: string): Note {
 	return { type: "change", sessionId: SESSION, change: { type: "events", events: [event] } };
 }
 
+/** Resolves when the end of the list is in sight. */
+async function atEnd(page: Page): Promise<void> {
+	await page.waitForFunction(() => {
+		const list = document.querySelector(".scroller");
+		return list !== null && list.scrollHeight - list.clientHeight - list.scrollTop <= 1;
+	});
+	assert.equal(await page.getByRole("button", { name: "Newest" }).count(), 0);
+}
+
 /** How far the end of the list is below what is in sight, once all is drawn. */
 async function belowSight(page: Page): Promise<number> {
 	return await page.locator(".scroller").evaluate(async (list) => {
@@ -122,10 +131,10 @@ test("what the reader looks at above the end does not move, and a button leads b
 
 	await panel.page.getByRole("button", { name: "Newest" }).click();
 	await panel.page.getByText("Line 19 of the answer.", { exact: true }).waitFor();
-	assert.equal(await belowSight(panel.page), 0);
+	await atEnd(panel.page);
 	await panel.send(delta("And on it goes.\n\n".repeat(20)));
 	await panel.page.locator(".answer").getByText("And on it goes.").last().waitFor();
-	assert.ok((await belowSight(panel.page)) <= 1);
+	await atEnd(panel.page);
 });
 
 test("a prompt that is sent is scrolled to, wherever the reader is", async () => {
@@ -138,7 +147,7 @@ test("a prompt that is sent is scrolled to, wherever the reader is", async () =>
 	await panel.page.keyboard.press("Enter");
 
 	await panel.page.getByRole("button", { name: "Newest" }).waitFor({ state: "detached" });
-	assert.equal(await belowSight(panel.page), 0);
+	await atEnd(panel.page);
 });
 
 test("while the model is silent the seconds are counted", async () => {
@@ -172,6 +181,22 @@ test("who scrolls up in the middle of a fast stream is not taken back", async ()
 	await panel.page.getByRole("button", { name: "Newest" }).waitFor();
 });
 
+test("dragging the scroll bar up leaves the end", async () => {
+	await using panel = await open(200);
+	await panel.page.getByText("Begins.").waitFor();
+	const box = await panel.page.locator(".scroller").boundingBox();
+	assert.ok(box !== null);
+
+	await panel.page.mouse.move(box.x + box.width - 3, box.y + box.height - 27);
+	await panel.page.mouse.down();
+	await panel.page.mouse.move(box.x + box.width - 3, box.y + box.height - 150, { steps: 10 });
+	await panel.page.getByRole("button", { name: "Newest" }).waitFor();
+	await panel.page.mouse.up();
+	await panel.send(delta("And on it goes.\n\n".repeat(20)));
+
+	assert.ok((await belowSight(panel.page)) > 400);
+});
+
 test("the keyboard scrolls: from the end to the beginning and back, and from row to row", async () => {
 	await using panel = await open(300);
 	await panel.page.getByText("Begins.").waitFor();
@@ -188,7 +213,7 @@ test("the keyboard scrolls: from the end to the beginning and back, and from row
 	assert.equal(await panel.page.evaluate(() => document.activeElement?.getAttribute("data-row")), "item 2");
 	await panel.page.keyboard.press("End");
 	await panel.page.getByText("Begins.").waitFor();
-	assert.equal(await belowSight(panel.page), 0);
+	await atEnd(panel.page);
 });
 
 test("what has the focus stays on the page when it is scrolled out of sight", async () => {

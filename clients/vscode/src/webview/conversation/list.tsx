@@ -25,8 +25,8 @@ import { Unbroken } from "./unbroken.tsx";
 /** Within so many pixels of the end the reader is at the end. */
 const NEAR = 30;
 
-/** After the reader began to go up, what was scrolled before is still told for so many milliseconds. */
-const LEAVING_MS = 300;
+/** Scroll events arrive up to so many milliseconds after the input that caused them. */
+const INPUT_MS = 300;
 
 /** Drawn above and below what is in sight, in pixels: about a screen. */
 const BUFFER = 600;
@@ -51,7 +51,7 @@ export interface RowListParts {
 export function RowList({ rows, busy, ref }: RowListParts): ReactElement {
 	const list = useRef<VirtualizerHandle>(null);
 	const scroller = useRef<HTMLDivElement>(null);
-	const { follows, followNow, leave, scrolled, stay, toStart } = useFollowing(list, scroller, rows);
+	const { follows, followNow, gotInput, leave, released, scrolled, stay, toStart } = useFollowing(scroller, rows);
 	const { focused, gotFocus, lostFocus } = useFocusedRow(rows);
 	const { store } = useScene();
 	const toPrompt = (): void => store.take({ type: "focus", on: "prompt" });
@@ -64,7 +64,7 @@ export function RowList({ rows, busy, ref }: RowListParts): ReactElement {
 				leave();
 				const isDrawn = rowsIn(scroller.current).some((row) => row.dataset["row"] === key);
 				const index = rows.findIndex((row) => row.key === key);
-				if (!isDrawn && index !== -1) list.current?.scrollToIndex(index, { align: "center" });
+				if (!isDrawn && index !== -1) scrollTo(scroller.current, list.current?.getItemOffset(index) ?? 0);
 			},
 			firstInSight: () => {
 				const top = scroller.current?.getBoundingClientRect().top ?? 0;
@@ -85,10 +85,20 @@ export function RowList({ rows, busy, ref }: RowListParts): ReactElement {
 				// biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by the keyboard too
 				tabIndex={0}
 				ref={scroller}
-				onFocus={gotFocus}
+				onFocus={(event) => {
+					gotInput(false);
+					gotFocus(event);
+				}}
 				onBlur={lostFocus}
 				onWheel={({ deltaY }) => deltaY < 0 && stay()}
-				onKeyDown={(event) => pressed(event, { followNow, toStart, stay, toPrompt })}
+				onTouchMove={() => gotInput(false)}
+				onPointerDown={() => gotInput(true)}
+				onPointerUp={released}
+				onPointerMove={({ buttons }) => buttons === 0 && released()}
+				onKeyDown={(event) => {
+					gotInput(false);
+					pressed(event, { followNow, toStart, stay, toPrompt });
+				}}
 			>
 				<Virtualizer
 					ref={list}
@@ -138,8 +148,12 @@ interface Following {
 	readonly follows: boolean;
 	/** To the end, and on with what comes. */
 	readonly followNow: () => void;
+	/** Input that may scroll: a key, a touch, a pointer that is held down on the text or on the scroll bar. */
+	readonly gotInput: (isHeld: boolean) => void;
 	/** The reader goes elsewhere. */
 	readonly leave: () => void;
+	/** The pointer is held down no more; for a scroll bar only its next move says so. */
+	readonly released: () => void;
 	readonly scrolled: (offset: number) => void;
 	/** The reader goes up, and is not to be taken back by what grows before the first pixel is scrolled. */
 	readonly stay: () => void;
@@ -147,41 +161,41 @@ interface Following {
 	readonly toStart: () => void;
 }
 
-function useFollowing(
-	list: { readonly current: VirtualizerHandle | null },
-	scroller: { readonly current: HTMLDivElement | null },
-	rows: readonly Row[],
-): Following {
+function useFollowing(scroller: { readonly current: HTMLDivElement | null }, rows: readonly Row[]): Following {
 	const [follows, setFollows] = useState(true);
 	const following = useRef(true);
 	const lastOffset = useRef(0);
-	const lastHeight = useRef(0);
+	const inputUntil = useRef(Number.NEGATIVE_INFINITY);
 	const leftAt = useRef(Number.NEGATIVE_INFINITY);
 	const set = useCallback((value: boolean): void => {
 		following.current = value;
 		setFollows(value);
 	}, []);
-	// Not by the virtual list's own way, which goes on for some frames: it would take back who scrolls up meanwhile.
-	const toEnd = useCallback((): void => {
-		const element = scroller.current;
-		if (element !== null) element.scrollTop = element.scrollHeight;
-	}, [scroller]);
+	const toEnd = useCallback((): void => scrollTo(scroller.current, scroller.current?.scrollHeight ?? 0), [scroller]);
 	const followNow = useCallback((): void => {
+		inputUntil.current = Number.NEGATIVE_INFINITY;
 		set(true);
-		list.current?.scrollTo(scroller.current?.scrollHeight ?? 0); // in place of a way to elsewhere that goes on
 		toEnd();
-	}, [set, toEnd, list, scroller]);
+	}, [set, toEnd]);
+	const gotInput = useCallback((isHeld: boolean): void => {
+		inputUntil.current = isHeld ? Number.POSITIVE_INFINITY : performance.now() + INPUT_MS;
+	}, []);
+	const released = (): void => {
+		if (inputUntil.current === Number.POSITIVE_INFINITY) gotInput(false);
+	};
 	const scrolled = (offset: number): void => {
 		const element = scroller.current;
 		if (element === null) return;
 		const isAtEnd = element.scrollHeight - element.clientHeight - offset <= NEAR;
-		const isBack = isAtEnd && offset > lastOffset.current && performance.now() - leftAt.current > LEAVING_MS;
+		const isBack = isAtEnd && offset > lastOffset.current && performance.now() - leftAt.current > INPUT_MS;
 		if (isBack && !following.current) set(true);
-		// Where the height has changed with it, it is the list that found its items to be smaller.
-		const isReader = offset < lastOffset.current - 1 && element.scrollHeight === lastHeight.current;
-		if (!isAtEnd && following.current && isReader) set(false);
+		if (following.current && !isAtEnd) {
+			// Without input of the reader it is the virtual list, which corrects the offset when it has measured rows.
+			const isReader = offset < lastOffset.current && performance.now() < inputUntil.current;
+			if (isReader) set(false);
+			else toEnd();
+		}
 		lastOffset.current = offset;
-		lastHeight.current = element.scrollHeight;
 	};
 	const stay = (): void => {
 		const element = scroller.current;
@@ -195,14 +209,22 @@ function useFollowing(
 	}, [set]);
 	const toStart = (): void => {
 		set(false);
-		list.current?.scrollToIndex(0, { align: "start" });
+		scrollTo(scroller.current, 0);
 	};
 	useEnd(scroller, following);
 	// biome-ignore lint/correctness/useExhaustiveDependencies: whenever there are other rows
 	useLayoutEffect(() => {
 		if (following.current) toEnd();
 	}, [rows, toEnd]);
-	return { follows, followNow, leave, scrolled, stay, toStart };
+	return { follows, followNow, gotInput, leave, released, scrolled, stay, toStart };
+}
+
+/**
+ * Never by the virtual list's own `scrollTo` and `scrollToIndex`: they scroll again to the same place whenever a row is
+ * measured, which a streaming answer is in each frame, and so take the reader back who went elsewhere meanwhile.
+ */
+function scrollTo(scroller: HTMLElement | null, offset: number): void {
+	if (scroller !== null) scroller.scrollTop = offset;
 }
 
 /** Whatever grows, the list or the room for it: its end stays in sight, in the same frame. */
