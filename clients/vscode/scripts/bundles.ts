@@ -29,8 +29,8 @@ export function bundles({ production, outdir }: { readonly production: boolean; 
 			outExtension: { ".js": ".cjs" },
 			platform: "node",
 			format: "cjs",
-			// The oldest editor that `engines` admits runs extensions in Node 20.
-			target: "node20",
+			// The oldest editor that `engines` admits runs extensions in Node 22.
+			target: "node22",
 			external: ["vscode"],
 		},
 		page: {
@@ -38,8 +38,8 @@ export function bundles({ production, outdir }: { readonly production: boolean; 
 			entryPoints: { webview: "src/webview/main.tsx" },
 			platform: "browser",
 			format: "iife",
-			// The oldest editor that `engines` admits has Chromium 132.
-			target: "chrome132",
+			// The oldest editor that `engines` admits has Chromium 138.
+			target: "chrome138",
 			jsx: "automatic",
 			loader: { ".ttf": "file" },
 			assetNames: "[name]",

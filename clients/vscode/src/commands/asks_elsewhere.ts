@@ -80,19 +80,10 @@ class Notifications implements vscode.Disposable {
 
 /** As a progress, which unlike a message can be taken back, and so has links in the place of buttons. Returns what does. */
 function notify(ask: Ask): () => void {
-	const { promise, resolve } = withResolvers();
+	const { promise, resolve } = Promise.withResolvers<void>();
 	const options = { location: vscode.ProgressLocation.Notification, title: titleOf(ask) };
 	void vscode.window.withProgress(options, () => promise);
 	return resolve;
-}
-
-/** As `Promise.withResolvers`, which the oldest editor's Node does not have. */
-function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-	let resolve = (): void => undefined;
-	const promise = new Promise<void>((settle) => {
-		resolve = settle;
-	});
-	return { promise, resolve };
 }
 
 function titleOf(ask: Ask): string {

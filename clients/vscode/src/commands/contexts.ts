@@ -1,7 +1,6 @@
 /** What conditions in the manifest look at: `when` of menus and keys, `enablement` of commands. */
 
 import * as vscode from "vscode";
-import { hasSecondarySideBar } from "../panel/side_bar.ts";
 import { isAllChanges } from "../review/originals.ts";
 import type { Proposals } from "../review/proposals.ts";
 import type { Reviews } from "../review/reviews.ts";
@@ -16,7 +15,6 @@ export function keepContexts(reviews: Reviews, proposals: Proposals): vscode.Dis
 	};
 	const proposed = () => set("proposals", asKeys(proposals.uris));
 	const shown = () => set("showsAllChanges", isAllChanges(vscode.window.tabGroups.activeTabGroup.activeTab));
-	set("hasNoSecondarySideBar", !hasSecondarySideBar(vscode.version));
 	reviewed();
 	proposed();
 	shown();

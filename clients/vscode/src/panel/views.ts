@@ -4,10 +4,9 @@ import * as vscode from "vscode";
 import { localRoots, pageOf } from "./html.ts";
 import { Panel } from "./panel.ts";
 import type { Services } from "./services.ts";
-import { VIEW_IDS, viewOf } from "./side_bar.ts";
 
-/** Under which the session of the view in a side bar is remembered. */
-const REMEMBERED = "pygent.chat";
+/** The view in the side bar; its session is remembered under the same name. */
+const VIEW = "pygent.chat";
 const TAB = "pygent.chatTab";
 
 /** For the workbench to open a view that it has not shown yet. */
@@ -45,9 +44,7 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		this.#services = services;
 		this.#memory = memory;
 		this.#registered = vscode.Disposable.from(
-			...VIEW_IDS.map((id) =>
-				vscode.window.registerWebviewViewProvider(id, this, { webviewOptions: { retainContextWhenHidden: true } }),
-			),
+			vscode.window.registerWebviewViewProvider(VIEW, this, { webviewOptions: { retainContextWhenHidden: true } }),
 			vscode.window.registerWebviewPanelSerializer(TAB, this),
 		);
 	}
@@ -79,7 +76,7 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 			return this.#active;
 		}
 		const opened = this.#opened();
-		await vscode.commands.executeCommand(`${viewOf(vscode.version)}.focus`); // done before the view is there
+		await vscode.commands.executeCommand(`${VIEW}.focus`); // done before the view is there
 		return await opened;
 	}
 
@@ -98,11 +95,11 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 	}
 
 	resolveWebviewView(view: vscode.WebviewView): void {
-		const panel = this.#make(view.webview, this.#memory.get<string | null>(REMEMBERED, null), {
+		const panel = this.#make(view.webview, this.#memory.get<string | null>(VIEW, null), {
 			isVisible: () => view.visible,
 			reveal: (staysWhereItIs) => view.show(staysWhereItIs),
 		});
-		panel.onDidShow((sessionId) => void this.#memory.update(REMEMBERED, sessionId));
+		panel.onDidShow((sessionId) => void this.#memory.update(VIEW, sessionId));
 		this.#view = { view, panel };
 		this.#active ??= panel;
 		this.#seen.fire();

@@ -4,7 +4,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { CLIENT } from "../../places.ts";
 
-const MANIFEST = JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")) as { readonly contributes: unknown };
+const MANIFEST = JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")) as {
+	readonly engines: { readonly vscode: string };
+	readonly contributes: unknown;
+	readonly devDependencies: Readonly<Record<string, string>>;
+};
+
+const README = readFileSync(join(CLIENT, "README.md"), "utf8");
 
 /** Every value of a field with this name, however deep. */
 function valuesOf(field: string, within: unknown): readonly string[] {
@@ -50,6 +56,23 @@ test("a condition names views that there are", () => {
 		named.filter((name) => name.startsWith("pygent") && !VIEWS.includes(name)),
 		[],
 	);
+});
+
+test("the chat is in the secondary side bar of every editor that is admitted, without a condition", () => {
+	const [, oldest = ""] = /^\^(1\.\d+\.0)$/.exec(MANIFEST.engines.vscode) ?? [];
+
+	assert.ok(Number(oldest.split(".")[1]) >= 106, "older editors have no place for views there");
+	assert.equal(MANIFEST.devDependencies["@types/vscode"], oldest);
+	assert.match(
+		README,
+		new RegExp(`^VS Code ${oldest.replace(/\.0$/, "").replace(".", "\\.")} or newer is required.$`, "m"),
+	);
+	assert.deepEqual(contributed("viewsContainers"), {
+		secondarySidebar: [{ id: "pygent", title: "pygent", icon: "media/pygent.svg" }],
+	});
+	assert.deepEqual(contributed("views"), {
+		pygent: [{ type: "webview", id: "pygent.chat", name: "Chat", icon: "media/pygent.svg" }],
+	});
 });
 
 test("what the extension asks of the editor is its own: every name begins with pygent", () => {
