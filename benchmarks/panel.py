@@ -1,8 +1,9 @@
 """The chat panel of the VS Code client, alone in Chromium, bundled as it is shipped.
 
 How soon the page shows its first words, a session of 10 items and one of 2,000; how soon a delta of an answer is
-painted in each of the two, side by side; how large the bundles are. The aim is that the length of a session makes no
-difference to a delta: a median of at most 1.5 times.
+painted in each of the two, side by side; how soon matches are counted in a conversation of 3 MB, and a delta painted
+there while a letter is looked for and while nothing is; how large the bundles are. The aim is that neither the length
+of a session nor a search makes a difference to a delta: a median of at most 1.5 times.
 
 It needs what `make test-vscode` installs: Node, the client's packages and a Chromium.
 

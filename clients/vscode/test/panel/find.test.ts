@@ -1,7 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Item } from "../../src/conversation/state.ts";
-import { conversation, end, outcome, prompt, text, thinking, tool, USAGE, uri } from "./conversation_items.ts";
+import {
+	conversation,
+	end,
+	outcome,
+	permission,
+	prompt,
+	SESSION,
+	text,
+	thinking,
+	tool,
+	USAGE,
+	uri,
+} from "./conversation_items.ts";
 import { Panel, type ThemeName } from "./panel.ts";
 import { turn } from "./shown_session.ts";
 
@@ -129,6 +141,98 @@ test("matches in 2,000 rows are counted, and one that is not on the page is scro
 		const place = await button.boundingBox();
 		assert.ok(place !== null && place.x + place.width <= 200 && place.width >= 20);
 	}
+});
+
+test("counting ends as in the editor's find, and the match before the first is the last one", async () => {
+	const items = Array.from({ length: 25 }, (_, index) => prompt({ key: `${index}`, text: "e ".repeat(1000) }));
+	await using panel = await Panel.open({
+		conversation: conversation([...items, text({ key: "last", text: "The end." })]),
+	});
+	const { field, count } = bar(panel);
+	await panel.page.getByRole("textbox", { name: "Prompt" }).press("Control+f");
+	await panel.page.locator(".scroller").press("Home");
+	await panel.page.getByRole("article").first().waitFor();
+	await field.fill("e");
+
+	await count.getByText(/^\d+ of 19999\+$/).waitFor();
+	await field.fill("the");
+	await count.getByText("1 of 1").waitFor();
+	await field.fill("e");
+	await count.getByText("? of 19999+").waitFor();
+	await field.press("Enter");
+	await field.press("Enter");
+	await count.getByText("1 of 19999+").waitFor();
+	await isInSight(panel);
+	await field.press("Shift+Enter");
+	await count.getByText("? of 19999+").waitFor();
+	await isInSight(panel);
+});
+
+test("what streams in is counted, and of rows that did not change the highlights stay the same", async () => {
+	const items = [
+		prompt({ key: "1", text: "A plum?" }),
+		text({ key: "2", itemId: "2", streaming: true, text: "A plum. " }),
+	];
+	await using panel = await Panel.open({ conversation: conversation(items, { runningTurnId: "t1" }) });
+	const { field, count } = bar(panel);
+	await panel.page.getByRole("textbox", { name: "Prompt" }).press("Control+f");
+	await field.fill("plum");
+	await count.getByText("1 of 2").waitFor();
+	assert.deepEqual(await painted(panel), { others: 1, current: "plum" });
+	const held = await panel.page.evaluateHandle(() => [...(CSS.highlights.get("pygent-find-current") ?? [])][0]);
+	const at = { turnId: "t1", iteration: 1, seq: 1001, timestamp: "2026-01-02T03:04:06.000Z", totalTokens: 1 };
+	const events = [{ type: "text_delta" as const, sessionId: SESSION, ...at, itemId: "2", content: "Plums." }];
+	await panel.send({ type: "change", sessionId: SESSION, change: { type: "events", events } });
+
+	await count.getByText("1 of 3").waitFor();
+	assert.deepEqual(await painted(panel), { others: 2, current: "plum" });
+	assert.ok(await held.evaluate((range) => [...(CSS.highlights.get("pygent-find-current") ?? [])][0] === range));
+});
+
+test("what was looked for before is there when the bar is opened again, and nothing moves until Enter", async () => {
+	await using panel = await Panel.open({ conversation: conversation(ALL_KINDS) });
+	const { search, field, count } = bar(panel);
+	await panel.page.getByRole("textbox", { name: "Prompt" }).press("Control+f");
+	await field.fill("plum");
+	await count.getByText("1 of 11").waitFor();
+	await field.press("Escape");
+	await search.waitFor({ state: "detached" });
+	await panel.page.getByRole("textbox", { name: "Prompt" }).press("Control+f");
+
+	await count.getByText("? of 11").waitFor();
+	assert.equal(await field.inputValue(), "plum");
+	assert.equal((await painted(panel)).current, "");
+	await field.press("Enter");
+	await count.getByText("1 of 11").waitFor();
+	assert.equal((await painted(panel)).current, "plum");
+});
+
+test("nothing is highlighted any more when the words are deleted", async () => {
+	await using panel = await Panel.open({ conversation: conversation(ALL_KINDS) });
+	const { field, count } = bar(panel);
+	await panel.page.getByRole("textbox", { name: "Prompt" }).press("Control+f");
+	await field.fill("plum");
+	await count.getByText("1 of 11").waitFor();
+	await isInSight(panel);
+	for (let frames = 0; frames < 40; frames += 2) await painted(panel); // the list has come to rest
+	await field.fill("");
+
+	await count.getByText("1 of 11").waitFor({ state: "detached" });
+	assert.deepEqual(await painted(panel), { others: 0, current: "" });
+});
+
+test("what a question shows is no part of the conversation yet", async () => {
+	const ask = permission("p", "unknown", { diff: [{ uri: uri("prices.py"), patch: PATCH, oldText: "", newText: "" }] });
+	await using panel = await Panel.open({
+		conversation: conversation([prompt({ key: "1", text: "A plum?" })], { asks: [ask], runningTurnId: "t1" }),
+	});
+	const { field, count } = bar(panel);
+	await panel.page.getByText("return plum * 2").waitFor();
+	await panel.page.getByRole("textbox", { name: "Prompt" }).press("Control+f");
+	await field.fill("plum");
+	await count.getByText("1 of 1").waitFor();
+
+	assert.deepEqual(await painted(panel), { others: 0, current: "plum" });
 });
 
 test("a match in a turn that was undone unfolds it", async () => {

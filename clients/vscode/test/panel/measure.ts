@@ -17,24 +17,28 @@ const LONG = 2000;
 const STARTS = 5;
 const DELTAS = 60;
 
+/** So often `WORDS` in each answer make a conversation of 3 MB. */
+const PARAGRAPHS = 80;
+const SEARCHES = ["e", "rounded", "missing"];
+
 /** What takes longer is broken. */
 const LIMIT_MS = 20_000;
 
 const WORDS = "The total is **rounded** once, in `with_tax`, and *nowhere* else.\n\n- one\n- two\n\n";
 
 /** Turns of a prompt, an answer, a call and an end, and at last an answer that has just begun. */
-function items(count: number): readonly Item[] {
+function items(count: number, words = WORDS): readonly Item[] {
 	const all = Array.from({ length: Math.ceil(count / 4) }, (_, turn) => [
 		prompt({ key: `p${turn}`, turnId: `turn ${turn}` }),
-		text({ key: `a${turn}`, turnId: `turn ${turn}`, text: WORDS }),
+		text({ key: `a${turn}`, turnId: `turn ${turn}`, text: words }),
 		tool({ key: `c${turn}`, turnId: `turn ${turn}`, kind: "execute", result: outcome("3 passed\n") }),
 		end({ key: `e${turn}`, turnId: `turn ${turn}` }),
 	]);
 	return [...all.flat().slice(0, count - 1), text({ key: "last", itemId: "last", streaming: true, text: "So " })];
 }
 
-function opened(count: number) {
-	return conversation(items(count), { runningTurnId: "t1" });
+function opened(count: number, words = WORDS) {
+	return conversation(items(count, words), { runningTurnId: "t1" });
 }
 
 interface Start {
@@ -107,6 +111,46 @@ async function deltas(panel: Panel, from: number): Promise<readonly number[]> {
 	);
 }
 
+/** From the words that are typed to the number of their matches. */
+async function search(panel: Panel, words: string): Promise<number> {
+	const field = panel.page.getByRole("textbox", { name: "Find in the conversation" });
+	const count = panel.page.locator(".find-count:not(:empty)");
+	const begin = performance.now();
+	await field.fill(words);
+	await count.waitFor();
+	const took = performance.now() - begin;
+	await field.fill("");
+	await count.waitFor({ state: "detached" });
+	return took;
+}
+
+/** In a conversation of 3 MB: how soon matches are counted, and deltas while a letter is looked for. */
+async function finding() {
+	const long = opened(LONG, WORDS.repeat(PARAGRAPHS));
+	await using closed = await Panel.open({ conversation: long });
+	await using open = await Panel.open({ conversation: long });
+	await open.page.getByRole("textbox", { name: "Prompt" }).press("Control+f");
+	const first = await search(open, "missing");
+	const counted: number[] = [];
+	for (let round = 0; round < STARTS; round++) {
+		for (const words of SEARCHES) counted.push(await search(open, words));
+	}
+	await open.page.getByRole("textbox", { name: "Find in the conversation" }).fill("e");
+	await open.page.getByRole("button", { name: "Newest" }).click();
+	const painted: { readonly closed: number[]; readonly open: number[] } = { closed: [], open: [] };
+	for (let from = 0; from < DELTAS; from += DELTAS / 3) {
+		await closed.page.bringToFront();
+		painted.closed.push(...(await deltas(closed, from)));
+		await open.page.bringToFront();
+		painted.open.push(...(await deltas(open, from)));
+	}
+	return {
+		first_search_ms: Math.round(first),
+		search_ms: summary(counted),
+		delta_to_paint_ms: { closed: summary(painted.closed), open: summary(painted.open) },
+	};
+}
+
 function summary(values: readonly number[]) {
 	const sorted = [...values].sort((a, b) => a - b);
 	const at = (share: number) => Math.round((sorted[Math.floor(share * (sorted.length - 1))] ?? 0) * 10) / 10;
@@ -153,6 +197,7 @@ async function main(file: string): Promise<void> {
 			starts.long.map(({ session }) => session),
 		),
 		delta_to_paint_ms: of(painted.short, painted.long),
+		find_in_3_MB: await finding(),
 		bundles: await sizes(),
 	};
 	await writeFile(file, JSON.stringify(figures));

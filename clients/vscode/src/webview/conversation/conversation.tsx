@@ -8,7 +8,6 @@ import { useView } from "../store.ts";
 import { Announcer } from "./announcer.tsx";
 import { DaemonLine } from "./daemon_line.tsx";
 import { FindBar, type FindBarHandle } from "./find/find_bar.tsx";
-import { useFind } from "./find/use_find.ts";
 import { useLinks } from "./links.ts";
 import { RowList, type RowListHandle } from "./list.tsx";
 import { Notices } from "./notices.tsx";
@@ -55,7 +54,7 @@ function Sheet(): ReactElement {
 	const bar = useRef<FindBarHandle>(null);
 	const [isFinding, setFinding] = useState(false);
 	const { rows, all } = useRows(conversation, isFinding);
-	const found = useFind(all, { sheet, list, isOpen: isFinding });
+	const [query, setQuery] = useState("");
 	const links = useLinks(act);
 	useEffect(
 		() =>
@@ -74,7 +73,7 @@ function Sheet(): ReactElement {
 	};
 	return (
 		<div className="sheet" ref={sheet} {...links}>
-			{isFinding && <FindBar found={found} onClose={close} ref={bar} />}
+			{isFinding && <FindBar {...{ query, rows: all, sheet, list }} onQuery={setQuery} onClose={close} ref={bar} />}
 			{plan.length > 0 && (
 				<Unbroken of={plan}>
 					<Plan entries={plan} />
@@ -85,11 +84,9 @@ function Sheet(): ReactElement {
 	);
 }
 
-const NONE: readonly Row[] = [];
-
 interface Rows {
 	readonly rows: readonly Row[];
-	/** With those of turns that were taken back and are folded; none where nobody asks for them. */
+	/** Of all items; also of turns that were taken back and are folded, if something is looked for. */
 	readonly all: readonly Row[];
 }
 
@@ -105,14 +102,14 @@ function useRows(conversation: Conversation, isFinding: boolean): Rows {
 		[items, asks, runningTurnId, steering, lastAt],
 	);
 	// biome-ignore lint/correctness/useExhaustiveDependencies: whenever a fold is another
-	const rows = useMemo(() => {
-		const above = rowsWithFolds(items, gone, (fold) => folds.get(fold) ?? false, before.current);
-		before.current = above;
-		return [...above, ...below];
-	}, [items, gone, folds, version, below]);
+	const above = useMemo(() => {
+		before.current = rowsWithFolds(items, gone, (fold) => folds.get(fold) ?? false, before.current);
+		return before.current;
+	}, [items, gone, folds, version]);
+	const rows = useMemo(() => [...above, ...below], [above, below]);
 	const all = useMemo(
-		() => (isFinding ? rowsWithFolds(items, gone, () => true, before.current) : NONE),
-		[isFinding, items, gone],
+		() => (gone.size === 0 || !isFinding ? above : rowsWithFolds(items, gone, () => true, above)),
+		[isFinding, items, gone, above],
 	);
 	return { rows, all };
 }

@@ -17,6 +17,9 @@ export type Row =
 	/** The turn runs, and nothing that is shown says so; nothing has come since that moment (RFC 3339). */
 	| { readonly type: "working"; readonly key: string; readonly since: string | null };
 
+/** Of a subagent's rows, the last so many are shown at first: its list draws also what is not in sight. */
+export const LAST_ROWS = 30;
+
 /** Rows of before are taken over where they are the same, so that they are not drawn again. */
 export function rowsOf(items: readonly Item[], before: readonly Row[]): readonly Row[] {
 	const known = new Map(before.map((row) => [row.key, row]));

@@ -3,20 +3,22 @@
 import "./find.css";
 import { type KeyboardEvent, type ReactElement, type Ref, useEffect, useImperativeHandle, useRef } from "react";
 import { IconButton } from "../../chrome/icon.tsx";
-import type { Found } from "./use_find.ts";
+import { MOST_COUNTED, type Tally } from "./matches.ts";
+import { type Searched, useFind } from "./use_find.ts";
 
 export interface FindBarHandle {
 	/** With what was looked for before, to be replaced by what is typed. */
 	focus(): void;
 }
 
-interface FindBarParts {
-	readonly found: Found;
+interface FindBarParts extends Searched {
+	readonly onQuery: (query: string) => void;
 	readonly onClose: () => void;
 	readonly ref: Ref<FindBarHandle>;
 }
 
-export function FindBar({ found, onClose, ref }: FindBarParts): ReactElement {
+export function FindBar({ onQuery, onClose, ref, ...searched }: FindBarParts): ReactElement {
+	const { tally, step } = useFind(searched);
 	const field = useRef<HTMLInputElement>(null);
 	const focus = (): void => {
 		field.current?.focus();
@@ -26,7 +28,6 @@ export function FindBar({ found, onClose, ref }: FindBarParts): ReactElement {
 	useEffect(() => {
 		field.current?.focus();
 	}, []);
-	const { query, count, place, look, step } = found;
 	const pressed = (event: KeyboardEvent): void => {
 		if (event.nativeEvent.isComposing) return;
 		if (event.key === "Escape") onClose();
@@ -35,7 +36,8 @@ export function FindBar({ found, onClose, ref }: FindBarParts): ReactElement {
 		event.preventDefault();
 		event.stopPropagation();
 	};
-	const hasNone = query.trim() !== "" && count === 0;
+	const hasNone = tally?.count === 0;
+	const hasSome = tally !== null && !hasNone;
 	return (
 		<search className="find-bar" aria-label="Find in the conversation" onKeyDown={pressed}>
 			<input
@@ -45,15 +47,20 @@ export function FindBar({ found, onClose, ref }: FindBarParts): ReactElement {
 				aria-label="Find in the conversation"
 				placeholder="Find"
 				spellCheck={false}
-				value={query}
-				onChange={({ target }) => look(target.value)}
+				value={searched.query}
+				onChange={({ target }) => onQuery(target.value)}
 			/>
 			<span className="find-count" role="status">
-				{hasNone ? "No results" : count === 0 ? "" : `${place + 1} of ${count}`}
+				{tally === null ? "" : wordsOf(tally)}
 			</span>
-			<IconButton icon="arrow-up" label="Previous match" disabled={count === 0} onClick={() => step(-1)} />
-			<IconButton icon="arrow-down" label="Next match" disabled={count === 0} onClick={() => step(1)} />
+			<IconButton icon="arrow-up" label="Previous match" disabled={!hasSome} onClick={() => step(-1)} />
+			<IconButton icon="arrow-down" label="Next match" disabled={!hasSome} onClick={() => step(1)} />
 			<IconButton icon="close" label="Close find" onClick={onClose} />
 		</search>
 	);
+}
+
+function wordsOf({ count, place }: Tally): string {
+	if (count === 0) return "No results";
+	return `${place ?? "?"} of ${count}${count === MOST_COUNTED ? "+" : ""}`;
 }

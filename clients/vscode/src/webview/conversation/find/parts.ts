@@ -5,33 +5,20 @@ import type { Item, ToolItem } from "../../../conversation/state.ts";
 import { plainOf } from "../../../conversation/terminal_text.ts";
 import { visible } from "../markdown/visible.ts";
 import { BREAK, wordsOfMarkdown } from "../markdown/words.ts";
-import { type Row, rowsOf } from "../rows.ts";
+import { LAST_ROWS, type Row, rowsOf } from "../rows.ts";
 import { rowsOf as rowsOfPatch } from "../tools/patch.ts";
-import { LAST_ROWS } from "../tools/subagent.tsx";
 
-/** Words that stand in one element of the page, whose `data-find` is the `id`. */
-interface Part {
-	readonly id: string;
+/** One value for as long as its item is the same, also in other rows. */
+export interface Words {
 	readonly text: string;
+}
+
+/** What can be found in one element of the page, whose `data-find` is the `id`. */
+export interface Part {
+	readonly id: string;
+	readonly words: Words;
 	/** What must be unfolded to see them. */
 	readonly folds: readonly string[];
-}
-
-export interface Match {
-	readonly rowKey: string;
-	readonly id: string;
-	/** Its place among the matches in that element, from 0. */
-	readonly nth: number;
-	readonly folds: readonly string[];
-}
-
-/** In the order in which they stand in the conversation. */
-export function matchesIn(rows: readonly Row[], pattern: RegExp): readonly Match[] {
-	return rows.flatMap((row) =>
-		partsOf(row).flatMap(({ id, text, folds }) =>
-			Array.from(text.matchAll(pattern), (_found, nth) => ({ rowKey: row.key, id, nth, folds })),
-		),
-	);
 }
 
 /** Letters in either case; null where nothing is looked for. */
@@ -49,7 +36,7 @@ export function withPlainSpaces(text: string): string {
 const known = new WeakMap<Row, readonly Part[]>();
 const knownItems = new WeakMap<Item, readonly Part[]>();
 
-function partsOf(row: Row): readonly Part[] {
+export function partsOf(row: Row): readonly Part[] {
 	const parts = known.get(row) ?? readOf(row);
 	known.set(row, parts);
 	return parts;
@@ -76,38 +63,34 @@ function below(parts: readonly Part[], ...folds: readonly string[]): readonly Pa
 }
 
 function partsOfItem(item: Item): readonly Part[] {
-	const parts = knownItems.get(item) ?? readOfItem(item).map((part) => ({ ...part, text: withPlainSpaces(part.text) }));
+	const parts = knownItems.get(item) ?? readOfItem(item);
 	knownItems.set(item, parts);
 	return parts;
 }
 
+function part(id: string, text: string, folds: readonly string[]): Part {
+	return { id, words: { text: withPlainSpaces(text) }, folds };
+}
+
 function readOfItem(item: Item): readonly Part[] {
 	const { key } = item;
-	const part = (what: string, text: string, ...folds: readonly string[]): Part => ({
-		id: `${what} ${key}`,
-		text,
-		folds,
-	});
 	switch (item.type) {
 		case "prompt":
-			return [part("prompt", visible(item.text), `prompt ${key}`)];
+			return [part(`prompt ${key}`, visible(item.text), [`prompt ${key}`])];
 		case "text":
-			return [part("text", wordsOfMarkdown(item.text))];
+			return [part(`text ${key}`, wordsOfMarkdown(item.text), [])];
 		case "thinking":
-			return [part("thinking", wordsOfMarkdown(item.text), `thinking ${key}`)];
+			return [part(`thinking ${key}`, wordsOfMarkdown(item.text), [`thinking ${key}`])];
 		case "review": {
 			const id = `review text ${key}`;
-			return [
-				part("rejected", visible(rejectionsOf(item.files))),
-				{ ...outputOf(item.text, id), folds: [`review ${key}`, id] },
-			];
+			return [part(`rejected ${key}`, visible(rejectionsOf(item.files)), []), output(item.text, id, [`review ${key}`])];
 		}
 		case "tool":
 			return partsOfCall(item);
 		case "failure":
-			return item.state === "retried" ? [] : [part("failure", visible(item.message))];
+			return item.state === "retried" ? [] : [part(`failure ${key}`, visible(item.message), [])];
 		case "notice":
-			return [part("notice", visible(item.text))];
+			return [part(`notice ${key}`, visible(item.text), [])];
 		case "limit":
 		case "compacted":
 		case "hook":
@@ -117,27 +100,24 @@ function readOfItem(item: Item): readonly Part[] {
 }
 
 function partsOfCall(item: ToolItem): readonly Part[] {
-	const { key, title, changes, result, output, children } = item;
+	const { key, title, changes, result, children } = item;
 	const body = `tool ${key}`;
 	const diffs = changes.map(({ uri, patch }): Part => {
 		const id = `diff ${key} ${uri}`;
 		const lines = (rowsOfPatch(patch) ?? []).filter(({ kind }) => kind !== "gap");
 		const text = lines.map(({ words }) => visible(words.map((each) => each.text).join(""))).join(BREAK);
-		return { id, text, folds: [body, `changes ${key}`, id, `rows ${id}`] };
+		return part(id, text, [body, `changes ${key}`, id, `rows ${id}`]);
 	});
-	const said = result === null ? outputOf(output, `live ${key}`) : outputOf(result.content, `output ${key}`);
+	const shown = [body, `result ${key}`];
+	const said =
+		result === null ? output(item.output, `live ${key}`, shown) : output(result.content, `output ${key}`, shown);
 	const rows = rowsOf(children, []);
 	const steps = rows.flatMap((row, index) =>
 		below(partsOf(row), `subagent ${key}`, ...(index < rows.length - LAST_ROWS ? [`steps ${key}`] : [])),
 	);
-	return [
-		{ id: `title ${key}`, text: visible(title), folds: [] },
-		...steps,
-		...diffs,
-		{ ...said, folds: [body, `result ${key}`, said.id] },
-	];
+	return [part(`title ${key}`, visible(title), []), ...steps, ...diffs, said];
 }
 
-function outputOf(text: string, id: string): Part {
-	return { id, text: visible(plainOf(text.replace(/\s+$/, ""))), folds: [id] };
+function output(text: string, id: string, folds: readonly string[]): Part {
+	return part(id, visible(plainOf(text.replace(/\s+$/, ""))), [...folds, id]);
 }

@@ -1,125 +1,89 @@
 /** What is looked for, where it is, and which match the reader is at. */
 
-import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
+import { type RefObject, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { RowListHandle } from "../list.tsx";
 import type { Row } from "../rows.ts";
 import { useScene } from "../scene.tsx";
-import { type Match, matchesIn, patternOf } from "./parts.ts";
-import { bringIntoSight, rangesIn } from "./ranges.ts";
+import { Highlights } from "./highlights.ts";
+import { firstFrom, type Match, matchBeside, type Tally, tallyOf } from "./matches.ts";
+import { patternOf } from "./parts.ts";
 
 export interface Found {
-	readonly query: string;
-	readonly count: number;
-	/** Of the match that the reader is at, from 0. */
-	readonly place: number;
-	readonly look: (query: string) => void;
+	/** Null where nothing is looked for. */
+	readonly tally: Tally | null;
 	/** To the next match, or the one before; behind the last one comes the first. */
 	readonly step: (by: 1 | -1) => void;
 }
 
-const ALL = "pygent-find";
-const CURRENT = "pygent-find-current";
-
-/** Frames in which the list may still move what was brought into sight. */
-const SETTLING = 20;
-
-interface Around {
+export interface Searched {
+	readonly query: string;
+	/** All of them, as if everything was unfolded. */
+	readonly rows: readonly Row[];
 	readonly sheet: RefObject<HTMLElement | null>;
 	readonly list: RefObject<RowListHandle | null>;
-	readonly isOpen: boolean;
 }
 
-/** `rows` are all of them, as if everything was unfolded. */
-export function useFind(rows: readonly Row[], { sheet, list, isOpen }: Around): Found {
+/** Matches are counted after what is typed and what streams in is painted. */
+export function useFind({ query, rows: latest, sheet, list }: Searched): Found {
 	const { folds } = useScene();
-	const [query, setQuery] = useState("");
+	const words = useDeferredValue(query);
+	const rows = useDeferredValue(latest);
+	const pattern = useMemo(() => patternOf(words), [words]);
 	const [current, setCurrent] = useState<Match | null>(null);
 	/** Another number each time that a match is gone to, also to the same one. */
 	const [visit, setVisit] = useState(0);
-	const pattern = useMemo(() => (isOpen ? patternOf(query) : null), [isOpen, query]);
-	const matches = useMemo(() => (pattern === null ? NONE : matchesIn(rows, pattern)), [rows, pattern]);
-	const found = matches.findIndex(({ id, nth }) => id === current?.id && nth === current.nth);
-	const place = Math.max(0, found);
+	const tally = useMemo(() => (pattern === null ? null : tallyOf(rows, pattern, current)), [rows, pattern, current]);
 
-	const go = (match: Match | undefined): void => {
-		setCurrent(match ?? null);
-		if (match === undefined) return;
+	const go = (match: Match | null): void => {
+		setCurrent(match);
+		if (match === null) return;
 		folds.set(match.folds, true);
 		setVisit((before) => before + 1);
 	};
-	const look = (next: string): void => {
-		setQuery(next);
-		const wanted = patternOf(next);
-		const all = wanted === null ? NONE : matchesIn(rows, wanted);
+	const goToFirst = (): void => {
 		const from = current?.rowKey ?? list.current?.firstInSight() ?? null;
-		const places = new Map(rows.map(({ key }, index) => [key, index]));
-		const first = (from === null ? undefined : places.get(from)) ?? 0;
-		go(all.find(({ rowKey }) => (places.get(rowKey) ?? 0) >= first) ?? all[0]);
+		go(pattern === null ? null : firstFrom(rows, pattern, from));
 	};
 	const step = (by: 1 | -1): void => {
-		const next = found === -1 ? place : (place + by + matches.length) % matches.length;
-		go(matches[next]);
+		if (pattern === null || words !== query) return; // the first match is about to be gone to
+		if (current === null) goToFirst();
+		else go(matchBeside(rows, pattern, current, by));
 	};
 
+	const sought = useRef(pattern); // what was looked for before, when the bar is opened, moves nothing
+	// biome-ignore lint/correctness/useExhaustiveDependencies: only when other words are looked for
+	useLayoutEffect(() => {
+		if (sought.current === pattern) return;
+		sought.current = pattern;
+		goToFirst();
+	}, [pattern]);
 	useEffect(() => {
 		if (visit > 0 && current !== null) list.current?.show(current.rowKey);
 	}, [visit, current, list]);
-	usePainted(sheet, pattern, matches, current, visit);
-	return { query, count: matches.length, place, look, step };
+	useHighlights(sheet, pattern, current, visit);
+	return { tally, step };
 }
 
-const NONE: readonly Match[] = [];
-
-/** All matches that are on the page, and apart from them the current one, whatever is drawn and scrolled meanwhile. */
-function usePainted(
+function useHighlights(
 	sheet: RefObject<HTMLElement | null>,
 	pattern: RegExp | null,
-	matches: readonly Match[],
 	current: Match | null,
 	visit: number,
 ): void {
+	const highlights = useRef<Highlights | null>(null);
 	const visited = useRef(0);
-	const left = useRef(0); // frames in which the current match may still move; what streams in does not end them
-	const ids = useMemo(() => new Set(matches.map(({ id }) => id)), [matches]);
 	useEffect(() => {
-		const root = sheet.current;
-		if (root === null || pattern === null) return;
-		let frame = 0;
-		if (visited.current !== visit) left.current = SETTLING;
-		visited.current = visit;
-		const paint = (): void => {
-			frame = 0;
-			const elements = [...root.querySelectorAll("[data-find]")].filter((each) => ids.has(idOf(each)));
-			const now = painted(elements, pattern, current);
-			const scroller = root.querySelector(".scroller");
-			if (left.current === 0 || now === null || scroller === null) return;
-			left.current = bringIntoSight(now, scroller) ? SETTLING : left.current - 1;
-			soon();
-		};
-		const soon = (): void => {
-			if (frame === 0) frame = requestAnimationFrame(paint);
-		};
-		const observer = new MutationObserver(soon);
-		observer.observe(root, { subtree: true, childList: true, characterData: true });
-		soon();
+		if (sheet.current === null || pattern === null) return;
+		const made = new Highlights(sheet.current, pattern);
+		highlights.current = made;
 		return () => {
-			observer.disconnect();
-			cancelAnimationFrame(frame);
-			CSS.highlights.delete(ALL);
-			CSS.highlights.delete(CURRENT);
+			made.dispose();
+			highlights.current = null;
 		};
-	}, [sheet, pattern, ids, current, visit]);
-}
-
-/** The range of the current match; null where it is not drawn. */
-function painted(elements: readonly Element[], pattern: RegExp, current: Match | null): Range | null {
-	const ranges = elements.map((element) => ({ id: idOf(element), all: rangesIn(element, pattern) }));
-	const now = ranges.find(({ id }) => id === current?.id)?.all[current?.nth ?? 0] ?? null;
-	CSS.highlights.set(ALL, new Highlight(...ranges.flatMap(({ all }) => all.filter((range) => range !== now))));
-	CSS.highlights.set(CURRENT, new Highlight(...(now === null ? [] : [now])));
-	return now;
-}
-
-function idOf(element: Element): string {
-	return element.getAttribute("data-find") ?? "";
+	}, [sheet, pattern]);
+	// biome-ignore lint/correctness/useExhaustiveDependencies: the highlights of another pattern have no current match yet
+	useEffect(() => {
+		highlights.current?.setCurrent(current, visit !== visited.current);
+		visited.current = visit;
+	}, [pattern, current, visit]);
 }

@@ -4,12 +4,9 @@ import { type ReactElement, type ReactNode, useRef } from "react";
 import type { Item, ToolItem } from "../../../conversation/state.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { visible } from "../markdown/visible.ts";
-import { isShown, type Row, rowsOf } from "../rows.ts";
+import { isShown, LAST_ROWS, type Row, rowsOf } from "../rows.ts";
 import { useAsks, useFold } from "../scene.tsx";
 import { many } from "../words.ts";
-
-/** Of its rows, the last so many are shown at first: it is no list of its own that draws only what is in sight. */
-export const LAST_ROWS = 30;
 
 export interface SubagentParts {
 	readonly item: ToolItem;
