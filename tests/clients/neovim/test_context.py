@@ -57,6 +57,17 @@ def test_the_active_file_stays_the_one_that_the_user_was_in_before_the_chat(star
     assert "one.py" in prompt
 
 
+def test_a_prompt_that_is_sent_right_after_a_move_says_where_the_user_is(start: Start) -> None:
+    editor = in_files(start)
+    editor.command("wincmd p")
+
+    editor.lua("vim.cmd.edit(...); vim.cmd('Pygent ask where am I?')", f"{editor.folder}/zwei.py")
+    editor.until(lambda: editor.model.answered_s)
+    editor.until_over()
+
+    assert "Active file: zwei.py" in last_prompt(editor)
+
+
 def test_a_selection_counts_until_the_cursor_moves_on(start: Start) -> None:
     editor = in_files(start)
     editor.command("wincmd p")

@@ -98,6 +98,14 @@ function M._soon()
   timer:start(QUIET_MS, 0, vim.schedule_wrap(M._tell))
 end
 
+---Tell at once what would be told soon, before the daemon is asked for what depends on it.
+function M.flush()
+  if timer and timer:is_active() then
+    timer:stop()
+    M._tell()
+  end
+end
+
 function M._tell()
   for _, ready in ipairs(client.all()) do
     ready:notify("pygent/context/didChange" --[[@as any]], M._of(ready))

@@ -1,6 +1,7 @@
 --- One session as Neovim follows it: a conversation that the daemon's events keep up to date.
 
 local client = require("pygent.client")
+local context = require("pygent.context")
 local conversation = require("pygent.conversation")
 local telling = require("pygent.telling")
 
@@ -164,6 +165,7 @@ function Session:request(method, params, callback)
     if ready == nil then
       return callback({ code = -32000, message = problem or "the daemon is not running" }, nil)
     end
+    context.flush()
     client.request(ready, method, params, callback)
   end, self.root)
 end
