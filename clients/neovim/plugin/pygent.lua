@@ -22,12 +22,24 @@ end, {
   end,
 })
 
+local group = vim.api.nvim_create_augroup("pygent", {})
 vim.api.nvim_create_autocmd({ "BufReadCmd", "SessionLoadPost" }, {
-  group = vim.api.nvim_create_augroup("pygent", {}),
+  group = group,
   pattern = "pygent://*",
   desc = "pygent: read its buffers again",
   callback = function(event)
     require("pygent.restoring").restore(event.buf)
+  end,
+})
+
+vim.api.nvim_create_autocmd("BufFilePost", {
+  group = group,
+  pattern = "pygent://*",
+  desc = "pygent: do not wait for a key after a long name in a session file, which sets 'shortmess' itself",
+  callback = function()
+    if vim.g.SessionLoad == 1 then
+      vim.opt.shortmess:append("F")
+    end
   end,
 })
 

@@ -80,7 +80,9 @@ def test_its_buffer_is_named_as_its_session(start: Start) -> None:
     editor.until(lambda: editor.lua(name) == "New session")
     ask(editor, "Is it a/b [or] c?")
 
-    editor.until(lambda: editor.lua(name).startswith("Is it a-b -or- c- ("))
+    editor.until(lambda: editor.lua(name) == "Is it a-b -or- c-")
+    session = editor.lua("return require('pygent.sessions').current().id")
+    assert editor.nvim.api.buf_get_name(0) == f"pygent://chat/{session[:8]}/Is it a-b -or- c-"
     left = editor.lua(
         "return vim.tbl_filter(function(b) return vim.api.nvim_buf_get_name(b):find('New session') end, "
         "vim.api.nvim_list_bufs())"

@@ -15,6 +15,9 @@ from tests.model_server import Step
 
 NAME = "return vim.fn.expand('%:t')"
 
+LONG = "How much is one and one and one and one"
+"""A name of a session that is as long as names of buffers can be."""
+
 
 @contextmanager
 def restarted(editor: Editor, home: Path) -> Generator[Editor]:
@@ -73,16 +76,37 @@ def test_a_prompt_is_restored_with_what_was_written_in_it(start: Start, home: Pa
 
 def test_of_two_sessions_of_one_name_the_one_that_was_shown_is_restored(start: Start, home: Path) -> None:
     editor = start([Step(text="One."), Step(text="Two.")])
-    for _ in range(2):
-        editor.command("Pygent new")
-        editor.until(f"{NAME} == 'New session'")
-        ask(editor, "hi")  # Neovim shows the whole name when it reads the session, and waits for a key after a long one
-        editor.until(lambda: editor.lua(NAME).startswith("hi"))
+    open_chat(editor)
+    ask(editor, LONG)
+    editor.until(f"{NAME} == ...", LONG)
+    first = editor.lua("return vim.api.nvim_get_current_buf()")
+    editor.command("Pygent new")
+    editor.until(f"{NAME} == 'New session'")
+    ask(editor, LONG)
+    editor.until(f"{NAME} == ...", LONG)
+    editor.command(f"buffer {first}")
 
     with restarted(editor, home) as later:
         later.until("return require('pygent.sessions').current() ~= nil")
-        later.until(lambda: "Two." in chat(later))
-        assert "One." not in chat(later)
+        later.until(lambda: "One." in chat(later))
+        assert "Two." not in chat(later)
+        assert later.messages() == ""
+        assert later.lua("return vim.o.shortmess") == editor.lua("return vim.o.shortmess")
+
+
+def test_a_name_of_several_sessions_opens_the_last_used_and_says_so(start: Start) -> None:
+    editor = start([Step(text="One."), Step(text="Two.")])
+    for _ in range(2):
+        editor.command("Pygent new")
+        editor.until(f"{NAME} == 'New session'")
+        ask(editor, "hi")
+        editor.until(f"{NAME} == 'hi'")
+    editor.command("enew")
+
+    editor.command("edit pygent://chat/hi")
+
+    told(editor, "2 sessions are named hi, and the one used last is open; `:Pygent sessions` lists all")
+    editor.until(lambda: "Two." in editor.lines(0))
 
 
 def test_a_session_that_is_gone_is_named(start: Start, home: Path) -> None:

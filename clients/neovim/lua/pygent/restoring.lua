@@ -17,10 +17,10 @@ function M.restore(buffer)
     if not vim.api.nvim_buf_is_valid(buffer) or chat.of(buffer) then
       return
     end
-    local title = naming.title_in(buffer)
+    local title, id = naming.read(buffer)
     vim.api.nvim_buf_call(buffer, function() -- the project is that of this buffer
       if title then
-        M._chat(buffer, title)
+        M._chat(buffer, title, id)
       elseif vim.startswith(vim.api.nvim_buf_get_name(buffer), "pygent://prompt/") then
         prompt.restore(buffer)
       end
@@ -30,7 +30,8 @@ end
 
 ---@param buffer integer
 ---@param title string
-function M._chat(buffer, title)
+---@param id? string the beginning of the session's
+function M._chat(buffer, title, id)
   local function adopt(session)
     if vim.api.nvim_buf_is_valid(buffer) then
       chat.adopt(session, buffer)
@@ -43,9 +44,13 @@ function M._chat(buffer, title)
   M._say(buffer, "Opening the session …")
   local over = sessions.expect() -- a prompt that is sent meanwhile goes to this session
   sessions.ask_daemon("pygent/session/list", commands.params(), function(result)
-    local found = naming.find(title, result.sessions)
-    if found then
-      sessions.open(found.sessionId, adopt)
+    local found = naming.find(title, id, result.sessions) -- the last one used first
+    if #found > 0 then
+      sessions.open(found[1].sessionId, adopt)
+      if #found > 1 then
+        local choice = "%d sessions are named %s, and the one used last is open; `:Pygent sessions` lists all"
+        telling.user(choice:format(#found, title), vim.log.levels.WARN)
+      end
     elseif title == naming.UNNAMED then
       vim.schedule(function()
         sessions.need(adopt) -- nothing was said in it, and it was not kept

@@ -1,4 +1,5 @@
---- The buffers of chats, and their names, which statuslines and tab lines show: that of the session, and not its id.
+--- The buffers of chats, and their names: `pygent://chat/ID/TITLE`, of which statuslines show the title. ID is the
+--- beginning of the session's id, by which `:mksession` restores the chat.
 
 local plain = require("pygent.chat.plain")
 
@@ -9,7 +10,7 @@ M.SCHEME = "pygent://chat/"
 ---The title of a session without a name.
 M.UNNAMED = "New session"
 
-local MAX_NAME_CHARS = 40
+local MAX_NAME_CHARS, ID_CHARS = 40, 8
 
 ---By the session's id, as long as Neovim has them.
 ---@type table<string, integer>
@@ -21,9 +22,7 @@ local buffers = {}
 function M.buffer(session)
   local known = buffers[session.id]
   if known == nil or not vim.api.nvim_buf_is_valid(known) then
-    local restored = M._other(M.SCHEME .. M._title(session.info.name)) -- as by `:mksession`
-    local is_free = restored and M.session_id(restored) == nil
-    buffers[session.id] = is_free and restored or vim.fn.bufadd(M.SCHEME .. session.id)
+    buffers[session.id] = vim.fn.bufadd(M._name(session)) -- `:mksession` may have restored it
   end
   return buffers[session.id]
 end
@@ -40,25 +39,31 @@ function M.take(session, buffer)
   return buffers[session.id]
 end
 
----The title of a session in the name of a chat's buffer.
+---What the name of a chat's buffer says: a title and the beginning of an id, or what the user typed.
 ---@param buffer integer
----@return string?
-function M.title_in(buffer)
+---@return string? title
+---@return string? id
+function M.read(buffer)
   local name = vim.api.nvim_buf_get_name(buffer)
-  return vim.startswith(name, M.SCHEME) and name:sub(#M.SCHEME + 1) or nil
+  if vim.startswith(name, M.SCHEME) then
+    local typed = name:sub(#M.SCHEME + 1)
+    local id, title = typed:match("^([^/]+)/(.*)$")
+    return title or typed, id
+  end
 end
 
----The session that a buffer is named after.
+---The sessions that a buffer may be named after: those with that id, or those whose name or id is the title.
 ---@param title string
----@param listed pygent.Session[] the last one used first
----@return pygent.Session?
-function M.find(title, listed)
-  local by_id = vim.iter(listed):find(function(session)
-    return title == session.sessionId or title == M._unique(session.name, session.sessionId)
-  end)
-  return by_id or vim.iter(listed):find(function(session)
-    return title == M._title(session.name)
-  end)
+---@param id? string
+---@param listed pygent.Session[]
+---@return pygent.Session[]
+function M.find(title, id, listed)
+  return vim.tbl_filter(function(session)
+    if id then
+      return vim.startswith(session.sessionId, id)
+    end
+    return title == session.sessionId or title == M._title(session.name)
+  end, listed)
 end
 
 ---The session whose buffer this is.
@@ -75,16 +80,15 @@ end
 ---Name the buffer of a session after it, as it is called now.
 ---@param session pygent.FollowedSession
 function M.update(session)
-  local buffer, name = M.buffer(session), M.SCHEME .. M._title(session.info.name)
-  if M._other(name, buffer) then
-    name = M.SCHEME .. M._unique(session.info.name, session.id)
-  end
+  local buffer, name = M.buffer(session), M._name(session)
   local before = vim.api.nvim_buf_get_name(buffer)
   if name == before or not pcall(M._rename, buffer, name) then -- it may not be renamed now: it is at the next change
     return
   end
-  local left = M._other(before, buffer) -- Neovim keeps the name before as a buffer of its own
-  if left then
+  local left = vim.iter(vim.api.nvim_list_bufs()):find(function(each)
+    return each ~= buffer and vim.api.nvim_buf_get_name(each) == before
+  end)
+  if left then -- Neovim keeps the name before as a buffer of its own
     vim.api.nvim_buf_delete(left, { force = true })
   end
 end
@@ -105,22 +109,10 @@ function M._title(name)
   return title ~= "" and title or M.UNNAMED
 end
 
----The title where another session has the same.
----@param name? string
----@param id string
+---@param session pygent.FollowedSession
 ---@return string
-function M._unique(name, id)
-  return ("%s (%s)"):format(M._title(name), id:sub(1, 8))
-end
-
----Another buffer of that name.
----@param name string
----@param buffer? integer
----@return integer?
-function M._other(name, buffer)
-  return vim.iter(vim.api.nvim_list_bufs()):find(function(each)
-    return each ~= buffer and vim.api.nvim_buf_get_name(each) == name
-  end)
+function M._name(session)
+  return ("%s%s/%s"):format(M.SCHEME, session.id:sub(1, ID_CHARS), M._title(session.info.name))
 end
 
 return M
