@@ -59,3 +59,8 @@ def project(parent: Path) -> Generator[Project]:
 def edit(path: Path, old: str, new: str) -> Step:
     """An answer that edits a file."""
     return Step(calls=(Call(name="edit_file", arguments={"path": path.name, "old": old, "new": new}),))
+
+
+def write(path: Path, text: str) -> Step:
+    """An answer that writes a whole file."""
+    return Step(calls=(Call(name="create_file", arguments={"path": path.name, "content": text, "overwrite": True}),))

@@ -214,7 +214,7 @@ class EditorEdits:
             replacements = minimal_edits(old, operation.text)
             if not are_annotated:
                 replacements = at_most(MAX_TEXT_EDITS, old, replacements)
-        return text_edits(old, replacements, self.features, may_split=not are_annotated)
+        return text_edits(old, replacements, self.features.encoding, may_split=not are_annotated)
 
     def _uri(self, path: Path) -> str:
         return self.buffers.uri_of(path) or self.uris.uri_of(path)

@@ -23,8 +23,6 @@ class ClientFeatures:
     apply_edit: bool = False
     document_changes: bool = False
     resource_operations: frozenset[str] = frozenset()
-    drops_at_end: bool = False
-    """It does not make an edit that begins behind the last line break."""
     work_done_progress: bool = False
     show_document: bool = False
     code_lens_refresh: bool = False
@@ -64,10 +62,6 @@ has opened a buffer of it before, and left empty by the second. Eglot calls itse
 COUNTS_CHARACTERS = frozenset({"Vim", "vim-lsp"})
 """What yegappan/lsp and vim-lsp call themselves. The first offers UTF-16 in every Vim, and counts characters in those
 before 9.0.1629, where it does not offer UTF-8; the second offers nothing, and always does."""
-
-
-DROPS_AT_END = frozenset({"Vim"})
-"""What yegappan/lsp calls itself: its buffers have no line there."""
 
 
 def used_capabilities(capabilities: Any) -> Any:
@@ -131,7 +125,6 @@ def features_of(params: types.InitializeParams) -> ClientFeatures:
         ),
         document_changes=bool(edit and edit.document_changes),
         resource_operations=frozenset(operations - {"create"} if name in SPOILS_NEW_FILES else operations),
-        drops_at_end=name in DROPS_AT_END,
         work_done_progress=bool(window and window.work_done_progress),
         save_documents=_own(params).get("saveDocuments") is True,
         question_request=_own(params).get("questionRequest") is True,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.clients.plain_neovim.conftest import Rig
-from tests.clients.project import edit
+from tests.clients.project import edit, write
 from tests.model_server import Call, Step
 
 PYTHON = "import os\n\n\ndef one():\n    return 1\n"
@@ -85,6 +87,36 @@ def test_an_edit_brings_a_buffer_up_to_date_that_neovim_has_not_loaded_again(rig
     assert path.read_text() == f"import sys\n{PYTHON}"
     rig.editor.command("silent undo")
     assert rig.text("stale.py") == PYTHON
+
+
+@pytest.mark.parametrize("is_open", [True, False], ids=["open", "closed"])
+@pytest.mark.parametrize(
+    ("name", "before", "after", "saved"),
+    [
+        ("lines.txt", "one\n", "one\ntwo\n", "one\ntwo\n"),
+        ("empty_line.txt", "one\n", "one\n\n", "one\n\n"),
+        ("crlf.txt", "one\r\n", "one\r\ntwo\r\n", "one\r\ntwo\r\n"),
+        ("empty.txt", "", "one\ntwo\n", "one\ntwo\n"),
+        ("no_line_break.txt", "one", "one\ntwo", "one\ntwo\n"),  # as 'fixendofline' has it
+    ],
+)
+def test_lines_are_added_at_the_end_without_an_empty_one(
+    rig: Rig, name: str, before: str, after: str, saved: str, *, is_open: bool
+) -> None:
+    rig.opens("beside.py", PYTHON)
+    path = rig.project.folder / f"{'open' if is_open else 'closed'}_{name}"
+    path.write_bytes(before.encode())
+    if is_open:
+        rig.editor.edit(path)
+    rig.project.model.play(write(path, after), Step(text="They are there."))
+
+    rig.editor.command("Pygent ask add what is missing")
+    rig.chooses(1)
+
+    rig.until(lambda: "They are there." in rig.text(".pygent.md"))
+    assert "did not apply" not in rig.project.told()[-1]
+    rig.editor.command(f"buffer {path} | write")
+    assert path.read_bytes().decode() == saved
 
 
 def test_a_turn_ends_with_the_command(rig: Rig) -> None:

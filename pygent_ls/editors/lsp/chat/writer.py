@@ -226,7 +226,7 @@ class ChatWriter:
     def _params(self, buffer: Buffer, edit: Edit) -> dict[str, Any]:
         """Without a label: Neovim says each, and asks for a key where several come at once."""
         features = self._client.features
-        edits = text_edits(buffer.text, [Replacement(edit.start, edit.end, edit.text)], features)
+        edits = text_edits(buffer.text, [Replacement(edit.start, edit.end, edit.text)], features.encoding)
         if not features.document_changes:
             return {"edit": {"changes": {buffer.uri: edits}}}
         document = {"uri": buffer.uri, "version": buffer.version}
