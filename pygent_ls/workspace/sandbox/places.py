@@ -1,4 +1,4 @@
-"""What the sandbox shows and hides, by name; docs/configuration.md and the README say it in general."""
+"""What the sandbox shows and hides, by name; docs/configuration.md and docs/permissions.md describe it in general."""
 
 from __future__ import annotations
 
