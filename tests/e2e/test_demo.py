@@ -102,9 +102,10 @@ def test_it_needs_nothing_of_the_users_own_settings_and_leaves_nothing_behind(sh
     assert shown.files == [SETTINGS]
 
 
-def test_the_readme_shows_what_the_demo_shows(shown: Shown) -> None:
+def test_the_documentation_shows_what_the_demo_shows(shown: Shown) -> None:
     """Apart from places, times and what unittest prints, which is each Python's own."""
-    recorded = re.search(r"```text\n(pygent-ls demo: .*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+    page = (ROOT / "docs/getting-started.md").read_text(encoding="utf-8")
+    recorded = re.search(r"```text\n(pygent-ls demo: .*?)```", page, re.S)
     assert recorded
 
     assert told(shown.done.stdout) == told(recorded[1])
