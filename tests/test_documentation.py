@@ -17,30 +17,8 @@ from tests.fakes import make_rig
 
 ROOT = Path(__file__).parents[1]
 
-PAGES = (
-    "README.md",
-    "SECURITY.md",
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
-    "docs/architecture.md",
-    "docs/adding.md",
-    "docs/agents.md",
-    "docs/benchmarks.md",
-    "docs/cli-models.md",
-    "docs/commands.md",
-    "docs/hooks.md",
-    "docs/models.md",
-    "docs/neovim.md",
-    "docs/security.md",
-    "docs/observability.md",
-    "docs/scripts.md",
-    "docs/sessions.md",
-    "docs/structured-results.md",
-    "docs/templates.md",
-    "clients/neovim/CONTRIBUTING.md",
-    "clients/neovim/README.md",
-    "clients/vscode/CONTRIBUTING.md",
-    "clients/vscode/README.md",
+PAGES = sorted(
+    str(page.relative_to(ROOT)) for pattern in ("*.md", "docs/**/*.md", "clients/*/*.md") for page in ROOT.glob(pattern)
 )
 
 CLIENT_TEST = re.compile(r"`(clients/[\w/]+/test/[\w/.]+\.ts)` \"([^\"]+)\"")
@@ -73,7 +51,7 @@ def test_every_test_of_a_client_that_is_named_exists(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_file_that_is_named_exists(page: str) -> None:
-    paths = re.findall(r"`((?:pygent_ls|tests|docs)/[\w/.]*)`", text_of(page))
+    paths = re.findall(r"`((?:pygent_ls|tests|docs|clients|benchmarks)/[\w/.-]*)`", text_of(page))
 
     assert [path for path in paths if "NAME" not in path and not (ROOT / path).exists()] == []
 
@@ -102,19 +80,20 @@ async def test_the_example_of_a_tool_is_one() -> None:
     assert await declared.run(context, path="a.py") == "a.py has 2 lines."
 
 
-def test_the_architecture_names_the_modules_that_there_are() -> None:
-    rooms = "agent|editors|llm|sessions|tools|workspace"
-    named = re.findall(rf"`((?:{rooms})/[\w/]+\.py|\w+\.py)`", text_of("docs/architecture.md"))
+def test_each_decision_is_in_the_index_and_has_the_same_form() -> None:
+    pages = sorted(page for page in (ROOT / "docs/decisions").glob("*.md") if page.name != "README.md")
+    listed = re.findall(r"^- \[(\d+)\]\((\1-[\w-]+\.md)\): (.+)$", text_of("docs/decisions/README.md"), re.M)
 
-    assert len(named) > 20
-    assert [name for name in named if not (ROOT / "pygent_ls" / name).exists()] == []
+    assert [name for _, name, _ in listed] == [page.name for page in pages]
+    titles = [page.read_text(encoding="utf-8").partition("\n")[0] for page in pages]
+    assert titles == [f"# {number}: {title}" for number, _, title in listed]
 
 
-def test_the_architecture_names_the_files_of_the_client_that_there_are() -> None:
-    named = re.findall(r"`(src/[\w/]+(?:\.\w+|/))`", text_of("docs/architecture.md"))
+@pytest.mark.parametrize("page", [page for page in PAGES if re.match(r"docs/(architecture|adding|decisions/)", page)])
+def test_a_module_is_named_by_its_path_from_the_root(page: str) -> None:
+    named = re.findall(r"`([\w/]+\.(?:py|ts|tsx|lua))`", text_of(page))
 
-    assert len(named) > 10
-    assert [name for name in named if not (ROOT / "clients/vscode" / name).exists()] == []
+    assert [name for name in named if not (ROOT / name).exists() and "NAME" not in name] == []
 
 
 def test_each_dependency_has_a_line_that_says_why() -> None:
@@ -122,7 +101,7 @@ def test_each_dependency_has_a_line_that_says_why() -> None:
     assert block
     names = re.findall(r'^  "([\w-]+)', block[1], re.M)
 
-    table = text_of("docs/architecture.md")
+    table = text_of("docs/decisions/074-dependencies.md")
     assert len(names) > 5
     assert [name for name in names if f"\n| {name} |" not in table] == []
 

@@ -38,7 +38,7 @@ def test_every_module_that_starts_a_program_is_listed() -> None:
     listed = text.partition("## Programs that the daemon starts")[2].partition("\n## ")[0]
     modules = [source.path for source in package() if source.finds(starts)]
 
-    assert [path for path in modules if f"`{path}`" not in listed and path != "workspace/child.py"] == []
+    assert [path for path in modules if f"`pygent_ls/{path}`" not in listed and path != "workspace/child.py"] == []
 
 
 def test_no_function_is_called_that_runs_a_program_by_itself() -> None:

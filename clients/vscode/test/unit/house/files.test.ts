@@ -63,14 +63,13 @@ test("of every package it is said why it is there", () => {
 	const manifest = JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")) as {
 		readonly dependencies: Readonly<Record<string, string>>;
 	};
-	const [, section = ""] = readFileSync(join(REPOSITORY, "docs/architecture.md"), "utf8").split(
-		"### The VS Code client",
-	);
+	const page = readFileSync(join(REPOSITORY, "docs/decisions/074-dependencies.md"), "utf8");
+	const [, section = ""] = page.split("## The VS Code client");
 	const [table = ""] = section.split("\nFor development");
 	const rows = [...table.matchAll(/^\| (?!library|---)([^|]+?) \|/gm)].flatMap((match) => match[1]?.split(", ") ?? []);
 
 	const missing = Object.keys(manifest.dependencies).filter((name) => !rows.includes(name));
-	assert.deepEqual(missing, [], "add a row for it in docs/architecture.md");
+	assert.deepEqual(missing, [], "add a row for it in docs/decisions/074-dependencies.md");
 });
 
 test("the lock file is whole: what another system needs is in it as well", () => {
