@@ -72,8 +72,8 @@ def deciding(*decisions: Mapping[str, Any]) -> Respond:
 
 
 def interrupting(line: Line) -> Sequence[Line]:
-    """A program that interrupts the first call of a tool, once that has begun."""
-    return (request("r1", "interrupt"),) if line["type"] == "tool_progress" else ()
+    """A program that interrupts a call of a tool at its first output: by then it has surely begun, and has not ended."""
+    return (request("r1", "interrupt"),) if line["type"] == "tool_progress" and line["content"] else ()
 
 
 SCENES: Mapping[str, Scene] = {
