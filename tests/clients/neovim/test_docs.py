@@ -204,7 +204,7 @@ def test_the_statusline_says_what_the_agent_does(start: Start) -> None:
 def test_events_and_settings_of_buffers_are_taken(start: Start) -> None:
     editor = start()
 
-    for heading in ("Events", "Your own settings of its buffers"):
+    for heading in ("Events", "Settings for the plugin's buffers"):
         for code in blocks("lua", heading):
             editor.lua(code)
     editor.lua("require('pygent.prompt').open()")
