@@ -72,7 +72,7 @@ def deciding(*decisions: Mapping[str, Any]) -> Respond:
 
 
 def interrupting(line: Line) -> Sequence[Line]:
-    """A program that interrupts a call of a tool at its first output: by then it has surely begun, and has not ended."""
+    """A program that interrupts a call of a tool at its output: it has begun by then, and has not ended."""
     return (request("r1", "interrupt"),) if line["type"] == "tool_progress" and line["content"] else ()
 
 
