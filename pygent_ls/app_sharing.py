@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from pygent_ls.app_keys import saved_keys
 from pygent_ls.app_sessions import KeptSessions
-from pygent_ls.app_telemetry import AppTelemetry
 from pygent_ls.app_values import programs_of, sandbox_options
 from pygent_ls.config import Settings
 from pygent_ls.config_sources import state_folder, user_file
@@ -18,6 +17,7 @@ from pygent_ls.llm.editor_keys import EditorKeys
 from pygent_ls.llm.model_catalog import ModelCatalog
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.log import hide
+from pygent_ls.observability.telemetry import AppTelemetry, wish_of
 from pygent_ls.sessions.living import LiveSessions
 from pygent_ls.sessions.write_log import WriteLog
 from pygent_ls.workspace.process import LocalProcesses
@@ -37,7 +37,7 @@ class Shared:
     def __init__(self, *, socket: Path | None = None) -> None:
         """No command in the sandbox reaches the daemon's own `socket`: who can may answer for the user."""
         self.state_folder = state_folder()
-        self.telemetry = AppTelemetry(os.environ)
+        self.telemetry = AppTelemetry(wish_of(os.environ))
         self.live = LiveSessions()
         self.write_log = WriteLog()
         self.kept = KeptSessions(self.state_folder)

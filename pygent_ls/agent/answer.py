@@ -12,6 +12,7 @@ from pygent_ls.agent.model import (
     ENDLESS,
     FINISH_REASONS,
     Chunk,
+    Completion,
     FinishChunk,
     FinishReason,
     NoticeChunk,
@@ -61,6 +62,11 @@ class Answer:
     _said: list[list[str] | _Thought | _CallParts] = field(default_factory=list["list[str] | _Thought | _CallParts"])
     """Texts, in pieces, thoughts and calls, in the order in which they began: providers want theirs back in it."""
     _calls: dict[int, _CallParts] = field(default_factory=dict[int, _CallParts])
+
+    @classmethod
+    def of(cls, completion: Completion) -> Answer:
+        """The answer that came as a whole."""
+        return cls(text=completion.text, usage=completion.usage, finish="stop", _said=[[completion.text]])
 
     def add(self, chunk: Chunk) -> None:
         """Take the next chunk."""

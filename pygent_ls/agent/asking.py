@@ -42,9 +42,8 @@ from pygent_ls.agent.sandboxing import SandboxConsent, question_about
 from pygent_ls.agent.secret_keeping import Secrets
 from pygent_ls.agent.shell_reads import reads_of
 from pygent_ls.agent.showing import on_one_line, programs_of
-from pygent_ls.agent.telemetry import PermissionWaitEnded
+from pygent_ls.agent.telemetry import PermissionSpan, Telemetry, no_telemetry, observed
 from pygent_ls.agent.tool import Tool, one_line
-from pygent_ls.agent.watching import TurnWatch
 from pygent_ls.agent.workspace import EditPlan, FileChange, SandboxState, Workspace
 from pygent_ls.errors import ToolError
 
@@ -98,7 +97,7 @@ class Asking:
     working_directory: Path
     hooks: TurnHooks
     standing: Standing = field(default_factory=Standing)
-    watch: TurnWatch = field(default_factory=TurnWatch)
+    telemetry: Telemetry = no_telemetry
     mode_changed: Callable[[], None]
     _held_in: set[str] = field(default_factory=set[str])
     """The calls that run in the sandbox."""
@@ -263,47 +262,49 @@ class Asking:
         """Put one question to the user, and tell that it was asked and answered."""
         permission_id = f"{self.turn_id}-p{next(self.standing.share.permission_ids)}"
         await self.emit(PermissionRequested(permission_id=permission_id, tool_id=call.id))
-        answer = PermissionAnswer(outcome="cancelled")
-        waiting = self.watch.wait(call)
+        span = PermissionSpan(session_id=self.session_id, call=call)
         try:
-            request = PermissionRequest(
-                permission_id=permission_id,
-                session_id=self.session_id,
-                turn_id=self.turn_id,
-                tool_id=call.id,
-                tool_name=tool.name,
-                input=call.input,
-                risk=tool.risk,
-                action=await self.secrets.masked(prompt.action),
-                rules=prompt.rules,
-                source=self.standing.source,
-                changes=await self.secrets.masked_changes(prompt.changes, with_texts=True),
-                title=tool.title_for(call.input),
-                kind=tool.kind,
-                read_only=tool.read_only,
-                paths=tuple(self._paths(tool, call.input)),
-                description=await self.secrets.masked(_description(tool, call)),
-                confinement=prompt.confinement,
-                severity=graded_risk(tool, self._subjects(tool, call.input)),
-                prefix_rules=prompt.prefix_rules,
-                covers_session=prompt.covers_session,
-                offers_accept_edits=prompt.offers_accept_edits,
-            )
-            given = await self._hooks_answer(call, prompt.verdict)
-            if given is None:
-                with self.standing.share.user_times.waiting(call.id):
-                    given = await self._answer(request, prompt.verdict)
-            answer, problem = with_rules(given, prompt.rules, tool, self._subjects(tool, call.input))
-            if problem:
-                await self.emit(Notice(content=problem, level="warning"))
-            if answer.allowed and answer.feedback:
-                self._said[call.id] = await self.secrets.masked(answer.feedback)
+            with observed(self.telemetry, span):
+                given = await self._given(tool, call, prompt, permission_id)
+                span.answer, problem = with_rules(given, prompt.rules, tool, self._subjects(tool, call.input))
+                if problem:
+                    await self.emit(Notice(content=problem, level="warning"))
+                if span.answer.allowed and span.answer.feedback:
+                    self._said[call.id] = await self.secrets.masked(span.answer.feedback)
         finally:  # a question that was asked is answered, also when the turn is cancelled
-            waiting.end(PermissionWaitEnded(outcome=answer.outcome, by=answer.by))
-            await self.emit(
-                PermissionResolved(permission_id=permission_id, tool_id=call.id, outcome=answer.outcome, by=answer.by)
-            )
-        return answer
+            outcome, by = span.answer.outcome, span.answer.by
+            await self.emit(PermissionResolved(permission_id=permission_id, tool_id=call.id, outcome=outcome, by=by))
+        return span.answer
+
+    async def _given(self, tool: Tool, call: ToolUseBlock, prompt: _Prompt, permission_id: str) -> PermissionAnswer:
+        """What hooks or the user answer."""
+        request = PermissionRequest(
+            permission_id=permission_id,
+            session_id=self.session_id,
+            turn_id=self.turn_id,
+            tool_id=call.id,
+            tool_name=tool.name,
+            input=call.input,
+            risk=tool.risk,
+            action=await self.secrets.masked(prompt.action),
+            rules=prompt.rules,
+            source=self.standing.source,
+            changes=await self.secrets.masked_changes(prompt.changes, with_texts=True),
+            title=tool.title_for(call.input),
+            kind=tool.kind,
+            read_only=tool.read_only,
+            paths=tuple(self._paths(tool, call.input)),
+            description=await self.secrets.masked(_description(tool, call)),
+            confinement=prompt.confinement,
+            severity=graded_risk(tool, self._subjects(tool, call.input)),
+            prefix_rules=prompt.prefix_rules,
+            covers_session=prompt.covers_session,
+            offers_accept_edits=prompt.offers_accept_edits,
+        )
+        if said := await self._hooks_answer(call, prompt.verdict):
+            return said
+        with self.standing.share.user_times.waiting(call.id):
+            return await self._answer(request, prompt.verdict)
 
     async def _hooks_answer(self, call: ToolUseBlock, verdict: Callable[[], Verdict] | None) -> PermissionAnswer | None:
         """What hooks say in place of the user. They may deny anything, but allow only what neither a rule, nor a hook

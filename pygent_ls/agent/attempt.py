@@ -23,8 +23,8 @@ from pygent_ls.agent.model import (
     within_limit,
 )
 from pygent_ls.agent.retrying import Failed
+from pygent_ls.agent.telemetry import ModelCallSpan, observed
 from pygent_ls.agent.turn import TurnState
-from pygent_ls.agent.watching import WatchedCall
 from pygent_ls.errors import ModelError
 
 
@@ -44,15 +44,15 @@ class Attempt:
     async def run(self, request: ModelRequest) -> Answer | Failed:
         """The whole answer, told piece by piece, but not as a whole. When cancelled, the text so far stands in the
         history. What is known of its cost has been counted, however it ended."""
-        began_s = self.clock()
+        began_s, around = self.clock(), self.state.around
         self.answer.family = self.model.facts.family  # known once the model is prepared
         try:
             try:
-                with self.state.watch.call(self.model.name, request) as watched:
-                    try:
-                        await self._receive(request, watched)
-                    finally:
-                        watched.answered(self.answer)
+                span = ModelCallSpan(
+                    session_id=around.session_id, model=self.model.name, request=request, answer=self.answer
+                )
+                with observed(around.telemetry, span):
+                    await self._receive(span)
             finally:
                 self.state.model_s += self.clock() - began_s
                 self.answer.close()
@@ -103,10 +103,10 @@ class Attempt:
     def _thinking_id(self) -> str:
         return f"{self.item_prefix}-thinking"
 
-    async def _receive(self, request: ModelRequest, watched: WatchedCall) -> None:
-        async with aclosing(within_limit(self.model.stream(request), request)) as chunks:
+    async def _receive(self, span: ModelCallSpan) -> None:
+        async with aclosing(within_limit(self.model.stream(span.request), span.request)) as chunks:
             async for chunk in chunks:
-                watched.chunk_came()
+                span.first_chunk_ns = span.first_chunk_ns or time.time_ns()
                 self.answer.add(chunk)
                 if isinstance(chunk, NoticeChunk):
                     await self.state.emit(Notice(content=chunk.content, level="warning"))

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from pygent_ls.agent.answer import Answer
 from pygent_ls.agent.compaction import (
     MAX_TOUCHED,
     SUMMARY,
@@ -35,8 +36,8 @@ from pygent_ls.agent.messages import Message, TextBlock, Usage, user_message
 from pygent_ls.agent.model import Model, ModelRequest
 from pygent_ls.agent.shortening import cuts_words, least_chars, share_that_fits, shortened
 from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.telemetry import ModelCallSpan, observed
 from pygent_ls.agent.tool import path_arguments
-from pygent_ls.agent.watching import TurnWatch
 from pygent_ls.errors import ModelError
 
 Trigger = Literal["auto", "overflow", "manual"]
@@ -115,8 +116,6 @@ class Compacting:
     """Why the user's hooks did not let it happen."""
     model_s: float = 0.0
     """Seconds that summaries were waited for."""
-    watch: TurnWatch | None = None
-    """Of the turn that it is a part of; None beside turns."""
     _added: str = ""
     """By hooks, to what is summed up."""
 
@@ -302,14 +301,14 @@ class Compacting:
         n_answer = min(SUMMARY_TOKENS, max(limit // 8, 256))
         budget = self.memory.chars_for(max(limit * 3 // 4 - n_answer, 500)) - len(SUMMARY_SYSTEM)
         said = ""
-        watch = self.watch or TurnWatch(telemetry=self.around.telemetry, session_id=self.around.session_id)
         for n_tried in range(SUMMARY_TRIES):
             request = self._request(transcript(parts, max(budget >> n_tried, 500)), instruction, n_answer)
             began_s = time.monotonic()
             try:
-                with watch.call(model.name, request) as watched:
+                span = ModelCallSpan(session_id=self.around.session_id, model=model.name, request=request)
+                with observed(self.around.telemetry, span):
                     completion = await model.complete(request)
-                    watched.completed(completion)
+                    span.answer = Answer.of(completion)
             except ModelError as error:
                 if error.type == "context_window" and n_tried < SUMMARY_TRIES - 1:
                     continue

@@ -28,6 +28,7 @@ class Outcome:
 
     content: str
     is_error: bool = False
+    is_denied: bool = False
     cached: bool = False
     changes: tuple[FileChange, ...] = ()
     from_outside: bool = True

@@ -32,8 +32,8 @@ from pygent_ls.agent.review import ReviewedCall, quotes_of, told
 from pygent_ls.agent.sandboxing import confinement_of, sandbox_for
 from pygent_ls.agent.secret_keeping import env_file_of
 from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.telemetry import ToolSpan, observed
 from pygent_ls.agent.tool import Tool, ToolContext
-from pygent_ls.agent.watching import TurnWatch
 from pygent_ls.agent.web import judge_url
 from pygent_ls.agent.workspace import EditPlan, FileChange
 from pygent_ls.errors import ToolError
@@ -49,7 +49,6 @@ class ToolGuard:
     hooks: TurnHooks
     results: dict[str, ToolResultBlock] = field(default_factory=dict[str, ToolResultBlock])
     standing: Standing = field(default_factory=Standing)
-    watch: TurnWatch = field(default_factory=TurnWatch)
     begun: set[str] = field(default_factory=set[str])
     """The ids of the calls that may have had an effect: their tools ran, or their edits were about to be made."""
 
@@ -75,7 +74,7 @@ class ToolGuard:
             working_directory=self.around.working_directory,
             hooks=self.hooks,
             standing=self.standing,
-            watch=self.watch,
+            telemetry=self.around.telemetry,
             mode_changed=self.around.mode_changed,
         )
         self._changing = Changing(
@@ -105,10 +104,13 @@ class ToolGuard:
         times = self.standing.share.user_times
         started, user = times.clock(), times.begin(call.id, self.standing.parent_tool_id)
         tool = self.around.tools.get(call.name)
-        with self.watch.tool(call, tool.definition.description if tool else "") as watched:
+        description = tool.definition.description if tool else ""
+        span = ToolSpan(session_id=self.around.session_id, call=call, description=description)
+        with observed(self.around.telemetry, span):
             outcome = await self._ended(call)
             call = self.hooks.as_it_runs(call)
-            result = watched.result = await self._finishing.keep(
+            span.is_denied = outcome.is_denied
+            result = span.result = await self._finishing.keep(
                 call, outcome, max(0.0, times.clock() - started - user.seconds)
             )
         if call.id in self._has_run and not is_being_cancelled():
@@ -125,8 +127,7 @@ class ToolGuard:
             return Outcome(content=f"Error: {said}", is_error=True)
         except DeniedError as denied:
             self._has_run.discard(call.id)
-            self.watch.denied(call.id)
-            return Outcome(content=str(denied), is_error=True, from_outside=denied.by == "hook")
+            return Outcome(content=str(denied), is_error=True, is_denied=True, from_outside=denied.by == "hook")
         except asyncio.CancelledError:
             if is_being_cancelled():
                 raise

@@ -22,7 +22,7 @@ from pygent_ls.agent.structured_answer import StructuredAnswer
 from pygent_ls.agent.subagents import Delegate, Subagents
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.system_limits import limit_reached
-from pygent_ls.agent.telemetry import TurnBegan, TurnEnded
+from pygent_ls.agent.telemetry import TurnSpan, observed
 from pygent_ls.agent.tool_calls import LIMIT_RESULT, NOT_BEGUN_RESULT, ToolCalls
 from pygent_ls.agent.turn import Steering, TurnResult, TurnSpec, TurnState
 from pygent_ls.errors import ModelError
@@ -124,7 +124,24 @@ class Turn:
     async def run(self) -> TurnResult:
         """Run to the end. A cancel of the task is an outcome, not an exception, but for a subagent."""
         spec, state = self.spec, self._state
-        self._watch_begin()
+        span = TurnSpan(
+            session_id=self.around.session_id,
+            agent=spec.agent,
+            turn_id=spec.turn_id,
+            model=spec.model.name,
+            mode=spec.mode,
+            is_subagent=spec.parent_tool_id is not None,
+            prompt=spec.prompt,
+        )
+        with observed(self.around.telemetry, span):
+            try:
+                return await self._run()
+            finally:
+                span.stop_reason, span.error, span.text = self._stop, self._error, state.text
+                span.usage, span.iterations = state.total, state.iterations
+
+    async def _run(self) -> TurnResult:
+        spec, state = self.spec, self._state
         self._began_s = self.clock()
         try:
             self._pauses.begin()
@@ -150,7 +167,6 @@ class Turn:
             await state.emit(Notice(content=problem, level="error"))
         finally:
             self.closing = True
-            self._watch_end()
             await self._end()
         return TurnResult(
             stop_reason=self._stop,
@@ -161,31 +177,6 @@ class Turn:
             error=self._error,
             structured=state.structured.given if self._stop == "end_turn" else None,
             model_s=state.model_s,
-        )
-
-    def _watch_begin(self) -> None:
-        spec, state = self.spec, self._state
-        began = TurnBegan(
-            session_id=self.around.session_id,
-            turn_id=spec.turn_id,
-            agent=spec.agent,
-            model=spec.model.name,
-            mode=spec.mode,
-            is_subagent=spec.parent_tool_id is not None,
-            prompt=spec.prompt,
-        )
-        state.watch.begin(began, state.parent.watch if state.parent else None, spec.parent_tool_id)
-
-    def _watch_end(self) -> None:
-        state = self._state
-        state.watch.end(
-            TurnEnded(
-                stop_reason=self._stop,
-                usage=state.total,
-                iterations=state.iterations,
-                text=state.text,
-                error=self._error.type if self._error else None,
-            )
         )
 
     async def _begin(self) -> None:

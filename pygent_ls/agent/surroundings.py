@@ -22,7 +22,7 @@ from pygent_ls.agent.review import NoReviewer, Reviewer
 from pygent_ls.agent.sandboxing import SandboxConsent
 from pygent_ls.agent.scaffolding import Templates
 from pygent_ls.agent.secret_keeping import Secrets
-from pygent_ls.agent.telemetry import NoTelemetry, Telemetry
+from pygent_ls.agent.telemetry import Telemetry, no_telemetry
 from pygent_ls.agent.tool import ToolRegistry
 from pygent_ls.agent.untrusted import Marks
 from pygent_ls.agent.web import Web
@@ -74,7 +74,7 @@ class Surroundings:
     """What its model was sent, and what of it was compacted. A subagent, whose history is another, has its own."""
     instructions: Instructions = field(default_factory=NoInstructions)
     hooks: Hooks = field(default_factory=NoHooks)
-    telemetry: Telemetry = field(default_factory=NoTelemetry)
+    telemetry: Telemetry = no_telemetry
     settle: Settle = settled_at_once
     """Awaited before a tool with effects runs."""
     mode_changed: Callable[[], None] = nobody_to_tell

@@ -1,146 +1,123 @@
-"""The port to whoever wants to know what a turn did and how long it took: what begins, within what, and how it ends.
+"""Spans: what a turn does, when, and how it ended. A span belongs to the one that was open when it began.
 
-It hears; it cannot change, slow down or end anything. The messages that are handed over are the turn's own: an adapter
-that passes them on must have been told to.
+A span holds the turn's own messages: pass them on only if the user has asked for it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 
 from pygent_ls.agent.answer import Answer
-from pygent_ls.agent.approver import PermissionOutcome
-from pygent_ls.agent.events import DecidedBy, StopReason
+from pygent_ls.agent.approver import PermissionAnswer
+from pygent_ls.agent.events import StopReason, ToolResult
 from pygent_ls.agent.messages import ToolUseBlock, Usage
-from pygent_ls.agent.model import FinishReason, ModelRequest
-from pygent_ls.errors import ModelErrorType
+from pygent_ls.agent.model import ModelRequest
+from pygent_ls.errors import ModelError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnBegan:
-    """A turn, or the turn of a subagent."""
+@dataclass(slots=True, eq=False, kw_only=True, weakref_slot=True)
+class BaseSpan:
+    """What all spans have. A field with a default may change until the span has ended."""
 
     session_id: str
+    agent: str = ""
+    """Agent of the turn around it; empty beside turns."""
+    parent: Span | None = field(init=False)
+    error: ModelError | None = None
+    """Failure of a model that ended it."""
+    began_ns: int = field(default_factory=time.time_ns)
+    ended_ns: int = 0
+    """0 until it has ended."""
+
+    def __post_init__(self) -> None:
+        is_root = isinstance(self, TurnSpan) and not self.is_subagent  # the end of another turn may have started it
+        self.parent = None if is_root else _open.get()
+        self.agent = self.agent or (self.parent.agent if self.parent else "")
+
+    @property
+    def seconds(self) -> float:
+        """Duration of an ended span."""
+        return (self.ended_ns - self.began_ns) / 1e9
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class TurnSpan(BaseSpan):
+    """A turn, or the turn of a subagent."""
+
     turn_id: str
-    agent: str
     model: str
     mode: str
     is_subagent: bool
     prompt: str
-    """As it may be shown."""
+    """The prompt as the user wrote it."""
+    stop_reason: StopReason = "error"
+    usage: Usage = field(default_factory=Usage)
+    """Usage of the turn and its subagents."""
+    iterations: int = 0
+    text: str = ""
+    """Text of the last answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelCallBegan:
-    """One request to a model; a call that is repeated is several."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class ModelCallSpan(BaseSpan):
+    """One request to a model; each retry has its own."""
 
-    session_id: str
-    agent: str
     model: str
     """The string that chose it."""
     request: ModelRequest
+    answer: Answer = field(default_factory=Answer)
+    """The answer as far as it came; `answer.finish` is None if it did not come to its end."""
+    first_chunk_ns: int = 0
+    """When the answer began; 0 if it came as a whole or not at all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolBegan:
-    """A call of a tool, from the model's words on; what it waits for is a part of it."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class ToolSpan(BaseSpan):
+    """A tool call, with all that it waits for."""
 
-    session_id: str
-    agent: str
     call: ToolUseBlock
     description: str
-    """Of the tool; empty where there is none of that name."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermissionWaitBegan:
-    """The user, or a hook in their place, is asked whether a call may run."""
-
-    session_id: str
-    call: ToolUseBlock
-
-
-Began = TurnBegan | ModelCallBegan | ToolBegan | PermissionWaitBegan
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnEnded:
-    """With all that its subagents took."""
-
-    stop_reason: StopReason
-    usage: Usage
-    iterations: int
-    text: str
-    """The last answer's."""
-    error: ModelErrorType | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelCallEnded:
-    """`finish` is None where it did not come to its end, and `error` too where it was cancelled. `answer` is over:
-    nothing changes it any more."""
-
-    usage: Usage
-    finish: FinishReason | None = None
-    answer: Answer | None = None
-    first_chunk_s: float | None = None
-    """Seconds from the request to the first of the answer, where it came in pieces."""
-    error: ModelErrorType | None = None
-    status: int | None = None
-    """The HTTP status of the failure, where it had one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolEnded:
-    """`content` is what the model reads; None where the call was cancelled before it had a result."""
-
-    content: str | None
-    is_error: bool = False
+    """Description of the tool; empty if there is no tool of that name."""
+    result: ToolResult | None = None
+    """None if the call was cancelled before it had a result."""
     is_denied: bool = False
-    cached: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermissionWaitEnded:
-    """What was answered, and who did."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class PermissionSpan(BaseSpan):
+    """The question to the user, or to a hook in their place, whether a call may run."""
 
-    outcome: PermissionOutcome
-    by: DecidedBy
-
-
-Ended = TurnEnded | ModelCallEnded | ToolEnded | PermissionWaitEnded
+    call: ToolUseBlock
+    answer: PermissionAnswer = field(default_factory=lambda: PermissionAnswer(outcome="cancelled"))
 
 
-class Observation(Protocol):
-    """Something that has begun."""
+Span = TurnSpan | ModelCallSpan | ToolSpan | PermissionSpan
 
-    def end(self, how: Ended) -> None:
-        """It is over; called once, with the kind that fits its beginning. Must not block, and raises nothing."""
-        ...
+Telemetry = Callable[[Span], None]
+"""Port that is told of a span when it begins and again when it has ended. Must not block, and raises nothing."""
 
-
-class Telemetry(Protocol):
-    """Whoever wants to know."""
-
-    def begin(self, what: Began, within: Observation | None) -> Observation:
-        """Something begins, within another thing that this port was told of. Must not block, and raises nothing."""
-        ...
+_open: ContextVar[Span | None] = ContextVar("open_span", default=None)
 
 
-class Unobserved:
-    """An observation that nobody makes."""
-
-    def end(self, how: Ended) -> None:
-        """See `Observation`."""
+def no_telemetry(span: Span) -> None:
+    """Tell nobody."""
 
 
-UNOBSERVED = Unobserved()
-
-
-class NoTelemetry:
-    """Nobody wants to know."""
-
-    def begin(self, what: Began, within: Observation | None) -> Observation:
-        """See `Telemetry`."""
-        return UNOBSERVED
+@contextmanager
+def observed(telemetry: Telemetry, span: Span) -> Generator[None]:
+    """Keep the span open, also in tasks that begin meanwhile, and tell of its beginning and its end."""
+    token = _open.set(span)
+    telemetry(span)
+    try:
+        yield
+    except ModelError as error:
+        span.error = error
+        raise
+    finally:
+        _open.reset(token)
+        span.ended_ns = time.time_ns()
+        telemetry(span)

@@ -56,7 +56,6 @@ class ToolCalls:
             emit=state.emit,
             hooks=state.hooks,
             standing=standing,
-            watch=state.watch,
         )
 
     def use(self, around: Surroundings) -> None:

@@ -20,7 +20,6 @@ from pygent_ls.agent.retrying import RetryPolicy
 from pygent_ls.agent.structured import Structured
 from pygent_ls.agent.structured_answer import StructuredAnswer
 from pygent_ls.agent.surroundings import Surroundings
-from pygent_ls.agent.watching import TurnWatch
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.errors import ModelError
 
@@ -190,9 +189,6 @@ class TurnState:
         """That an answer may have; raised where one did not fit."""
         self.own_share = TurnShare()
         self.hooks = TurnHooks(around=self.around, turn_id=self.spec.turn_id, emit=self.emit, told=self.share.told)
-        self.watch = TurnWatch(
-            telemetry=self.around.telemetry, session_id=self.around.session_id, agent=self.spec.agent
-        )
 
     async def emit(self, event: AgentEvent) -> None:
         """Tell the world, with where the turn stands."""

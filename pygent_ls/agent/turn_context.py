@@ -129,7 +129,6 @@ class TurnContext:
             hooks=state.hooks,
             spend=spend,
             refusal=refusal,
-            watch=state.watch,
         )
         try:
             done = await compacting.run(state.history, n_around, trigger)

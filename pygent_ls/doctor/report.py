@@ -190,7 +190,7 @@ def _place(path: Path) -> str:
 
 
 def _telemetry(environment: Mapping[str, str]) -> str:
-    from pygent_ls.extensions.otel import addresses_of, wish_of
+    from pygent_ls.observability.telemetry import addresses_of, wish_of
 
     wish = wish_of(environment)
     if wish.is_nothing:

@@ -2,83 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-
-from pygent_ls.agent.telemetry import (
-    Began,
-    Ended,
-    ModelCallBegan,
-    Observation,
-    PermissionWaitBegan,
-    ToolBegan,
-    TurnBegan,
-)
+from pygent_ls.agent.telemetry import ModelCallSpan, PermissionSpan, Span, ToolSpan, TurnSpan
 
 
-@dataclass
-class Observed:
-    """Something that has begun, what began within it, and how it ended."""
-
-    began: Began
-    within: list[Observed] = field(default_factory=list["Observed"])
-    ends: list[Ended] = field(default_factory=list[Ended])
-
-    def end(self, how: Ended) -> None:
-        """See `Observation`."""
-        self.ends.append(how)
-
-    @property
-    def name(self) -> str:
-        """In a word or two."""
-        match self.began:
-            case TurnBegan(agent=agent):
-                return f"turn of {agent}"
-            case ModelCallBegan(model=model):
-                return f"call of {model}"
-            case ToolBegan(call=call):
-                return f"tool {call.name}"
-            case PermissionWaitBegan(call=call):
-                return f"wait for {call.name}"
-
-    @property
-    def how(self) -> Ended:
-        """How it ended, which it did once."""
-        (how,) = self.ends
-        return how
-
-    def everything(self) -> Iterator[Observed]:
-        """It and all within it."""
-        yield self
-        for each in self.within:
-            yield from each.everything()
-
-    def tree(self, depth: int = 0) -> list[str]:
-        """The names of it and of all within it, indented."""
-        return ["  " * depth + self.name, *(line for each in self.within for line in each.tree(depth + 1))]
+def name_of(span: Span) -> str:
+    """In a word or two."""
+    match span:
+        case TurnSpan(agent=agent):
+            return f"turn of {agent}"
+        case ModelCallSpan(model=model):
+            return f"call of {model}"
+        case ToolSpan(call=call):
+            return f"tool {call.name}"
+        case PermissionSpan(call=call):
+            return f"wait for {call.name}"
 
 
 class FakeTelemetry:
     """Remembers what it was told."""
 
     def __init__(self) -> None:
-        self.roots: list[Observed] = []
+        self.told: list[Span] = []
 
-    def begin(self, what: Began, within: Observation | None) -> Observed:
+    def __call__(self, span: Span) -> None:
         """See `Telemetry`."""
-        observed = Observed(what)
-        (within.within if isinstance(within, Observed) else self.roots).append(observed)
-        return observed
+        assert self.told.count(span) == bool(span.ended_ns), "told once when it begins, and once when it has ended"
+        self.told.append(span)
 
-    def tree(self) -> list[str]:
-        """All names, indented."""
-        return [line for each in self.roots for line in each.tree()]
+    @property
+    def spans(self) -> list[Span]:
+        """All of them, in the order in which they began."""
+        return list(dict.fromkeys(self.told))
 
-    def all(self) -> list[Observed]:
-        """All that has begun, each before what began within it."""
-        return [each for root in self.roots for each in root.everything()]
+    def tree(self, parent: Span | None = None, depth: int = 0) -> list[str]:
+        """The names of all within a span, indented."""
+        within = [each for each in self.spans if each.parent is parent]
+        return [line for each in within for line in ["  " * depth + name_of(each), *self.tree(each, depth + 1)]]
 
-    def named(self, name: str) -> Observed:
-        """The only one of that name."""
-        (found,) = (each for each in self.all() if each.name == name)
-        return found
+    def named(self, name: str) -> list[Span]:
+        """All of that name."""
+        return [each for each in self.spans if name_of(each) == name]

@@ -86,7 +86,7 @@ def test_the_rooms_that_the_start_needs_do_without_pydantic() -> None:
 
 
 def test_a_first_turn_waits_for_no_index_no_page_and_no_telemetry() -> None:
-    later = ["sessions.index.index", "sessions.index.asking", "sessions.html_page", "extensions.otel_attributes"]
+    later = ["sessions.index.index", "sessions.index.asking", "sessions.html_page", "observability.otel"]
 
     run = import_all([f"pygent_ls.{name}" for name in later], ["pygent_ls.editors.lsp.connection", "pygent_ls.app"])
 

@@ -31,7 +31,7 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "markdownify": ("workspace/page_child.py",),
     "copier": ("workspace/copier_child.py",),
     "tenacity": ("agent/retrying.py",),
-    "opentelemetry": ("extensions/otel_sdk.py",),
+    "opentelemetry": ("observability/otel.py",),
     "jsonschema": ("agent/structured.py",),
     "referencing": ("agent/structured.py",),
     "markdown_it": ("sessions/markdown_html.py", "editors/terminal/markdown.py"),

@@ -10,19 +10,12 @@ import pytest
 from pygent_ls.agent.context_memory import ContextMemory
 from pygent_ls.agent.delegating import SubagentTask
 from pygent_ls.agent.events import PermissionRequested, TextDelta, ToolCall, TurnStarted
-from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.messages import ToolUseBlock, Usage
 from pygent_ls.agent.model import FinishChunk, TextChunk, UsageChunk
 from pygent_ls.agent.read_log import ReadLog
 from pygent_ls.agent.subagents import Delegate, DelegateTo
 from pygent_ls.agent.surroundings import Surroundings
-from pygent_ls.agent.telemetry import (
-    ModelCallBegan,
-    ModelCallEnded,
-    PermissionWaitEnded,
-    ToolEnded,
-    TurnBegan,
-    TurnEnded,
-)
+from pygent_ls.agent.telemetry import ModelCallSpan, PermissionSpan, ToolSpan, TurnSpan, observed
 from pygent_ls.agent.tool import Tool, ToolRisk
 from pygent_ls.agent.turn import TurnSpec, TurnState
 from pygent_ls.errors import ModelError
@@ -58,21 +51,17 @@ async def test_a_turn_holds_its_calls_and_tools_and_a_tool_what_it_waited_for() 
         "    wait for build",
         "  call of fake/model",
     ]
-    began = telemetry.roots[0].began
-    assert began == TurnBegan(
-        session_id="session-1",
-        turn_id="turn-1",
-        agent="default",
-        model="fake/model",
-        mode="default",
-        is_subagent=False,
-        prompt="do it",
-    )
-    turn, tool, wait = (telemetry.named(each).how for each in ("turn of default", "tool build", "wait for build"))
-    assert isinstance(turn, TurnEnded)
+    turn, call_, tool, wait, _ = telemetry.spans
+    assert isinstance(turn, TurnSpan)
+    assert isinstance(tool, ToolSpan)
+    assert isinstance(wait, PermissionSpan)
+    assert (turn.turn_id, turn.agent, turn.model, turn.mode) == ("turn-1", "default", "fake/model", "default")
+    assert (turn.is_subagent, turn.prompt) == (False, "do it")
     assert (turn.stop_reason, turn.iterations, turn.text, turn.error) == ("end_turn", 2, "Done.", None)
-    assert tool == ToolEnded(content="built")
-    assert wait == PermissionWaitEnded(outcome="allow_once", by="user")
+    assert tool.result
+    assert (tool.result.content, tool.result.is_error, tool.is_denied) == ("built", False, False)
+    assert (wait.answer.outcome, wait.answer.by) == ("allow_once", "user")
+    assert {(each.session_id, each.agent) for each in (turn, call_, tool, wait)} == {("session-1", "default")}
 
 
 async def test_a_model_call_tells_its_request_what_it_took_and_its_answer() -> None:
@@ -81,15 +70,12 @@ async def test_a_model_call_tells_its_request_what_it_took_and_its_answer() -> N
 
     await run_turn(rig, model)
 
-    observed = telemetry.named("call of fake/model")
-    how = observed.how
-    assert isinstance(observed.began, ModelCallBegan)
-    assert observed.began.request is model.requests[0]
-    assert isinstance(how, ModelCallEnded)
-    assert (how.usage, how.finish, how.error) == (PAID, "unknown", None)
-    assert how.answer
-    assert how.answer.text == "Hello."
-    assert how.first_chunk_s is not None
+    (span,) = telemetry.named("call of fake/model")
+    assert isinstance(span, ModelCallSpan)
+    assert span.request is model.requests[0]
+    assert (span.answer.usage, span.answer.finish_reason, span.error) == (PAID, "unknown", None)
+    assert span.answer.text == "Hello."
+    assert span.began_ns <= span.first_chunk_ns <= span.ended_ns
 
 
 async def test_each_attempt_is_a_call_and_a_failed_one_says_why() -> None:
@@ -98,21 +84,22 @@ async def test_each_attempt_is_a_call_and_a_failed_one_says_why() -> None:
 
     await run_turn(rig, FakeModel([[overloaded], say("Hello.")]))
 
-    failed, went_well = (each.how for each in telemetry.all() if each.name == "call of fake/model")
-    assert isinstance(failed, ModelCallEnded)
-    assert isinstance(went_well, ModelCallEnded)
-    assert (failed.error, failed.status, failed.finish) == ("overloaded", 529, None)
-    assert (went_well.error, went_well.finish) == (None, "end_turn")
+    failed, went_well = telemetry.named("call of fake/model")
+    assert isinstance(failed, ModelCallSpan)
+    assert isinstance(went_well, ModelCallSpan)
+    assert (failed.error, failed.answer.finish) == (overloaded, None)
+    assert (went_well.error, went_well.answer.finish_reason) == (None, "end_turn")
 
 
 async def test_a_turn_that_fails_says_of_what_kind_it_was() -> None:
     rig, telemetry = watched_rig()
 
-    await run_turn(rig, FakeModel([[ModelError("No.", type="auth")]]))
+    error = ModelError("No.", type="auth")
+    await run_turn(rig, FakeModel([[error]]))
 
-    how = telemetry.roots[0].how
-    assert isinstance(how, TurnEnded)
-    assert (how.stop_reason, how.error) == ("error", "auth")
+    turn = telemetry.spans[0]
+    assert isinstance(turn, TurnSpan)
+    assert (turn.stop_reason, turn.error) == ("error", error)
 
 
 async def test_what_was_not_allowed_is_told_as_such() -> None:
@@ -120,12 +107,15 @@ async def test_what_was_not_allowed_is_told_as_such() -> None:
 
     await run_turn(rig, FakeModel([say("", call("build"), call("nothing")), say("Done.")]))
 
-    build, nothing = telemetry.named("tool build").how, telemetry.named("tool nothing").how
-    assert isinstance(build, ToolEnded)
-    assert isinstance(nothing, ToolEnded)
-    assert (build.is_error, build.is_denied) == (True, True)
-    assert (nothing.is_error, nothing.is_denied) == (True, False)
-    assert telemetry.named("wait for build").how == PermissionWaitEnded(outcome="reject_once", by="user")
+    (build,), (nothing,), (wait,) = map(telemetry.named, ("tool build", "tool nothing", "wait for build"))
+    assert isinstance(build, ToolSpan)
+    assert isinstance(nothing, ToolSpan)
+    assert isinstance(wait, PermissionSpan)
+    assert build.result
+    assert nothing.result
+    assert (build.result.is_error, build.is_denied) == (True, True)
+    assert (nothing.result.is_error, nothing.is_denied) == (True, False)
+    assert (wait.answer.outcome, wait.answer.by) == ("reject_once", "user")
 
 
 def delegating(models: Mapping[str, FakeModel]) -> DelegateTo:
@@ -144,18 +134,27 @@ async def test_a_subagent_is_a_turn_within_the_call_that_started_it() -> None:
 
     await run_turn(rig, FakeModel([say("", *tasks), say("Done.")]), delegate=delegating(models))
 
-    one, two = [each for each in telemetry.all() if each.name == "tool task"]
-    assert one.tree() == [
-        "tool task",
-        "  turn of one",
-        "    call of fake/model",
-        "    tool look",
-        "    call of fake/model",
-    ]
-    assert two.within[0].name == "turn of two"
-    began = one.within[0].began
-    assert isinstance(began, TurnBegan)
-    assert began.is_subagent
+    one, two = telemetry.named("tool task")
+    for tool, name in ((one, "one"), (two, "two")):
+        assert telemetry.tree(tool) == [
+            f"turn of {name}",
+            "  call of fake/model",
+            "  tool look",
+            "  call of fake/model",
+        ]
+    (turn,) = telemetry.named("turn of one")
+    assert isinstance(turn, TurnSpan)
+    assert turn.is_subagent
+
+
+async def test_a_turn_that_is_started_within_another_one_is_no_part_of_it() -> None:
+    rig, telemetry = watched_rig()
+    call = ToolUseBlock(id="1", name="look", input={})
+
+    with observed(telemetry, ToolSpan(session_id="other", call=call, description="")):
+        await run_turn(rig, FakeModel([say("Hello.")]))
+
+    assert telemetry.tree() == ["tool look", "turn of default", "  call of fake/model"]
 
 
 async def _begun(rig: Rig) -> None:
@@ -188,10 +187,10 @@ async def test_whenever_a_turn_is_cancelled_all_that_has_begun_ends_once(
 
     await cancel_turn(rig, turn, when)
 
-    assert [(each.name, len(each.ends)) for each in telemetry.all()] == [(each.name, 1) for each in telemetry.all()]
-    how = telemetry.roots[0].how
-    assert isinstance(how, TurnEnded)
-    assert how.stop_reason == "cancelled"
+    assert [telemetry.told.count(each) for each in telemetry.spans] == [2] * len(telemetry.spans)
+    (span,) = telemetry.named("turn of default")
+    assert isinstance(span, TurnSpan)
+    assert span.stop_reason == "cancelled"
 
 
 async def test_a_turn_that_becomes_another_agent_is_still_one() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, replace
@@ -19,12 +18,18 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, Usage
 from pygent_ls.agent.model import ModelRequest, ToolDefinition
-from pygent_ls.agent.telemetry import UNOBSERVED, ModelCallBegan, PermissionWaitBegan, TurnBegan, TurnEnded
+from pygent_ls.agent.telemetry import ModelCallSpan, TurnSpan, observed
 from pygent_ls.agent.tool import ToolRisk
 from pygent_ls.errors import ModelError
-from pygent_ls.extensions.otel import MAX_WAITING, OtelTelemetry, Wish, wish_of
-from pygent_ls.extensions.otel_attributes import named, start_of
-from pygent_ls.extensions.otel_sdk import MAX_WAITING_WITH_CONTENT, Outlets, Sdk, max_waiting, otlp_outlets
+from pygent_ls.observability.otel import (
+    MAX_WAITING_WITH_CONTENT,
+    SpanWriter,
+    content_of,
+    max_waiting,
+    named,
+    otlp_writer,
+)
+from pygent_ls.observability.telemetry import MAX_WAITING, AppTelemetry, Wish, wish_of
 from tests.agent.abilities import saying
 from tests.agent.turns import run_turn
 from tests.fakes import WAIT_S, Call, FakeApprover, FakeModel, Rig, bounded, make_rig, say
@@ -33,11 +38,11 @@ ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4318"}
 
 PAID = Usage(input_tokens=100, output_tokens=20, cache_read_tokens=60, cost_usd=0.5)
 
-BEGAN = TurnBegan(
-    session_id="s", turn_id="t", agent="default", model="m", mode="default", is_subagent=False, prompt="secret words"
-)
 
-ENDED = TurnEnded(stop_reason="end_turn", usage=Usage(), iterations=1, text="")
+def tell_of_turn(telemetry: AppTelemetry) -> None:
+    turn = TurnSpan(session_id="s", turn_id="t", agent="a", model="m", mode="default", is_subagent=False, prompt="p")
+    with observed(telemetry, turn):
+        pass
 
 
 # What the environment asks for
@@ -52,7 +57,6 @@ ENDED = TurnEnded(stop_reason="end_turn", usage=Usage(), iterations=1, text="")
         ({"OTEL_METRICS_EXPORTER": "otlp"}, Wish(metrics=True)),
         ({**ENDPOINT, "OTEL_METRICS_EXPORTER": "none"}, Wish(traces=True)),
         ({**ENDPOINT, "OTEL_SDK_DISABLED": "true"}, Wish()),
-        ({**ENDPOINT, "OTEL_SERVICE_NAME": "mine"}, Wish(traces=True, metrics=True, names_service=True)),
         (
             {**ENDPOINT, "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true"},
             Wish(traces=True, metrics=True, with_content=True),
@@ -105,7 +109,7 @@ class Collected:
     """What a turn's rig exports."""
 
     rig: Rig
-    telemetry: OtelTelemetry
+    telemetry: AppTelemetry
     exporter: InMemorySpanExporter
     reader: InMemoryMetricReader
 
@@ -131,9 +135,8 @@ class _KeptReader(InMemoryMetricReader):
 
 def collected(*tools: Any, with_content: bool = False, approver: FakeApprover | None = None) -> Collected:
     exporter, reader = InMemorySpanExporter(), _KeptReader()
-    outlets = Outlets(spans=SimpleSpanProcessor(exporter), metrics=reader)
-    wish = Wish(traces=True, metrics=True, with_content=with_content)
-    telemetry = OtelTelemetry(wish, lambda _: Sdk(outlets, names_service=False))
+    spans = SimpleSpanProcessor(exporter)
+    telemetry = AppTelemetry(Wish(traces=True), lambda _: SpanWriter(spans, reader, with_content=with_content))
     rig = make_rig(*tools, approver=approver)
     rig = replace(rig, around=replace(rig.around, telemetry=telemetry))
     return Collected(rig, telemetry, exporter, reader)
@@ -267,12 +270,11 @@ def test_messages_have_the_form_of_the_conventions() -> None:
         max_output_tokens=1,
         temperature=0,
     )
-    began = ModelCallBegan(session_id="s", agent="default", model="openai/gpt", request=request)
 
-    told = start_of(began, with_content=True).attributes
+    said = content_of(ModelCallSpan(session_id="s", agent="default", model="openai/gpt", request=request))
 
-    assert json.loads(str(told["gen_ai.system_instructions"])) == [{"type": "text", "content": "Be brief."}]
-    assert json.loads(str(told["gen_ai.input.messages"])) == [
+    assert said["gen_ai.system_instructions"] == [{"type": "text", "content": "Be brief."}]
+    assert said["gen_ai.input.messages"] == [
         {"role": "user", "parts": [{"type": "text", "content": "Look."}, {"type": "text", "content": "[a picture]"}]},
         {
             "role": "assistant",
@@ -283,7 +285,7 @@ def test_messages_have_the_form_of_the_conventions() -> None:
         },
         {"role": "tool", "parts": [{"type": "tool_call_response", "id": "1", "result": "seen"}]},
     ]
-    assert json.loads(str(told["gen_ai.tool.definitions"])) == [
+    assert said["gen_ai.tool.definitions"] == [
         {"type": "function", "name": "look", "description": "Looks.", "parameters": {"type": "object"}}
     ]
 
@@ -315,8 +317,20 @@ async def test_tokens_and_durations_are_measured() -> None:
         "gen_ai.invoke_agent.duration",
     }
     assert metrics["gen_ai.client.token.usage"].data.data_points[0].explicit_bounds[:4] == (1, 4, 16, 64)
-    resource = data.resource_metrics[0].resource.attributes
-    assert resource["service.name"] == "pygent-ls"
+    assert data.resource_metrics[0].resource.attributes["service.name"] == "pygent-ls"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("OTEL_SERVICE_NAME", "mine"), ("OTEL_RESOURCE_ATTRIBUTES", "team=a,service.name=mine")]
+)
+async def test_the_environment_may_name_the_service(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, value)
+    all_ = collected()
+
+    tell_of_turn(all_.telemetry)
+
+    (span,) = (await all_.spans()).values()
+    assert span.resource.attributes["service.name"] == "mine"
 
 
 # What it may cost
@@ -327,11 +341,12 @@ class Stuck:
 
     def __init__(self) -> None:
         self.let_go = threading.Event()
+        self.exporter = InMemorySpanExporter()
 
-    def make(self, _: Wish) -> Sdk:
+    def make(self, _: Wish) -> SpanWriter:
         """Takes for ever."""
         assert self.let_go.wait(WAIT_S)
-        return Sdk(Outlets(spans=None, metrics=None), names_service=False)
+        return SpanWriter(SimpleSpanProcessor(self.exporter), None, with_content=False)
 
 
 @pytest_asyncio.fixture
@@ -342,7 +357,7 @@ async def stuck() -> AsyncGenerator[Stuck]:
 
 
 async def test_a_turn_and_the_end_wait_for_no_collector(stuck: Stuck) -> None:
-    telemetry = OtelTelemetry(Wish(traces=True), stuck.make)
+    telemetry = AppTelemetry(Wish(traces=True), stuck.make)
     rig = make_rig()
     rig = replace(rig, around=replace(rig.around, telemetry=telemetry))
 
@@ -351,32 +366,32 @@ async def test_a_turn_and_the_end_wait_for_no_collector(stuck: Stuck) -> None:
 
 
 async def test_what_nobody_takes_is_dropped_and_not_kept(stuck: Stuck) -> None:
-    telemetry = OtelTelemetry(Wish(traces=True), stuck.make)
+    telemetry = AppTelemetry(Wish(traces=True), stuck.make)
 
-    kept = [telemetry.begin(BEGAN, None) for _ in range(MAX_WAITING + 5)]
+    for _ in range(MAX_WAITING + 5):
+        tell_of_turn(telemetry)
+    stuck.let_go.set()
+    await bounded(telemetry.close(WAIT_S))
 
-    assert kept.count(UNOBSERVED) in (4, 5)  # the thread may have taken one
-    kept[0].end(ENDED)
+    assert len(stuck.exporter.get_finished_spans()) == MAX_WAITING
 
 
 def test_fewer_spans_wait_that_hold_what_was_said_unless_the_environment_says_how_many() -> None:
     assert max_waiting({"OTEL_BSP_SCHEDULE_DELAY": "100"}) == MAX_WAITING_WITH_CONTENT
     assert max_waiting({"OTEL_BSP_MAX_QUEUE_SIZE": "2048"}) is None
-    outlets = otlp_outlets(traces=True, metrics=False, with_content=True, environment={})
-    assert outlets.spans is not None
-    outlets.spans.shutdown()  # the SDK takes these limits
+    otlp_writer(traces=True, metrics=False, with_content=True).close()  # the SDK takes these limits
 
 
 async def test_an_sdk_that_refuses_a_variable_breaks_no_turn_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
     threads: list[threading.Thread] = []
     begun = threading.Event()
 
-    def broken(_: Wish) -> Sdk:
+    def broken(_: Wish) -> SpanWriter:
         threads.append(threading.current_thread())
         begun.set()
         raise ValueError("max_queue_size must be a positive integer.")
 
-    telemetry = OtelTelemetry(Wish(traces=True), broken)
+    telemetry = AppTelemetry(Wish(traces=True), broken)
     rig = make_rig()
     rig = replace(rig, around=replace(rig.around, telemetry=telemetry))
 
@@ -387,17 +402,4 @@ async def test_an_sdk_that_refuses_a_variable_breaks_no_turn_and_says_so(caplog:
 
     assert caplog.messages == ["telemetry is off, see the OTEL_… variables: max_queue_size must be a positive integer."]
     assert result.stop_reason == "end_turn"
-    assert telemetry.begin(BEGAN, None) is UNOBSERVED, "nothing is kept for a thread that is gone"
-
-
-async def test_what_began_within_something_unknown_stands_alone() -> None:
-    all_ = collected()
-    observed = all_.telemetry.begin(
-        PermissionWaitBegan(session_id="s", call=ToolUseBlock(id="1", name="look", input={})), UNOBSERVED
-    )
-    turn = all_.telemetry.begin(BEGAN, observed)
-    turn.end(ENDED)
-    await asyncio.sleep(0)
-
-    spans = await all_.spans()
-    assert list(spans) == ["invoke_agent default"], "what has not ended is not exported"
+    tell_of_turn(telemetry)  # nobody takes it any more

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from pygent_ls.app_telemetry import AppTelemetry
 from pygent_ls.errors import ModelError
+from pygent_ls.observability.telemetry import AppTelemetry, Wish, wish_of
 from tests.agent.abilities import saying
 from tests.agent.turns import run_turn
 from tests.fakes import Call, FakeModel, make_rig, say
@@ -21,7 +21,7 @@ async def test_the_log_tells_of_turns_and_failures_and_of_nothing_that_was_said(
 ) -> None:
     caplog.set_level(logging.INFO, "pygent_ls")
     rig = make_rig(saying("look", "secret result"))
-    rig = replace(rig, around=replace(rig.around, telemetry=AppTelemetry({})))
+    rig = replace(rig, around=replace(rig.around, telemetry=AppTelemetry(Wish())))
     overloaded = ModelError("secret words", type="overloaded", status=529)
     look = Call(name="look", arguments={"at": "secret"})
 
@@ -35,7 +35,7 @@ async def test_the_log_tells_of_turns_and_failures_and_of_nothing_that_was_said(
 
 
 async def test_a_wish_that_cannot_be_met_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    AppTelemetry({"OTEL_TRACES_EXPORTER": "zipkin"})
+    AppTelemetry(wish_of({"OTEL_TRACES_EXPORTER": "zipkin"}))
 
     assert caplog.messages == ["OTEL_TRACES_EXPORTER=zipkin is not supported; supported are otlp and none"]
 
@@ -43,13 +43,12 @@ async def test_a_wish_that_cannot_be_met_is_in_the_log(caplog: pytest.LogCapture
 def test_nothing_of_opentelemetry_is_loaded_where_nothing_is_asked_for() -> None:
     code = """
 import asyncio, sys, threading
-from pygent_ls.agent.telemetry import TurnBegan, TurnEnded
-from pygent_ls.agent.messages import Usage
-from pygent_ls.app_telemetry import AppTelemetry
-telemetry = AppTelemetry({})
-turn = telemetry.begin(TurnBegan(session_id="s", turn_id="t", agent="a", model="m", mode="default",
-    is_subagent=False, prompt="p"), None)
-turn.end(TurnEnded(stop_reason="end_turn", usage=Usage(), iterations=1, text=""))
+from pygent_ls.agent.telemetry import TurnSpan, observed
+from pygent_ls.observability.telemetry import AppTelemetry, wish_of
+telemetry = AppTelemetry(wish_of({}))
+turn = TurnSpan(session_id="s", turn_id="t", agent="a", model="m", mode="default", is_subagent=False, prompt="p")
+with observed(telemetry, turn):
+    pass
 asyncio.run(telemetry.close())
 print(sorted(name for name in sys.modules if name.startswith("opentelemetry")), threading.active_count())
 """

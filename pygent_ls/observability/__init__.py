@@ -1,0 +1,1 @@
+"""What turns do, told to the log and to collectors."""

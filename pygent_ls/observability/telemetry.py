@@ -1,0 +1,155 @@
+"""Tells what turns do: to the log, and to an OpenTelemetry collector if the environment names one.
+
+A turn waits neither for the import of the SDK nor for a collector: ended spans go through a queue to a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from pygent_ls.agent.telemetry import ModelCallSpan, PermissionSpan, Span, ToolSpan, TurnSpan
+from pygent_ls.errors import ModelError
+
+if TYPE_CHECKING:
+    from pygent_ls.observability.otel import SpanWriter
+
+log = logging.getLogger("pygent_ls.turns")
+
+MAX_WAITING = 10_000
+"""Maximum number of ended spans that wait for the thread; further ones are dropped."""
+
+FLUSH_S = 1.0
+"""Time for the last export, at the end of a daemon that must be gone within 3 s."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What the environment asks for."""
+
+    traces: bool = False
+    metrics: bool = False
+    with_content: bool = False
+    problem: str = ""
+    """Why something that it asks for is not done; empty if all is."""
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing is to be exported."""
+        return not (self.traces or self.metrics)
+
+
+def otel_is_installed() -> bool:
+    """Whether the extra is installed; nothing of it is loaded."""
+    with suppress(ModuleNotFoundError):
+        return all(find_spec(f"opentelemetry.{each}") for each in ("sdk", "exporter.otlp.proto.http"))
+    return False
+
+
+def wish_of(environment: Mapping[str, str], is_installed: Callable[[], bool] = otel_is_installed) -> Wish:
+    """What the standard variables ask for: nothing, unless they name a collector or an exporter."""
+    if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return Wish()
+    wanted, problems = list[str](), list[str]()
+    for signal in ("TRACES", "METRICS"):
+        exporter = environment.get(f"OTEL_{signal}_EXPORTER", "").strip().lower()
+        address, protocol = (
+            environment.get(f"OTEL_EXPORTER_OTLP_{signal}_{name}")
+            or environment.get(f"OTEL_EXPORTER_OTLP_{name}")
+            or ""
+            for name in ("ENDPOINT", "PROTOCOL")
+        )
+        if exporter == "none" or not (exporter or address):
+            continue
+        if exporter not in ("", "otlp"):
+            problems.append(f"OTEL_{signal}_EXPORTER={exporter} is not supported; supported are otlp and none")
+        elif protocol.strip() not in ("", "http/protobuf"):
+            problems.append(f"OTEL_EXPORTER_OTLP_PROTOCOL={protocol} is not supported; http/protobuf is")
+        else:
+            wanted.append(signal)
+    if wanted and not is_installed():
+        problem = (
+            "OTEL_… variables request telemetry, but OpenTelemetry is not installed: pip install 'pygent-ls[otel]'"
+        )
+        return Wish(problem=problem)
+    return Wish(
+        traces="TRACES" in wanted,
+        metrics="METRICS" in wanted,
+        with_content=environment.get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "").strip().lower()
+        == "true",
+        problem=next(iter(problems), ""),
+    )
+
+
+def addresses_of(environment: Mapping[str, str]) -> Sequence[str]:
+    """The collectors that the variables name, or the default one."""
+    names = (f"OTEL_EXPORTER_OTLP_{each}ENDPOINT" for each in ("", "TRACES_", "METRICS_"))
+    return [environment[name] for name in names if environment.get(name)] or ["http://localhost:4318"]
+
+
+def _otlp_writer(wish: Wish) -> SpanWriter:
+    from pygent_ls.observability.otel import otlp_writer
+
+    return otlp_writer(traces=wish.traces, metrics=wish.metrics, with_content=wish.with_content)
+
+
+class AppTelemetry:
+    """See `Telemetry`. The thread begins with the first turn, and only if something is to be exported."""
+
+    def __init__(self, wish: Wish, make_writer: Callable[[Wish], SpanWriter] = _otlp_writer) -> None:
+        """`make_writer` is called in the thread."""
+        if wish.problem:
+            log.warning("%s", wish.problem)
+        self._wish = wish
+        self._make_writer = make_writer
+        self._queue: queue.SimpleQueue[Span | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="otel", daemon=True)
+
+    def __call__(self, span: Span) -> None:
+        """See `Telemetry`."""
+        log_span(span)
+        if self._thread.ident is None and not self._wish.is_nothing:
+            self._thread.start()
+        if span.ended_ns and self._thread.is_alive() and self._queue.qsize() < MAX_WAITING:
+            self._queue.put(span)
+
+    async def close(self, timeout_s: float = FLUSH_S) -> None:
+        """Export what is there, for at most that long; nothing is exported afterwards."""
+        if self._thread.is_alive():
+            self._queue.put(None)
+            await asyncio.to_thread(self._thread.join, timeout_s)
+
+    def _work(self) -> None:
+        try:
+            writer = self._make_writer(self._wish)
+        except (ValueError, ImportError) as error:  # of a variable, or of half an extra
+            log.warning("telemetry is off, see the OTEL_… variables: %s", error)
+            return
+        while span := self._queue.get():
+            writer.write(span)
+        writer.close()
+
+
+def log_span(span: Span) -> None:
+    """Log when turns begin and end, and which requests to models failed; nothing that was said."""
+    match span:
+        case TurnSpan():
+            turn = f"{'a subagent of ' if span.is_subagent else ''}turn {span.turn_id}"
+            how = f"{span.stop_reason} ({span.error.type})" if span.error else span.stop_reason
+            if span.ended_ns:
+                took = (span.seconds, span.iterations, span.usage.total_tokens)
+                log.info("%s ends: %s after %.1f s, %d model calls, %d tokens", turn, how, *took)
+            else:
+                started = (span.session_id, span.agent, span.mode, span.model)
+                log.info("%s of session %s starts: agent %s, mode %s, model %s", turn, *started)
+        case ModelCallSpan(error=ModelError(type=error, status=status)):
+            log.info("a request to %s failed: %s%s", span.model, error, f", HTTP status {status}" if status else "")
+        case ModelCallSpan() | ToolSpan() | PermissionSpan():
+            pass
