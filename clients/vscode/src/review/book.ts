@@ -14,21 +14,14 @@ import {
 	type PendingHunk,
 	type RangeChange,
 	rejected,
+	timesIn,
 	typed,
 	withLineFeeds,
 } from "./pending.ts";
 import { Rejections, type Remembered, type Report } from "./rejections.ts";
 import type { RemovedFile } from "./removed_file.ts";
 import { restore } from "./restore.ts";
-
-/** A file with what it waits for. */
-interface Entry {
-	readonly file: PendingFile;
-	/** Whose edits these are: the last session that changed the file. */
-	readonly sessionId: string;
-	/** What the agent deleted; null where the file is there. */
-	readonly removed: RemovedFile | null;
-}
+import { type Entry, FileStates, type State, sizeOf } from "./states.ts";
 
 /** Undefined: nothing that can be known. */
 interface Found {
@@ -42,9 +35,6 @@ const MEMORY_OF_REJECTED = "pygent.review.rejected";
 /** Of a file that is remembered across a restart of the window, in characters; a longer one is not. */
 const MAX_REMEMBERED = 1_000_000;
 
-/** Of one file, the last ones: a restore goes back some turns, seldom many. */
-const MOST_STOOD = 16;
-
 const CHANGED_SINCE = "These lines have changed. Check them again.";
 
 /** Without a change; typing goes on for so long at most between two keys. */
@@ -56,8 +46,7 @@ export class ReviewBook implements vscode.Disposable {
 	readonly edits: DaemonEdits;
 	readonly #memory: vscode.Memento;
 	readonly #entries = new Map<string, Entry>();
-	/** How each file stood after each edit and each decision, the newest last: a restore may bring any of them back. */
-	readonly #stood = new Map<string, readonly Entry[]>();
+	readonly #states = new FileStates();
 	readonly #rejections: Rejections;
 	readonly #changed = new vscode.EventEmitter<void>();
 	readonly #reports = new vscode.EventEmitter<string>();
@@ -128,12 +117,19 @@ export class ReviewBook implements vscode.Disposable {
 	/** The daemon restored files: one that stands as it once stood here waits for the same decisions as then. */
 	restored(): Promise<void> {
 		return this.#next(async () => {
-			for (const uri of new Set([...this.#entries.keys(), ...this.#stood.keys()])) {
+			const found: State[] = [];
+			const texts = new Map<string, string | null>();
+			for (const uri of new Set([...this.#entries.keys(), ...this.#states.uris, ...this.#rejections.uris])) {
 				const current = withLineFeeds(await textOf(vscode.Uri.parse(uri)));
-				const then = this.#stood.get(uri)?.find(({ file }) => file.current === current);
+				texts.set(uri, current);
+				const then = this.#states.find(uri, current);
 				if (then === undefined) this.#look(uri, current);
-				else this.#put(then);
+				else found.push(then);
 			}
+			for (const { entry } of found) this.#put(entry);
+			const known = found.flatMap(({ entry }) => this.#states.rejections(entry.file.uri));
+			const standing = new Set(found.flatMap((each) => [...each.standing]));
+			for (const sessionId of this.#rejections.restored(texts, known, standing)) this.#reports.fire(sessionId);
 			this.#tell();
 		});
 	}
@@ -167,8 +163,8 @@ export class ReviewBook implements vscode.Disposable {
 		return this.#rejections.untold(sessionId);
 	}
 
-	reported(sessionId: string, report: Report): void {
-		this.#rejections.reported(sessionId, report);
+	reported(report: Report): void {
+		this.#rejections.reported(report);
 		this.#tell();
 	}
 
@@ -237,13 +233,13 @@ export class ReviewBook implements vscode.Disposable {
 		const uri = vscode.Uri.parse(file.uri);
 		const step = await restore(this.edits, file, after.current, entry.removed);
 		const path = vscode.workspace.asRelativePath(uri);
-		const decided = hunks.map((hunk) => ({ uri: file.uri, path, hunk }));
+		const decided = hunks.map((hunk) => ({ uri: file.uri, path, hunk, times: timesIn(after.current, hunk) }));
 		this.#rejections.add(sessionId, decided, step && { ...step, sessionId, uri: file.uri });
 		this.#reports.fire(sessionId);
 		// The document has told of the edit, and of what was typed meanwhile; what was no document has not.
 		const current = after.current === null ? null : await textOf(uri);
-		const now = this.#entries.get(file.uri);
-		if (now !== undefined) this.#judge({ ...now, file: { ...now.file, current } });
+		const now = this.#entries.get(file.uri) ?? { ...entry, file: { ...file, baseline: current } }; // it is settled
+		this.#judge({ ...now, file: { ...now.file, current } });
 	}
 
 	#typed({ document, contentChanges, reason }: vscode.TextDocumentChangeEvent): void {
@@ -311,8 +307,7 @@ export class ReviewBook implements vscode.Disposable {
 
 	#stand(entry: Entry): void {
 		const file = inLineFeeds(entry.file);
-		const others = (this.#stood.get(file.uri) ?? []).filter((each) => each.file.current !== file.current);
-		this.#stood.set(file.uri, [...others, { ...entry, file }].slice(-MOST_STOOD));
+		this.#states.add({ entry: { ...entry, file }, standing: this.#rejections.standing(file.uri) });
 	}
 
 	#put(entry: Entry): void {
@@ -330,12 +325,19 @@ export class ReviewBook implements vscode.Disposable {
 	}
 
 	#renamed(from: string, to: string): void {
-		const moved = [...this.#entries].filter(([each]) => isAtOrIn(each, from));
-		for (const [each, entry] of moved) {
+		const nameOf = (uri: string): string | null => (isAtOrIn(uri, from) ? to + uri.slice(from.length) : null);
+		for (const [each, entry] of [...this.#entries]) {
+			const uri = nameOf(each);
+			if (uri === null) continue;
 			this.#entries.delete(each);
-			this.#put({ ...entry, file: { ...entry.file, uri: to + each.slice(from.length) } });
+			this.#put({ ...entry, file: { ...entry.file, uri } });
 		}
-		if (moved.length > 0) this.#tell();
+		this.#states.renamed(nameOf);
+		this.#rejections.renamed((each) => {
+			const uri = nameOf(each);
+			return uri === null ? null : { uri, path: vscode.workspace.asRelativePath(vscode.Uri.parse(uri)) };
+		});
+		this.#tell();
 	}
 
 	#tell(): void {
@@ -368,8 +370,4 @@ function isAtOrIn(uri: string, place: string): boolean {
 async function removedText(uri: string, text: string): Promise<RemovedFile> {
 	const bytes = await vscode.workspace.encode(text, { uri: vscode.Uri.parse(uri) });
 	return { bytes: Buffer.from(bytes).toString("base64"), mode: null, isLink: false };
-}
-
-function sizeOf({ file: { baseline, current }, removed }: Entry): number {
-	return (baseline?.length ?? 0) + (current?.length ?? 0) + (removed?.bytes.length ?? 0);
 }

@@ -146,6 +146,16 @@ export function rejected(file: PendingFile, hunk: PendingHunk): PendingFile {
 	return { ...file, current: wholeOr(file.baseline, current) };
 }
 
+/** How often a text holds the lines of a hunk; the more often, the more of what the hunk did. */
+export function timesIn(text: string | null, { oldLines, newLines }: PendingHunk): number {
+	return newLines.length > 0 ? timesOf(newLines, text) : -timesOf(oldLines, text);
+}
+
+function timesOf(some: readonly string[], text: string | null): number {
+	const lines = linesOf(text ?? "");
+	return lines.filter((_, start) => some.every((line, index) => lines[start + index] === line)).length;
+}
+
 /**
  * After the user changed the document to `current`, by `changes` of the text before, none over another. One that
  * touches no hunk belongs to the baseline, too; one that does changes the hunk.

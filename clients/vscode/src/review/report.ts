@@ -8,6 +8,8 @@ export interface Decided {
 	/** As the user and the model call the file. */
 	readonly path: string;
 	readonly hunk: PendingHunk;
+	/** `timesIn` the file without the hunk. An earlier version did not remember it. */
+	readonly times?: number;
 }
 
 /** Of one report; beyond it, hunks are named by their lines alone. */

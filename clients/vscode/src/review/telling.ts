@@ -53,7 +53,7 @@ export class ReviewReports implements vscode.Disposable {
 		try {
 			const params = { sessionId, turnId, prompt: [report.content] };
 			const { accepted } = await this.#daemon.request("pygent/turn/steer", params);
-			if (accepted) this.#book.reported(sessionId, report);
+			if (accepted) this.#book.reported(report);
 		} catch {
 			// The daemon or the session is gone: nobody is left to be told.
 		}

@@ -66,7 +66,7 @@ async function send(
 	const report = text.startsWith("/") ? null : reviews.book.report(sessionId);
 	const prompt = promptOf(text, [...attachments, ...meant], report);
 	const told = (turnId: string | null): Taken => {
-		if (report !== null) reviews.book.reported(sessionId, report);
+		if (report !== null) reviews.book.reported(report);
 		return { turnId };
 	};
 	const { runningTurnId } = panel.services.sessions.feed(sessionId).conversation;

@@ -5,6 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import * as vscode from "vscode";
 import { ReviewBook } from "../../../src/review/book.ts";
 import { DaemonEdits } from "../../../src/review/edits.ts";
+import { hunksOf } from "../../../src/review/pending.ts";
 import { finished, put, uriOf } from "./agent.ts";
 import { model, test, until } from "./tests.ts";
 
@@ -281,9 +282,94 @@ test("what was rejected, and what waits, is there when the window is", async () 
 		await until("the files that are gone to be forgotten", () => second.files.length === 1);
 		await second.decide(uriOf("waiting.py"), false);
 		assert.equal(await textOf("waiting.py"), `# mine\n${BEFORE}`);
-		second.reported("s1", second.report("s1") ?? report);
+		second.reported(second.report("s1") ?? report);
 		assert.equal(second.report("s1"), null);
 	} finally {
 		second.dispose();
+	}
+});
+
+/** In the editor, as the daemon restores a file that is open. */
+async function replaced(name: string, text: string): Promise<void> {
+	const document = await shown(name);
+	const edit = new vscode.WorkspaceEdit();
+	edit.replace(document.uri, new vscode.Range(0, 0, document.lineCount, 0), text);
+	assert(await vscode.workspace.applyEdit(edit));
+}
+
+test("a rejection that a restore takes back waits again and is not reported, and one that it brings back is", async () => {
+	await put("replayed.py", AFTER);
+	await put("other.py", AFTER);
+	const book = new ReviewBook(new DaemonEdits(), new Memory());
+	const uri = uriOf("replayed.py");
+	const waiting = () => hunksOf(book.file(uri) ?? { uri: "", baseline: "", current: "" }).length;
+	const restored = async (text: string): Promise<void> => {
+		await replaced("replayed.py", text);
+		await book.restored();
+	};
+	try {
+		for (const name of ["replayed.py", "other.py"]) await book.changedBy("s1", uriOf(name), BEFORE);
+		await book.decide(uri, false);
+		await book.decide(uriOf("other.py"), false);
+		const [own, other] = [uri, uriOf("other.py")].map((each) => ({ uri: each.toString(), rejected: 2 }));
+		await book.restored();
+		assert.deepEqual([waiting(), book.untold("s1")], [0, [own, other]], "neither was restored");
+
+		await restored(AFTER);
+		assert.deepEqual([waiting(), book.untold("s1")], [2, [other]]);
+		assert.doesNotMatch(book.report("s1")?.content.text ?? "", /replayed/);
+
+		await restored(BEFORE);
+		assert.deepEqual([waiting(), book.untold("s1")], [0, [own, other]]);
+
+		const told = book.report("s1");
+		assert(told !== null);
+		book.reported(told);
+		await restored(AFTER);
+		assert.match(book.report("s1")?.content.text ?? "", /^I undid the rejection[\s\S]*replayed/);
+	} finally {
+		book.dispose();
+	}
+});
+
+test("a restore takes back a rejection of an earlier window, too", async () => {
+	const memory = new Memory();
+	await put("earlier.py", AFTER);
+	const first = new ReviewBook(new DaemonEdits(), memory);
+	await first.changedBy("s1", uriOf("earlier.py"), BEFORE);
+	await first.decide(uriOf("earlier.py"), false);
+	first.dispose();
+	const second = new ReviewBook(new DaemonEdits(), memory);
+	try {
+		await second.restored();
+		assert.match(second.report("s1")?.content.text ?? "", /earlier/);
+
+		await replaced("earlier.py", AFTER);
+		await second.restored();
+		assert.equal(second.report("s1"), null);
+	} finally {
+		second.dispose();
+	}
+});
+
+test("what waited for review waits again after a restore, also under a name that the user gave the file since", async () => {
+	await put("first.py", AFTER);
+	const book = new ReviewBook(new DaemonEdits(), new Memory());
+	try {
+		await book.changedBy("s1", uriOf("first.py"), BEFORE);
+		const edit = new vscode.WorkspaceEdit();
+		edit.renameFile(uriOf("first.py"), uriOf("second.py"));
+		assert(await vscode.workspace.applyEdit(edit));
+		await until("the new name", () => book.file(uriOf("second.py")));
+		await book.decide(uriOf("second.py"), false);
+		assert.equal(book.file(uriOf("second.py")), null);
+
+		await replaced("second.py", AFTER);
+		await book.restored();
+
+		assert.equal(book.file(uriOf("second.py"))?.baseline, BEFORE);
+		assert.equal(book.report("s1"), null);
+	} finally {
+		book.dispose();
 	}
 });

@@ -10,6 +10,7 @@ import {
 	type PendingFile,
 	rejected,
 	type TextChange,
+	timesIn,
 	typed,
 	withLineFeeds,
 } from "../../../src/review/pending.ts";
@@ -187,4 +188,21 @@ test("a change is told in lines, so that it does not matter what they end with",
 	assert.deepEqual([offset, length, now], [4, 2, "x\ny\n"]);
 	assert.equal(withLineFeeds("a\r\nb\rc\n"), "a\nb\nc\n");
 	assert.equal(withLineFeeds(null), null);
+});
+
+test("how often a text holds a hunk tells a text with it from one without it", () => {
+	fc.assert(
+		fc.property(text, text, (head, tail) => {
+			const [before, behind] = [head, tail].map((each) => withLineFeeds(each));
+			const without = `${before}\n${behind}`;
+			const withIt = `${before}\nnew\n${behind}`;
+			for (const current of [withIt, without]) {
+				const start = { uri: "file:///a", baseline: current === withIt ? without : withIt, current };
+				const hunk = first(start);
+				assert.ok(timesIn(current, hunk) > timesIn(start.baseline, hunk));
+			}
+		}),
+	);
+	const made = first({ uri: "file:///a", baseline: null, current: "new\n" });
+	assert.deepEqual([timesIn("new\n", made), timesIn(null, made)], [1, 0]);
 });
