@@ -11,6 +11,20 @@ export function takenBack(conversation: Told): ReadonlySet<string> {
 	return new Set(Object.values(conversation.turns).flatMap((turn) => (isGone(turn) ? [turn.turnId] : [])));
 }
 
+/** Whether it no longer counts: no copy of the session can end with it. */
+export function wasTakenBack(conversation: Told, turnId: string): boolean {
+	const turn = conversation.turns[turnId];
+	return turn !== undefined && goneOf(conversation)(turn);
+}
+
+/** Whether what it continued no longer counts, either: no copy of the session can end before it. */
+export function continuedTakenBack(conversation: Told, turnId: string): boolean {
+	if (!wasTakenBack(conversation, turnId)) return false;
+	const asked = Object.values(conversation.turns).filter((turn) => turn.asked);
+	const before = asked[asked.findIndex((turn) => turn.turnId === turnId) - 1];
+	return before !== undefined && wasTakenBack(conversation, before.turnId);
+}
+
 /** A turn that is over and asked a model has messages as long as it counts; a slash command never had any. */
 function goneOf({ standing }: Told): (turn: Turn) => boolean {
 	if (standing === null) return () => false;

@@ -42,6 +42,34 @@ test("turns that were taken back are one line, which unfolds them", async () => 
 	assert.deepEqual(panel.faults, []);
 });
 
+test("no copy ends with a turn that was taken back, or begins behind one", async () => {
+	await using panel = await Panel.open({ conversation: TAKEN_BACK });
+	const feed = panel.page.getByRole("feed", { name: "Conversation" });
+	const rowsWith = async (name: RegExp) => {
+		const rows = feed.getByRole("article").filter({ has: panel.page.getByRole("button", { name }) });
+		return await rows.evaluateAll((all) => all.map((row) => row.getAttribute("data-row")));
+	};
+	await feed.getByRole("button", { name: "2 turns undone" }).click();
+	await feed.getByText("Answer t3").waitFor();
+
+	assert.deepEqual(await rowsWith(/Fork the session here/), ["item e t1"]);
+	assert.deepEqual(await rowsWith(/Edit this prompt/), ["item p t1", "gone item p t2"]);
+	await feed
+		.getByRole("button", { name: /Edit this prompt/ })
+		.nth(1)
+		.click();
+	assert.equal((await panel.called("forkSession")).params.atTurnId, "t1");
+
+	await panel.send({
+		type: "change",
+		sessionId: TAKEN_BACK.sessionId ?? "",
+		change: { type: "standing", standing: { turnIds: ["t1", "t2", "t3"], lastSeq: 30 } },
+	});
+	await feed.getByRole("button", { name: /undone/ }).waitFor({ state: "detached" });
+	assert.deepEqual(await rowsWith(/Fork the session here/), ["item e t1", "item e t2", "item e t3"]);
+	assert.deepEqual(await rowsWith(/Edit this prompt/), ["item p t1", "item p t2", "item p t3"]);
+});
+
 test("what is taken back while it is shown folds, and what is brought back unfolds", async () => {
 	await using panel = await Panel.open({ conversation: { ...TAKEN_BACK, standing: null } });
 	const feed = panel.page.getByRole("feed", { name: "Conversation" });

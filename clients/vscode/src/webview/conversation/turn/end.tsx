@@ -3,7 +3,7 @@
 import { memo, type ReactElement, type ReactNode } from "react";
 import { countOf, dollarsOf, durationOf } from "../../../conversation/amounts.ts";
 import { endThatChanged, rejectionsIn } from "../../../conversation/prompts.ts";
-import { lastHeldTurn } from "../../../conversation/reading.ts";
+import { lastHeldTurn, wasTakenBack } from "../../../conversation/reading.ts";
 import type { EndItem } from "../../../conversation/state.ts";
 import type { FileChanged, RejectedFile } from "../../../protocol/protocol.ts";
 import { Icon, IconButton } from "../../chrome/icon.tsx";
@@ -16,7 +16,8 @@ import { NextSteps } from "./next_steps.tsx";
 
 export const End = memo(function End({ item }: { readonly item: EndItem }): ReactElement {
 	const { store, act } = useScene();
-	const { stopReason, usage, durationMs } = item;
+	const { turnId, stopReason, usage, durationMs } = item;
+	const isGone = useView(store, ({ conversation }) => wasTakenBack(conversation, turnId));
 	const fork = (): void => {
 		const { conversation } = store.view;
 		const own = conversation.items.findIndex(({ key }) => key === item.key);
@@ -36,7 +37,7 @@ export const End = memo(function End({ item }: { readonly item: EndItem }): Reac
 					</span>
 				)}
 				<span className="facts">{facts.join(" · ")}</span>
-				<IconButton icon="repo-forked" label="Fork the session here" onClick={fork} />
+				{!isGone && <IconButton icon="repo-forked" label="Fork the session here" onClick={fork} />}
 			</p>
 			<Files item={item} />
 			<NextSteps item={item} />

@@ -1,10 +1,11 @@
 /** Words of the user. */
 
-import { memo, type ReactElement } from "react";
+import { memo, type ReactElement, type ReactNode } from "react";
 import { nameOf } from "../../../conversation/amounts.ts";
-import { lastHeldTurn } from "../../../conversation/reading.ts";
+import { continuedTakenBack, lastHeldTurn } from "../../../conversation/reading.ts";
 import type { PromptItem } from "../../../conversation/state.ts";
 import { IconButton } from "../../chrome/icon.tsx";
+import { useView } from "../../store.ts";
 import { CopyButton } from "../markdown/code_block.tsx";
 import { visible } from "../markdown/visible.ts";
 import { forkAt, useFold, useScene } from "../scene.tsx";
@@ -57,8 +58,10 @@ function Actions({ item }: { readonly item: PromptItem }): ReactElement {
 }
 
 /** A copy of the session that ends before this prompt, with the prompt to be written anew. */
-function EditButton({ item }: { readonly item: PromptItem }): ReactElement {
+function EditButton({ item }: { readonly item: PromptItem }): ReactNode {
 	const { store, act } = useScene();
+	const isBehindGone = useView(store, ({ conversation }) => continuedTakenBack(conversation, item.turnId));
+	if (isBehindGone) return null;
 	const edit = async (): Promise<void> => {
 		const { conversation } = store.view;
 		const own = conversation.items.findIndex(({ key }) => key === item.key);
