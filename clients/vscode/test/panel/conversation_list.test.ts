@@ -197,6 +197,44 @@ test("dragging the scroll bar up leaves the end", async () => {
 	assert.ok((await belowSight(panel.page)) > 400);
 });
 
+test("what is pressed while the answer grows stays under the pointer, and is clicked", async () => {
+	await using panel = await open(200);
+	await panel.page.getByText("Begins.").waitFor();
+	const fold = panel.page.getByRole("button", { name: /^command 198/ });
+	const box = await fold.boundingBox();
+	assert(box !== null);
+	await panel.page.mouse.move(box.x + 40, box.y + box.height / 2);
+	await panel.page.mouse.down();
+
+	for (let index = 0; index < 5; index++) await panel.send(delta(`Line ${index} of the answer.\n\n`));
+	await panel.page.getByText("Line 4 of the answer.", { exact: true }).waitFor({ state: "attached" });
+	await belowSight(panel.page);
+	assert.deepEqual(await fold.boundingBox(), box);
+	await panel.page.mouse.up();
+
+	await panel.page.locator("[aria-expanded=true]", { hasText: "command 198" }).waitFor();
+	await atEnd(panel.page);
+	await panel.send(delta("And on it goes.\n\n".repeat(20)));
+	await panel.page.locator(".answer").getByText("And on it goes.").last().waitFor();
+	await atEnd(panel.page);
+});
+
+test("a row is there for the pointer while the list scrolls", async () => {
+	await using panel = await open(200);
+	await panel.page.getByText("Begins.").waitFor();
+
+	const found = await panel.page.locator(".scroller").evaluate(async (list) => {
+		const scrolled = new Promise((done) => list.addEventListener("scroll", done, { once: true }));
+		list.scrollTop -= 300;
+		await scrolled;
+		await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+		const { left, top, width, height } = list.getBoundingClientRect();
+		return document.elementFromPoint(left + width / 2, top + height / 2)?.closest("[role=article]") != null;
+	});
+
+	assert.ok(found);
+});
+
 test("the keyboard scrolls: from the end to the beginning and back, and from row to row", async () => {
 	await using panel = await open(300);
 	await panel.page.getByText("Begins.").waitFor();

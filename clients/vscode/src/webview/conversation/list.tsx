@@ -15,12 +15,13 @@ import {
 	useRef,
 	useState,
 } from "react";
-import { Virtualizer, type VirtualizerHandle } from "virtua";
+import { type CustomContainerComponentProps, Virtualizer, type VirtualizerHandle } from "virtua";
 import { Icon } from "../chrome/icon.tsx";
 import { nameOf, RowContent } from "./row.tsx";
 import type { Row } from "./rows.ts";
 import { useScene } from "./scene.tsx";
 import { Unbroken } from "./unbroken.tsx";
+import { usePressed } from "./use_pressed.ts";
 
 /** Within so many pixels of the end the reader is at the end. */
 const NEAR = 30;
@@ -102,6 +103,7 @@ export function RowList({ rows, busy, ref }: RowListParts): ReactElement {
 			>
 				<Virtualizer
 					ref={list}
+					as={Rows}
 					scrollRef={scroller}
 					data={rows}
 					bufferSize={BUFFER}
@@ -116,6 +118,15 @@ export function RowList({ rows, busy, ref }: RowListParts): ReactElement {
 					<Icon name="arrow-down" /> Newest
 				</button>
 			)}
+		</div>
+	);
+}
+
+/** By itself the list lets no pointer through while it scrolls, and so while it follows: clicks would be lost. */
+function Rows({ style, children, ref }: CustomContainerComponentProps): ReactElement {
+	return (
+		<div style={{ ...style, pointerEvents: "auto" }} ref={ref as Ref<HTMLDivElement>}>
+			{children}
 		</div>
 	);
 }
@@ -172,6 +183,12 @@ function useFollowing(scroller: { readonly current: HTMLDivElement | null }, row
 		setFollows(value);
 	}, []);
 	const toEnd = useCallback((): void => scrollTo(scroller.current, scroller.current?.scrollHeight ?? 0), [scroller]);
+	const settle = usePressed(
+		scroller,
+		useCallback(() => {
+			if (following.current) toEnd();
+		}, [toEnd]),
+	);
 	const followNow = useCallback((): void => {
 		inputUntil.current = Number.NEGATIVE_INFINITY;
 		set(true);
@@ -193,7 +210,7 @@ function useFollowing(scroller: { readonly current: HTMLDivElement | null }, row
 			// Without input of the reader it is the virtual list, which corrects the offset when it has measured rows.
 			const isReader = offset < lastOffset.current && performance.now() < inputUntil.current;
 			if (isReader) set(false);
-			else toEnd();
+			else settle();
 		}
 		lastOffset.current = offset;
 	};
@@ -211,11 +228,9 @@ function useFollowing(scroller: { readonly current: HTMLDivElement | null }, row
 		set(false);
 		scrollTo(scroller.current, 0);
 	};
-	useEnd(scroller, following);
+	useSizes(scroller, settle);
 	// biome-ignore lint/correctness/useExhaustiveDependencies: whenever there are other rows
-	useLayoutEffect(() => {
-		if (following.current) toEnd();
-	}, [rows, toEnd]);
+	useLayoutEffect(settle, [rows, settle]);
 	return { follows, followNow, gotInput, leave, released, scrolled, stay, toStart };
 }
 
@@ -227,18 +242,16 @@ function scrollTo(scroller: HTMLElement | null, offset: number): void {
 	if (scroller !== null) scroller.scrollTop = offset;
 }
 
-/** Whatever grows, the list or the room for it: its end stays in sight, in the same frame. */
-function useEnd(scroller: { readonly current: HTMLDivElement | null }, following: { readonly current: boolean }): void {
+/** Whatever grows, the list or the room for it: it is settled in the same frame. */
+function useSizes(scroller: { readonly current: HTMLDivElement | null }, settle: () => void): void {
 	useLayoutEffect(() => {
 		const element = scroller.current;
 		if (element === null) return;
-		const observer = new ResizeObserver(() => {
-			if (following.current) element.scrollTop = element.scrollHeight;
-		});
+		const observer = new ResizeObserver(settle);
 		observer.observe(element);
 		if (element.firstElementChild !== null) observer.observe(element.firstElementChild);
 		return () => observer.disconnect();
-	}, [scroller, following]);
+	}, [scroller, settle]);
 }
 
 interface FocusedRow {
