@@ -1,4 +1,4 @@
-"""Puts the rooms together; the only module that knows them all."""
+"""Composition root: builds the packages and connects them. The only module that imports all of them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blueprint:
-    """The settings as they are, and where each comes from; builds the agent when it is needed."""
+    """Current settings with the origin of each value; builds the agent on demand."""
 
     live: LiveSettings
     taken: Taken
@@ -58,15 +58,15 @@ class Blueprint:
     model: str
     model_reason: str
     shared: Shared | None = None
-    """What there is already, where several front ends use it."""
+    """Objects shared with the process's other front ends; None to create new ones."""
 
     @property
     def problems(self) -> Sequence[str]:
-        """What is wrong with the settings, a line each."""
+        """Return the problems found in the settings, one line each."""
         return [problem.text for problem in self.taken.loaded.problems if problem.kind not in NOT_WRONG]
 
     def build(self, front_end: FrontEnd) -> Agent:
-        """Put the agent together."""
+        """Build the agent for a front end."""
         return Agent(self, front_end)
 
 
@@ -77,7 +77,7 @@ def read_settings(
     *,
     shared: Shared | None = None,
 ) -> Blueprint:
-    """Read every layer. Nothing is raised: what is wrong is among the problems. `shared` is for what is built then."""
+    """Read every layer. Never raises: errors are reported as problems. `shared` is passed on to the agent."""
     trust = TrustStore(state_folder())
     live = LiveSettings(
         trust,
@@ -87,13 +87,13 @@ def read_settings(
         command_line=command_line or CommandLine(),
     )
     taken = live.take(folders[0] if folders else None)
-    keys = None if taken.loaded.settings.model else saved_keys()  # whose import `initialize` else need not wait for
+    keys = None if taken.loaded.settings.model else saved_keys()  # skips an import that `initialize` would wait for
     model, reason = model_and_reason(taken.loaded, keys)
     return Blueprint(live=live, taken=taken, trust=trust, model=model, model_reason=reason, shared=shared)
 
 
 class Agent:
-    """The rooms put together for one front end."""
+    """All packages wired together for one front end."""
 
     def __init__(self, blueprint: Blueprint, front_end: FrontEnd) -> None:
         from pygent_ls.agent.cache import ToolCache
@@ -111,7 +111,7 @@ class Agent:
         self.state_folder = self._shared.state_folder
         self._front_end = front_end
         self._live = blueprint.live
-        self._live.news(blueprint.taken)  # the front end tells them
+        self._live.news(blueprint.taken)  # the front end reports these itself
         self._taken = blueprint.taken
         if front_end.is_restricted:
             self._live.distrust()
@@ -157,26 +157,26 @@ class Agent:
 
     @property
     def _settings(self) -> Settings:
-        """As they were taken last."""
+        """Return the settings as they were last taken."""
         return self._taken.loaded.settings
 
     @property
     def reviews_edits(self) -> bool:
-        """See `Core`."""
+        """Implement `Core`."""
         return self._settings.edits.review == "ask"
 
     def configure(self, given: object) -> Sequence[str]:
-        """See `Core`."""
+        """Implement `Core`."""
         self._live.set_editor_section(given)
         return self._live.news(self._live.take(self._taken.folder))
 
     async def close(self) -> None:
-        """See `Core`."""
+        """Implement `Core`."""
         await (self._shared.close() if self._is_alone else self.sessions.leave())
         await self._trusting.close()
 
     async def _take_settings(self) -> TurnSettings:
-        """The settings for a turn that begins; asks the user where the workspace's need trust."""
+        """Return the settings for a new turn; ask the user for trust if the workspace's settings need it."""
         from pygent_ls.app_prompt import make_system_prompt, more_folders, prompt_settings
         from pygent_ls.sessions.turn_settings import TurnSettings
 
@@ -211,7 +211,7 @@ class Agent:
         )
 
     def _trust_notices(self, taken: Taken) -> Sequence[str]:
-        """What there is to say of a workspace that is not trusted, by its editor or its user."""
+        """Return the notices about an untrusted workspace, for the editor or its user."""
         from pygent_ls.trusting import UNTRUSTED
 
         return self._live.untold([UNTRUSTED]) if self._front_end.is_restricted else [self._trusting.notice(taken)]
@@ -231,7 +231,7 @@ class Agent:
 
     @property
     def tools(self) -> ToolRegistry:
-        """What a new session's model is offered; the file tools only where there is a folder."""
+        """Return the tools that a new session offers to its model; file tools only if there is a workspace folder."""
         return self._tools(self._settings)
 
     def _tools(self, settings: Settings) -> ToolRegistry:
@@ -248,11 +248,11 @@ class Agent:
 
     @property
     def agents(self) -> Sequence[AgentProfile]:
-        """See `Core`."""
+        """Implement `Core`."""
         return list(variants_of(self._taken).profiles.values())
 
     async def beginning(self) -> Beginning:
-        """See `Core`."""
+        """Implement `Core`."""
         await self._front_end.configured()
         folders = self._front_end.workspace.folders
 
@@ -263,29 +263,29 @@ class Agent:
         return await asyncio.to_thread(read)
 
     async def set_up(self, way: Way = "any") -> SetUp:
-        """See `Core`."""
+        """Implement `Core`."""
         return await self._setup.run(way)
 
     def take_keys(self, keys: Mapping[str, str | None]) -> frozenset[str]:
-        """See `Core`."""
+        """Implement `Core`."""
         self._shared.take_keys(keys)
         self._models = self._shared.models(self._settings, self._processes)
         self._endpoints = self._endpoints_of(self._taken)
         return self._shared.editor_keys.variables
 
     async def models(self) -> Sequence[ListedModel]:
-        """See `Core`."""
+        """Implement `Core`."""
         from pygent_ls.app_models import models_of
 
         return await models_of(self._settings, self._endpoints, self._models, self._processes.find)
 
     @property
     def model_ready(self) -> bool:
-        """Whether the default model could be called at once."""
+        """Return whether the default model can be called without further loading."""
         return self._default_model is not None and self._default_model.ready
 
     def start_loading(self) -> None:
-        """Load in the background what the default model's first call would wait for; what was deleted long ago goes."""
+        """Load in the background what the default model's first call needs, and purge sessions deleted long ago."""
         from pygent_ls.llm.routing import start_loading
 
         if self._default_model is not None:
@@ -294,29 +294,29 @@ class Agent:
 
     @cached_property
     def _default_model(self) -> Model | None:
-        """None where its name can be none: the first turn says so."""
+        """Return the default model; None if its name is invalid, which the first turn reports."""
         try:
             return self._make_model(self._endpoints, self._endpoints.model)
         except ModelError:
             return None
 
     def rules(self) -> Sequence[Rule]:
-        """What "Always allow" stored for this workspace, and the rules of the settings."""
+        """Return the rules stored by "Always allow" for this workspace, and those of the settings."""
         return [*self._rules().load(), *self._settings.permissions]
 
     def forget_rule(self, text: str) -> bool:
-        """Take a stored rule back; False where it is not stored."""
+        """Remove a stored rule; return False if it is not stored."""
         return self._rules().remove(text)
 
     def file_changed(self, path: Path) -> None:
-        """Drop what was cached of a file that may read differently now."""
+        """Drop cached data about a file that may have changed."""
         from pygent_ls.agent.globs import escape
 
         self._cache.invalidate(escape(path))
 
     def kill_processes(self) -> None:
-        """End every child process group now."""
-        if self._is_alone:  # else the programs of its turns have ended with them, and the others are not its own
+        """Kill all child process groups immediately."""
+        if self._is_alone:  # else its turns have ended their programs, and the others belong to other agents
             self._shared.kill_processes()
 
     def _session_defaults(self) -> SessionDefaults:
@@ -336,12 +336,16 @@ class Agent:
         )
 
     def _look_up_variants(self) -> Variants:
-        """As the settings are this moment; where the user was not asked about a workspace's, those do not count."""
+        """Return the agents from the current settings; workspace settings that the user was not asked about are left
+        out.
+        """
         folders = self._front_end.workspace.folders
         return variants_of(self._live.take(folders[0] if folders else None))
 
     def _first_folder(self) -> Path:
-        """The first workspace folder, which the editor may change; without any, the daemon's working directory."""
+        """Return the first workspace folder, which may change; the daemon's working directory if the workspace has no
+        folder.
+        """
         folders = self._front_end.workspace.folders
         return folders[0] if folders else Path.cwd()
 
@@ -391,22 +395,22 @@ class Agent:
         )
 
     def _outputs(self, session_id: str) -> Outputs:
-        """On the disk where the session is."""
+        """Return the session's stored outputs, on the disk if the session is."""
         from pygent_ls.agent.outputs import Outputs
 
         return Outputs(self._kept.outputs.of(session_id) if self._is_kept(session_id) else None)
 
     def _is_kept(self, session_id: str) -> bool:
-        """Whether the session is on the disk, or is to be."""
+        """Return whether the session is stored on the disk, or will be."""
         return self._settings.persist_sessions or self._kept.journals.exists(session_id)
 
     def _endpoints_of(self, taken: Taken) -> Endpoints:
-        """May read saved keys."""
+        """Return the provider endpoints. May read saved keys."""
         model, _ = model_and_reason(taken.loaded, self._models.saved_keys)
         return endpoints_of(taken.loaded, model)
 
     def _make_model(self, endpoints: Endpoints, name: str, api_base: str = "") -> Model:
-        """At the address of its agent, or of its provider. Raises `ModelError` for a name that can be none."""
+        """Create a model at its agent's or provider's address. Raises `ModelError` for an invalid name."""
         from pygent_ls.llm.routing import make_configured_model, with_text_tools
 
         try:
@@ -416,7 +420,7 @@ class Agent:
             raise ModelError(str(error), type="invalid_request") from error
 
     async def _system_prompt(self, wanted: PromptFor) -> str:
-        """For a session that takes no settings when its turns begin."""
+        """Return the system prompt for a session that does not take settings at the start of a turn."""
         from pygent_ls.app_prompt import make_system_prompt, prompt_settings
 
         return await make_system_prompt(self._front_end.workspace, await prompt_settings(self._taken), wanted)

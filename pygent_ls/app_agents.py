@@ -1,4 +1,4 @@
-"""The agents of the settings: the shipped variants, and what the tables `[agents.NAME]` make of them and add."""
+"""Agent profiles from the settings: the shipped variants, changed and extended by the tables `[agents.NAME]`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pygent_ls.agent.variants import AgentProfile, Variants
 
 MAX_PROMPT_BYTES = 1_000_000
-"""Of a `prompt_file`: no prompt is longer, and a large file named by mistake does not stop a turn."""
+"""Maximum size of a `prompt_file`, so that a large file named by mistake does not stall a turn."""
 
 _SAME = (
     "description",
@@ -31,11 +31,11 @@ _SAME = (
     "temperature",
     "effort",
 )
-"""The settings of an agent that are what they are called."""
+"""Agent settings whose names equal the profile's field names."""
 
 
 def profiles_of(settings: Settings) -> list[AgentProfile]:
-    """The agents of the tables; one that has the name of a shipped one changes what it sets. Reads no file."""
+    """Return the configured agents; a table named after a shipped agent overrides only what it sets. Reads no file."""
     from pygent_ls.agent.variants import SHIPPED, AgentProfile
 
     found: list[AgentProfile] = []
@@ -43,20 +43,20 @@ def profiles_of(settings: Settings) -> list[AgentProfile]:
         given = {key: getattr(table, key) for key in _SAME if key in table.model_fields_set}
         shipped = SHIPPED.get(name, AgentProfile(name=name))
         if table.model and table.model.partition("/")[0] != shipped.model.partition("/")[0]:
-            shipped = replace(shipped, api_base="")  # the shipped address is of another provider
+            shipped = replace(shipped, api_base="")  # the shipped address belongs to another provider
         found.append(replace(shipped, **given))
     return found
 
 
 def planners_of(settings: Settings) -> frozenset[str]:
-    """The names of the agents that only plan."""
+    """Return the names of the agents that only plan."""
     from pygent_ls.agent.variants import variants
 
     return variants(profiles_of(settings)).planners
 
 
 def variants_of(taken: Taken) -> Variants:
-    """All agents, with the prompts that stand in files. Blocking; of one that cannot be read its agent says so."""
+    """Return all agents, with their prompt files read. An unreadable file is reported in its agent. Blocking."""
     from pygent_ls.agent.variants import variants
 
     settings = taken.loaded.settings
@@ -81,7 +81,7 @@ def _with_prompt(profile: AgentProfile, named: str, taken: Taken) -> AgentProfil
 
 
 def _origin(agent: str, named: str, taken: Taken) -> str:
-    """The name of the layer that says where the agent's prompt is: of those whose table counts, the strongest."""
+    """Return the name of the strongest effective layer that sets the agent's prompt file."""
     for layer in reversed(taken.layers):
         tables = layer.values.get("agents")
         table = cast("Mapping[str, object]", tables).get(agent) if isinstance(tables, Mapping) else None

@@ -1,4 +1,4 @@
-"""What a session begins with for which nothing is chosen, and what can be chosen for it."""
+"""Defaults of a new session, and the choices offered for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def model_and_reason(loaded: Loaded, saved: SavedKeys | None = None) -> tuple[str, str]:
-    """The model of the settings, or of the keys that there are, and why it is that one. May read saved keys."""
+    """Return the model from the settings or the available keys, and the reason for the choice. May read saved keys."""
     if loaded.settings.model:
         return loaded.settings.model, f"set by {loaded.origins['model']}"
     from pygent_ls.llm.providers import default_model
@@ -27,7 +27,7 @@ def model_and_reason(loaded: Loaded, saved: SavedKeys | None = None) -> tuple[st
 
 
 def beginning_of(taken: Taken, policy: Policy, saved: SavedKeys | None = None) -> Beginning:
-    """As these settings say. Blocking: agents are read from files."""
+    """Return the defaults that these settings give. Blocking: reads agent files."""
     from pygent_ls.agent.permissions import Mode
     from pygent_ls.editors.ports import Beginning
     from pygent_ls.llm.providers import OFFLINE

@@ -1,4 +1,4 @@
-"""What commands are told of the settings and of the user's and the workspace's folders, as they are when asked."""
+"""Settings and command folders for commands, read when they are needed."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 async def aliases_of(live: LiveSettings, workspace: Workspace) -> Mapping[str, str]:
-    """The setting `aliases`; a workspace's own count where its folder is trusted already, and nobody is asked."""
+    """Return the setting `aliases`; a workspace's own only if its folder is trusted already. Never asks the user."""
     folders = workspace.folders
     taken = await asyncio.to_thread(live.take, folders[0] if folders else None)
     return taken.loaded.settings.aliases
 
 
 async def mcp_servers_of(live: LiveSettings, workspace: Workspace) -> Mapping[str, str]:
-    """The names in the setting `mcp_servers`, each with the layer that names it; this version uses no more of it."""
+    """Return the names in the setting `mcp_servers`, each with its layer; this version uses nothing else of it."""
     folders = workspace.folders
     taken = await asyncio.to_thread(live.take, folders[0] if folders else None)
     found: dict[str, str] = {}
@@ -41,7 +41,7 @@ async def mcp_servers_of(live: LiveSettings, workspace: Workspace) -> Mapping[st
 def command_facts(
     live: LiveSettings, front_end: FrontEnd, models: Callable[[], Awaitable[Sequence[ListedModel]]]
 ) -> CommandFacts:
-    """For the sessions of a front end."""
+    """Return what the commands of a front end's sessions need to know."""
     from pygent_ls.sessions.commands.ports import CommandFacts
 
     workspace = front_end.workspace
@@ -54,7 +54,7 @@ def command_facts(
 
 
 def own_commands(workspace: Workspace, *, is_restricted: bool = False) -> Sequence[OwnCommands]:
-    """The user's folder goes first, then those of the workspace's folders in their order, unless that is restricted."""
+    """Return the command folders: the user's first, then the workspace folders' in order unless it is restricted."""
     from pygent_ls.extensions.commands import OwnCommands
 
     users = OwnCommands(folder=user_file().parent / "commands", source="user")

@@ -1,4 +1,4 @@
-"""The keys that the user saved, as every part of the application asks for them."""
+"""Access to the user's saved keys for all parts of the application."""
 
 from __future__ import annotations
 

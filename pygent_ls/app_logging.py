@@ -1,4 +1,4 @@
-"""The first and the last line of a process in its log."""
+"""Log lines for the start and the end of a process."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ log = logging.getLogger(__name__)
 
 
 def log_path() -> Path:
-    """The log file: in the state folder, which tools of the agent may not write; it need not be there."""
+    """Return the path of the log file, in the state folder, which tools cannot write. The file need not exist."""
     return state_folder() / "log" / NAME
 
 
 class Logged:
-    """Logging, from its making on; `what` is the command, for people."""
+    """Sets up logging and logs the start of a process; `what` is the command's name."""
 
     def __init__(self, what: str) -> None:
         set_up(os.environ)
@@ -33,6 +33,6 @@ class Logged:
         log.info("%s starts: pygent-ls %s, Python %s, %s", what, __version__, python, sys.platform)
 
     def ended(self, code: int) -> int:
-        """Say that it ends with this exit code, which is returned."""
+        """Log that the process ends with this exit code, and return the code."""
         log.info("%s ends with exit code %d after %.1f s", self._what, code, monotonic() - self._began_s)
         return code

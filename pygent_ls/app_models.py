@@ -1,4 +1,4 @@
-"""The models that a user of these settings could name."""
+"""Models that a user with these settings can name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 async def models_of(
     settings: Settings, endpoints: Endpoints, resources: ModelResources, find: Callable[[str], str | None]
 ) -> Sequence[ListedModel]:
-    """See `Core`."""
+    """Return the models for `Core.models`."""
     from pygent_ls.llm.listing import listed_models
 
     agents = [each.model for each in settings.agents.values() if each.model]

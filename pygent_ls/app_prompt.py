@@ -1,4 +1,4 @@
-"""What the system prompt says of the machine, the workspace and the user's own files, read when a turn begins."""
+"""System prompt parts about the machine, the workspace and the user's own files, read when a turn begins."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from pygent_ls.errors import ToolError
 from pygent_ls.workspace.reading import read_document
 
 USERS_FILE = "AGENTS.md"
-"""Beside the user's own settings: instructions for every project."""
+"""Name of the instructions file for every project, beside the user's settings file."""
 
 MAX_HEAD_CHARS = 300
-"""Of a repository's HEAD; a branch's name has at most 255 bytes where it is a file's name."""
+"""Maximum length read of a repository's HEAD; a branch name that is a file name has at most 255 bytes."""
 
 _BRANCH = re.compile(r"ref: refs/heads/([^\x00-\x20\x7f~^:?*\[\\]+)")
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
@@ -38,18 +38,20 @@ _UNDER_WAY: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptSettings:
-    """What the settings say of the prompt."""
+    """Prompt settings in effect."""
 
     added: str
     replaced_by: str | None
-    """The text that replaces the default system prompt; None if none is set, or its file cannot be read."""
+    """Text that replaces the default system prompt; None if none is set or its file cannot be read."""
     problem: str = ""
-    """Why the file cannot be read, for the user."""
+    """Reason why the file cannot be read, for the user."""
 
 
 async def prompt_settings(taken: Taken) -> PromptSettings:
-    """The command line's system prompt, else the text of `system_prompt_file`. That path is relative to the folder of
-    the settings file that names it; one from the environment, the editor or the command line to the workspace."""
+    """Return the command line's system prompt, else the text of `system_prompt_file`. That path is relative to the
+    folder of the settings file that names it; one from the environment, the editor or the command line to the
+    workspace.
+    """
     settings = taken.loaded.settings
     if taken.system_prompt is not None:
         return PromptSettings(added=settings.system_prompt, replaced_by=taken.system_prompt)
@@ -59,20 +61,21 @@ async def prompt_settings(taken: Taken) -> PromptSettings:
     file = place_named(taken, "system_prompt_file", settings.system_prompt_file)
     try:
         return replace(usual, replaced_by=await _text_of(file))
-    except ToolError as error:  # says to a model what to do where there is no file
+    except ToolError as error:  # its text tells a model how to handle a missing file
         said = str(error) if await asyncio.to_thread(file.exists) else f"There is no file {file}."
         why = f"system_prompt_file: {said} The default system prompt is used until the file can be read."
         return replace(usual, problem=why)
 
 
 def place_named(taken: Taken, key: str, named: str) -> Path:
-    """Where a path in a setting leads, as in `place_in`."""
+    """Resolve a path in a setting as `place_in` does."""
     return place_in(taken, taken.loaded.origins[key], named)
 
 
 def place_in(taken: Taken, origin: str, named: str) -> Path:
-    """Where a path in the settings leads: `~` is the home, and a relative one begins where it was written: beside the
-    file whose layer has that name, else (the environment, the editor, the command line) in the workspace."""
+    """Resolve a path in the settings. `~` is the home folder. A relative path is resolved against the folder of the
+    settings file that contains it; one from the environment, the editor or the command line against the workspace.
+    """
     folder = taken.folder or Path.cwd()
     if origin == f"user file {user_file()}":
         folder = user_file().parent
@@ -80,7 +83,7 @@ def place_in(taken: Taken, origin: str, named: str) -> Path:
         folder = (taken.folder / WORKSPACE_FILE).parent
     try:
         return folder / Path(named).expanduser()
-    except RuntimeError:  # `~NAME` of a user whom this machine does not know
+    except RuntimeError:  # `~NAME` with a user unknown on this machine
         return folder / named
 
 
@@ -89,7 +92,7 @@ def _is_workspaces(folder: Path, origin: str) -> bool:
 
 
 def more_folders(taken: Taken) -> tuple[list[Path], list[str]]:
-    """The folders of `additional_dirs`, and what is wrong with the others, for the user. Blocking."""
+    """Return the folders of `additional_dirs`, and the problems with invalid ones, for the user. Blocking."""
     found: list[Path] = []
     wrong: list[str] = []
     home = Path.home().resolve()
@@ -110,8 +113,9 @@ def more_folders(taken: Taken) -> tuple[list[Path], list[str]]:
 
 
 def _leads_elsewhere(taken: Taken, folder: Path) -> bool:
-    """Whether the text that the user was asked about is not the folder that it leads to. Only of a workspace's file:
-    its links came with it, and may change after the user trusted it."""
+    """Return whether the folder differs from the path that the user approved. Only paths in a workspace's file are
+    checked: its links came with the workspace and may change after the user trusted it.
+    """
     own = taken.folder
     if own is None or not _is_workspaces(own, taken.loaded.origins["additional_dirs"]):
         return False
@@ -120,12 +124,12 @@ def _leads_elsewhere(taken: Taken, folder: Path) -> bool:
 
 
 async def make_system_prompt(workspace: Workspace, settings: PromptSettings, wanted: PromptFor) -> str:
-    """The whole system prompt of a turn."""
+    """Return a turn's complete system prompt."""
     return prompt_of(await make_parts(workspace, settings, wanted))
 
 
 async def make_parts(workspace: Workspace, settings: PromptSettings, wanted: PromptFor) -> list[SystemPart]:
-    """Its parts."""
+    """Return the parts of a turn's system prompt."""
     folders = workspace.folders
     git, users_file = await asyncio.gather(_git(folders[0] if folders else None), _users_file())
     facts = WorkspaceFacts(
@@ -151,7 +155,7 @@ async def make_parts(workspace: Workspace, settings: PromptSettings, wanted: Pro
 
 
 async def _text_of(file: Path) -> str:
-    """The text of a file whose path may lead through links. Raises `ToolError`."""
+    """Return the text of a file whose path may contain links. Raises `ToolError`."""
     return (await read_document(Path(await asyncio.to_thread(os.path.realpath, file)), str(file))).text
 
 
@@ -163,8 +167,9 @@ async def _users_file() -> str:
 
 
 async def _git(folder: Path | None) -> str:
-    """The branch, and what was begun and not finished; no program runs for it, which would take longer than all the
-    rest of the prompt."""
+    """Return the branch and any unfinished operation. Runs no program, which would take longer than the rest of the
+    prompt.
+    """
     if folder is None:
         return ""
     for each in (folder, *folder.parents):
@@ -175,7 +180,7 @@ async def _git(folder: Path | None) -> str:
 
 
 async def _git_folder(found: Path) -> Path | None:
-    """What a `.git` leads to: itself, or where the file of a linked work tree says."""
+    """Return the git folder that `.git` refers to: itself, or the one named in a linked work tree's file."""
     if await asyncio.to_thread(found.is_dir):
         return found
     if not await asyncio.to_thread(found.is_file):

@@ -1,4 +1,4 @@
-"""Where sessions are kept in the state folder, with all that belongs to them."""
+"""Storage of sessions and their associated data in the state folder."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ CHECKPOINTS = "checkpoints"
 
 
 class KeptSessions:
-    """The journals of all sessions, and what goes with them: results that were cut, and records of checkpoints."""
+    """Journals of all sessions, with their truncated results and checkpoint records."""
 
     def __init__(self, state_folder: Path) -> None:
         self._checkpoints = state_folder / CHECKPOINTS
         self.index_file = state_folder / "sessions" / "index.sqlite3"
-        """Made of the journals, and made again where it is not there."""
+        """Index built from the journals; rebuilt if it is missing."""
         self.journals = JournalFolder(state_folder / "sessions", self)
         self.outputs = KeptOutputs(state_folder / "outputs", session_ids=self._ids)
         self._state_folder = state_folder
         keep_record(state_folder)
 
     def _ids(self) -> set[str]:
-        before = self._deleted_ids()  # the trash is looked at twice: one may be brought back, or deleted, meanwhile
+        before = self._deleted_ids()  # the trash is read twice, since a session may be restored or deleted in between
         return before | self.journals.ids() | self._deleted_ids()
 
     def _deleted_ids(self) -> set[str]:
         return {each.id for each in self.journals.trash.listed()}
 
     def start_tidying(self) -> threading.Thread:
-        """Remove what programs that were killed have left, and, once a day, for good what was deleted 30 days ago, and
-        what belongs to no session. In a thread of its own, for which nobody need wait: what it did not come to, it does
-        the next time."""
+        """Remove leftovers of killed programs and, once a day, purge sessions deleted 30 days ago and data without a
+        session. Runs in its own thread, which need not be joined: unfinished work is picked up by the next run.
+        """
         thread = threading.Thread(target=self._tidy, name="tidy-sessions", daemon=True)
         thread.start()
         return thread
@@ -50,21 +50,21 @@ class KeptSessions:
                 self.outputs.tidy()
             forget_put_away(self._checkpoints, self._ids())
 
-    # As the trash's `Belongings`. Results stay where they are: nobody asks for those of a session that is not there.
+    # Implementation of the trash's `Belongings`. Results stay in place: without their session they are not read.
 
     def put_away(self, session_id: str) -> None:
-        """See `Belongings`."""
+        """Implement `Belongings`."""
         self._with_records(session_id, CheckpointRecords.put_away)
 
     def bring_back(self, session_id: str) -> None:
-        """See `Belongings`."""
+        """Implement `Belongings`."""
         self._with_records(session_id, CheckpointRecords.bring_back)
 
     def forget(self, session_id: str) -> None:
-        """See `Belongings`."""
+        """Implement `Belongings`."""
         self._with_records(session_id, CheckpointRecords.forget)
         self.outputs.forget_session(session_id)
 
     def _with_records(self, session_id: str, act: Callable[[CheckpointRecords], None]) -> None:
-        with contextlib.suppress(OSError):  # mostly there are none
+        with contextlib.suppress(OSError):  # most sessions have no records
             act(CheckpointRecords(self._checkpoints, session_id, days=0))

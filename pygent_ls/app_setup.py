@@ -1,4 +1,4 @@
-"""A first model: the questions of `llm/setup`, with this user's settings, keys and front end."""
+"""Model setup: the questions of `llm/setup` with this user's settings, keys and front end."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ NOT_NOW = "Not now"
 
 
 def _to_nobody() -> None:
-    """There is no editor that shows a list of models."""
+    """Ignore a change of the default model: no editor shows a list of models."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppSetup:
-    """Sets up a model for one front end."""
+    """Model setup for one front end."""
 
     live: LiveSettings
     keys: KeyStore
     models: ModelResources
     find: Callable[[str], str | None]
-    """Finds a program."""
+    """Function that finds a program."""
     folder: Callable[[], Path | None]
-    """The workspace folder whose settings count."""
+    """Function that returns the workspace folder whose settings apply."""
     questioner: Questioner
     tell: Callable[[str], None]
     on_change: Callable[[], None] = _to_nobody
-    """Told when another model is the default one."""
+    """Called when the default model changes."""
     offers: bool = False
-    """Whether a prompt without a model may become a question."""
+    """Whether a prompt without a model may lead to a setup question."""
     _offered: set[str] = field(default_factory=set[str])
-    """Sessions in which it was asked."""
+    """Sessions in which the question was asked."""
 
     async def run(self, way: Way = "any") -> SetUp:
-        """Ask, check and keep. Raises nothing but a cancellation."""
+        """Ask, check and save. Raises nothing except cancellation."""
         from pygent_ls.llm.setup.flow import SetupPorts, set_up
 
         ports = SetupPorts(
@@ -81,10 +81,11 @@ class AppSetup:
         return done
 
     async def answer_without_model(self, session_id: str, prompt: str) -> str | None:
-        """What a turn answers that would go to the offline model only because no model is set up.
+        """Return the answer to a prompt that would go to the offline model only because no model is set up.
 
-        The user is asked, once a session, whether to set one up. None: the turn goes on, with the model there is now.
-        Raises `ModelError` if nobody can be asked, so that a script sees that nothing was done.
+        Asks the user, once per session, whether to set one up. Returns None if the turn should continue with the model
+        that is set up now. Raises `ModelError` if the user cannot be asked, so that scripts can detect that nothing was
+        done.
         """
         from pygent_ls.llm.offline.grammar import NotUnderstood, parse
 
@@ -96,7 +97,7 @@ class AppSetup:
             raise ModelError(NO_MODEL, type="invalid_request")
         if session_id in self._offered or not await self._is_wanted(session_id):
             return NO_MODEL
-        if not await self._needs_model():  # its editor has set one up meanwhile
+        if not await self._needs_model():  # the session's editor has set one up meanwhile
             return None
         done = await self.run()
         if not done.model:
@@ -120,13 +121,13 @@ class AppSetup:
         answer = await self.questioner.ask(question)
         return isinstance(answer, Answered) and answer.choice == SET_UP
 
-    # What the questions need
+    # Data that the questions need
 
     async def _taken(self) -> Taken:
         return await asyncio.to_thread(self.live.take, self.folder())
 
     async def _model(self, loaded: Loaded) -> str:
-        """The model of the settings, or of the keys that there are."""
+        """Return the model from the settings or the available keys."""
         return (await asyncio.to_thread(model_and_reason, loaded, self.keys))[0]
 
     async def _needs_model(self) -> bool:
@@ -157,7 +158,7 @@ class AppSetup:
         if missing := missing_extra(candidate.model):
             raise ModelError(missing, type="invalid_request")
         if candidate.key:
-            hide([candidate.key])  # also one that turns out to be wrong, which may be nearly right
+            hide([candidate.key])  # also a wrong key, which may be nearly right
         await asyncio.to_thread(self.keys.refresh)
         endpoints = await self._endpoints(candidate)
         try:
@@ -167,7 +168,9 @@ class AppSetup:
         return (await check_call(with_text_tools(made, endpoints.common.text_tool_calls))).seconds
 
     async def _endpoints(self, candidate: Candidate) -> Endpoints:
-        """Those of the settings, with the key that is tried. Raises `SettingError` if others would count later."""
+        """Return the configured endpoints with the key under test. Raises `SettingError` if other settings would apply
+        later.
+        """
         loaded = (await self._taken()).loaded
         current = await self._model(loaded)
         if candidate.model.partition("/")[0] != await self._provider_of(current):
@@ -189,7 +192,7 @@ class AppSetup:
         return f"It is now the default model in {file}, used from your next prompt on."
 
     async def _provider_of(self, model: str) -> str:
-        """Empty for the offline model, and for one of which no provider is known."""
+        """Return the model's provider; empty for the offline model and for models of unknown providers."""
         from pygent_ls.llm.providers import OFFLINE
 
         provider, slash, _ = model.partition("/")
@@ -199,9 +202,10 @@ class AppSetup:
 
 
 def _refuse_settings_of_nobody(loaded: Loaded, *, has_owner: bool) -> None:
-    """Refuse a model of another provider while a setting without a model beside it would come to count for it.
+    """Refuse a model of another provider if a setting without a model beside it would then apply to that provider.
 
-    Those of the user's own file move to their provider's table, if there is a provider now. Raises `SettingError`.
+    Such settings in the user's own file move to their provider's table if there is a provider now. Raises
+    `SettingError`.
     """
     own = str(user_file())
     for key in OF_A_PROVIDER:

@@ -1,4 +1,4 @@
-"""What the agents of one process have in common, where several front ends use it."""
+"""Objects that the agents of one process share across front ends."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 
 
 class Shared:
-    """The live sessions, the child processes, the connections to models: one object a process.
+    """Live sessions, child processes and model connections: one object per process.
 
-    What depends on an editor is not shared: its settings, its sandbox, whose folders are the editor's, and what was
-    cached of what it shows.
+    Editor-specific objects are not shared: settings, the sandbox, which depends on the editor's folders, and cached
+    data about the editor's documents.
     """
 
     def __init__(self, *, socket: Path | None = None) -> None:
-        """No command in the sandbox reaches the daemon's own `socket`: who can may answer for the user."""
+        """Create the shared objects. Sandboxed commands cannot reach the daemon's `socket`, which would let them answer
+        for the user.
+        """
         self.state_folder = state_folder()
         self.telemetry = AppTelemetry(wish_of(os.environ))
         self.live = LiveSessions()
@@ -50,42 +52,42 @@ class Shared:
     def processes(
         self, settings: Settings, folders: Callable[[], Sequence[Path]], keys: frozenset[str]
     ) -> tuple[LocalProcesses, Sandbox]:
-        """The processes for one editor with these folders, in a sandbox of its own; they are given none of `keys`."""
+        """Return one editor's processes and sandbox for these folders; `keys` are not passed to processes."""
         sandbox = Sandbox(sandbox_options(settings), folders, own=self._own)
         return self._processes.beside(sandbox, hidden_variables=keys), sandbox
 
     def models(self, settings: Settings, processes: Processes) -> ModelResources:
-        """What models are called with for one editor."""
+        """Return the resources with which one editor's models are called."""
         return replace(self._models, cli=programs_of(settings, processes, self.state_folder))
 
     def take_keys(self, keys: Mapping[str, str | None]) -> None:
-        """Use the keys of an editor from now on. They are masked, and reach no program; see `EditorKeys.change`."""
+        """Use an editor's keys from now on, as in `EditorKeys.change`. They are masked and not passed to programs."""
         self.editor_keys.change(keys)
         hide(self.editor_keys.known)
         self._processes.hide(self.editor_keys.variables)
 
     @property
     def known_keys(self) -> tuple[str, ...]:
-        """Keys that were read so far, for masking."""
+        """Return the keys read so far, for masking."""
         return (*self.keys.known, *self.editor_keys.known)
 
     @property
     def keys_version(self) -> object:
-        """Changes with the keys."""
+        """Return a value that changes whenever the keys do."""
         return self.keys.version, self.editor_keys.version
 
     def refresh_keys(self) -> Sequence[str]:
-        """Read the saved keys that are new, and mask them from now on; returns what is wrong with them. Blocking."""
+        """Read new saved keys and mask them from now on; return the problems with them. Blocking."""
         self.keys.refresh()
         hide(self.keys.known)
         return self.keys.problems
 
     async def close(self) -> None:
-        """Cancel every turn, and wait for their end."""
+        """Cancel all turns and wait until they have ended."""
         await self.live.close()
         await self._models.close()
         await self.telemetry.close()
 
     def kill_processes(self) -> None:
-        """End every child process group now."""
+        """Kill all child process groups immediately."""
         self._processes.kill_all()

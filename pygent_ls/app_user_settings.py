@@ -1,4 +1,4 @@
-"""Writes the user's own settings file, and leaves the rest of it as the user wrote it."""
+"""Writes to the user's own settings file and leaves the rest of it unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def model_in(file: Path) -> str:
-    """Return the model that the file names; empty if it names none, or cannot be read."""
+    """Return the model that the file names; empty if it names none or cannot be read."""
     try:
         named = tomllib.loads(file.read_text(encoding="utf-8-sig")).get("model")
     except (OSError, ValueError):
@@ -24,10 +24,10 @@ def model_in(file: Path) -> str:
 
 
 def save_model(file: Path, name: str, *, api_base: str = "", former_provider: str = "") -> None:
-    """Set `model`, and `api_base` where the model needs one.
+    """Set `model`, and `api_base` if the model needs one.
 
-    Where the model is of another provider than `former_provider`, what the file says of that one's address, key and
-    headers goes to `[providers.FORMER]`: at the top it would count for the new provider. Raises `SettingError`.
+    If the model is not of `former_provider`, the file's address, key and headers for that provider move to
+    `[providers.FORMER]`; at the top level they would apply to the new provider. Raises `SettingError`.
     """
     from tomlkit.exceptions import ParseError
 
@@ -49,7 +49,7 @@ def save_model(file: Path, name: str, *, api_base: str = "", former_provider: st
 
 
 def _read(file: Path) -> TOMLDocument:
-    """Raises OSError, ValueError or `ParseError`."""
+    """Parse the file. Raises OSError, ValueError or `ParseError`."""
     import tomlkit
 
     try:
@@ -74,7 +74,7 @@ def _move_to_provider(document: Any, provider: str) -> None:
         tables[provider] = tomlkit.table()
     own: Any = tables[provider]
     if _is_of_another_server(own, given):
-        return  # it never counted beside that table, and its key is not of that server
+        return  # it was overridden by that table, and its key is for another server
     for key, value in given.items():
         own.setdefault(key, _inline(value))
 
@@ -87,7 +87,7 @@ def _is_of_another_server(own: Mapping[str, Any], given: Mapping[str, Any]) -> b
 
 
 def _inline(value: Any) -> Any:
-    """A table as `{ name = "value" }`, so that it can stand within another."""
+    """Return a table as `{ name = "value" }`, so that it can be nested in another table."""
     import tomlkit
 
     if not isinstance(value, Mapping):

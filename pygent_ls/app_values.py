@@ -1,4 +1,4 @@
-"""What the settings mean to the rooms: each function makes one room's values of them."""
+"""Conversion of settings into the values that each package takes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def sandbox_options(settings: Settings) -> SandboxOptions:
-    """How commands are kept."""
+    """Return the sandbox options for commands."""
     from pygent_ls.workspace.sandbox.sandbox import Resources, SandboxOptions
 
     return SandboxOptions(
@@ -42,11 +42,11 @@ def sandbox_options(settings: Settings) -> SandboxOptions:
 
 
 def _expanded(text: str) -> Path:
-    return Path(os.path.normpath(os.path.expanduser(text)))  # noqa: PTH111 - of no such user it is the text itself
+    return Path(os.path.normpath(os.path.expanduser(text)))  # noqa: PTH111 - of an unknown user it is the text itself
 
 
 def limits_of(settings: Settings) -> Limits:
-    """What bounds a turn."""
+    """Return the limits of a turn."""
     from pygent_ls.agent.compaction import CompactionRules
     from pygent_ls.agent.context import ContextRules
     from pygent_ls.agent.limits import TurnLimits
@@ -77,7 +77,7 @@ def limits_of(settings: Settings) -> Limits:
 
 
 def policy_of(settings: Settings, state: Path, *, is_restricted: bool = False) -> Policy:
-    """What the user and the workspace say about permissions; `state` is the daemon's own folder."""
+    """Return the user's and the workspace's permission policy; `state` is the daemon's own folder."""
     from pygent_ls.agent.permissions import Policy
     from pygent_ls.agent.refusals import Protected
     from pygent_ls.llm.setup.key_store import FILE as KEYS_FILE
@@ -95,9 +95,9 @@ def policy_of(settings: Settings, state: Path, *, is_restricted: bool = False) -
 
 
 def endpoints_of(loaded: Loaded, model: str) -> Endpoints:
-    """How each provider is reached, and what the user says of models.
+    """Return how each provider is reached, and the settings for individual models.
 
-    `model` is the model of the settings, or the default one.
+    `model` is the configured or the default model.
     """
     from pygent_ls.config_layers import OF_A_PROVIDER
     from pygent_ls.llm.endpoints import Endpoints, ProviderSettings, needs_no_provider
@@ -118,7 +118,7 @@ def endpoints_of(loaded: Loaded, model: str) -> Endpoints:
 
 
 def named_key_variables(settings: Settings) -> frozenset[str]:
-    """Environment variables that the user names as holding keys, and those of the providers that are known."""
+    """Return the environment variables that hold keys: those named by the user and those of known providers."""
     from pygent_ls.llm.providers import key_variables
 
     return key_variables([settings.api_key_env, *(each.api_key_env for each in settings.providers.values())])
@@ -145,7 +145,7 @@ def _common_endpoint(settings: Settings) -> Endpoint:
 
 
 def programs_of(settings: Settings, processes: Processes, state: Path) -> CliSurroundings:
-    """What programs that are models are run with; `state` is the daemon's own folder."""
+    """Return what programs used as models are run with; `state` is the daemon's own folder."""
     from pygent_ls.llm.cli.model import CliSurroundings
 
     keys = (name for name in sorted(named_key_variables(settings)) if name in os.environ)
@@ -158,7 +158,7 @@ def programs_of(settings: Settings, processes: Processes, state: Path) -> CliSur
 
 
 def secrets_of(settings: Settings, state: Path, workspace: Workspace, keys: Iterable[str]) -> Secrets:
-    """What a session masks; `state` is the daemon's own folder, `keys` are the saved ones."""
+    """Return the secrets that a session masks; `state` is the daemon's own folder, `keys` are the saved keys."""
     from pygent_ls.agent.secret_keeping import Secrets
     from pygent_ls.agent.secrets import Redactor
     from pygent_ls.workspace.installation_key import installation_key
@@ -171,7 +171,7 @@ def secrets_of(settings: Settings, state: Path, workspace: Workspace, keys: Iter
 
 
 def hooks_of(settings: Settings, processes: Processes, brought: Hooks) -> Hooks:
-    """The front end's hooks, the user's commands, and those of a workspace that the user trusts."""
+    """Return the front end's hooks, the user's commands, and those of a workspace that the user trusts."""
     from pygent_ls.agent.hooks import SeveralHooks
 
     if not settings.hooks:

@@ -1,4 +1,4 @@
-"""The command line: arguments choose one front end."""
+"""Command line: selects and runs one front end."""
 
 from __future__ import annotations
 
@@ -23,45 +23,45 @@ if TYPE_CHECKING:
 STREAMS = (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY))
 
 MAX_LINGER_S = 3600
-"""A daemon that nobody comes back to is not kept for longer."""
+"""Maximum time that an idle daemon is kept."""
 
 CHAT_INSTEAD = (
     "pygent-ls is a language server that editors start (docs/editors.md). Starting a chat instead; `pygent-ls "
     "--help` lists the other commands."
 )
-"""Shown to a person who starts the daemon at a terminal."""
+"""Message for a user who starts the daemon at a terminal."""
 
 CANCELLED = 130
-"""The exit code that shells give to what Ctrl-C ended."""
+"""Exit code that shells use for a program ended by Ctrl-C."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command; ends the process with its exit code. Bad usage is 2."""
+    """Run the command and exit with its code; 2 for wrong usage."""
     _open_streams()
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # no character of a prompt or a path ends a command
+        if isinstance(stream, io.TextIOWrapper):  # no character in a prompt or a path aborts a command
             stream.reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if arguments is None else list(arguments)
-    try:  # an editor waits for the daemon: it starts without argparse
+    try:  # an editor waits for the daemon, so it starts without argparse
         code = _serve() if _is_for_an_editor(given) else _run_command(_parser().parse_args(given))
     except KeyboardInterrupt:
         code = CANCELLED
-    except BrokenPipeError:  # `| head` has what it wanted
+    except BrokenPipeError:  # `| head` has read enough
         code = 1
     _leave(code)
 
 
 def _is_for_an_editor(given: Sequence[str]) -> bool:
-    """Whether the protocol is spoken on standard input and output. A person at a terminal could not write it."""
+    """Return whether to speak the protocol on standard input and output, which a user at a terminal could not write."""
     if list(given) == ["--stdio"]:
         return True
     return not given and not (sys.stdin.isatty() and sys.stdout.isatty())
 
 
 def _open_streams() -> None:
-    """Put something in the place of a stream that is closed, or the next file that is opened is taken for it.
+    """Open a replacement for each closed standard stream, else the next opened file would take its descriptor.
 
-    There is nothing to read, no answer can be written, and what else is told is lost.
+    The replacement for input is empty; output to a replacement fails or is discarded.
     """
     for number, (name, mode, flags) in enumerate(STREAMS):
         if getattr(sys, name) is None:
@@ -79,7 +79,7 @@ def _run_command(given: argparse.Namespace) -> int:
 
 
 def _chat_at_terminal(given: argparse.Namespace) -> int:
-    """Start a chat in place of the daemon, which a person at a terminal cannot speak to."""
+    """Start a chat in place of the daemon, since a user at a terminal cannot speak its protocol."""
     if given.linger is not None:
         given.refuse("--linger requires --socket: clients on standard input cannot reconnect")
     from pygent_ls.cli_run import chat_command
@@ -94,11 +94,11 @@ def _refuse_the_daemons_own(given: argparse.Namespace) -> None:
 
 
 def _leave(code: int) -> None:
-    """End at once: a library that is still being imported in a thread would hold an orderly exit for seconds."""
+    """Exit immediately: an orderly exit would wait seconds for a library that a thread is still importing."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except OSError:  # nobody reads it any more, or the disk is full
+        except OSError:  # the reader has gone, or the disk is full
             code = code or 1
     os._exit(code)
 
@@ -113,7 +113,9 @@ def _parser() -> argparse.ArgumentParser:
     from pygent_ls.cli_setup import add_setup
 
     class Parser(argparse.ArgumentParser):
-        """Takes no abbreviated option: `--debug` is not `--debug-file`. Its subcommands are of the same class."""
+        """Argument parser without abbreviated options: `--debug` is not `--debug-file`. Subcommands use the same
+        class.
+        """
 
         def __init__(self, **options: Any) -> None:
             super().__init__(**options)
@@ -211,7 +213,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _seconds(text: str) -> float:
     seconds = float(text)
-    if not 0 < seconds <= MAX_LINGER_S:  # nan is neither
+    if not 0 < seconds <= MAX_LINGER_S:  # nan fails both comparisons
         raise ValueError(text)
     return seconds
 
@@ -238,7 +240,7 @@ def _daemon(given: argparse.Namespace) -> int:
 
 
 def _at_socket(path: str, work: Callable[[Path], int]) -> int:
-    """Do it with the socket at a path, or say why there is none: 2 where none could be."""
+    """Call `work` with the socket at a path, or report why it failed; 2 if the path cannot hold a socket."""
     from pygent_ls.errors import SocketError
 
     try:
@@ -251,18 +253,18 @@ def _at_socket(path: str, work: Callable[[Path], int]) -> int:
 def _serve_socket(path: Path, *, trace: Trace | None, linger_s: float | None) -> int:
     from pygent_ls.editors.lsp.listening import listening
 
-    with listening(path) as listener:  # a client may wait from now on, while the rest is imported
+    with listening(path) as listener:  # clients can connect from now on, while the rest is imported
         print(f"pygent-ls: listening at {path}", file=sys.stderr, flush=True)
         return _serve(listener, trace, linger_s)
 
 
 def _serve(listener: socket.socket | None = None, trace: Trace | None = None, linger_s: float | None = None) -> int:
-    gc.disable()  # `Connection` enables it; until then all that is made stays, and looking through it takes 70 ms
+    gc.disable()  # `Connection` enables it; until then all objects stay alive, and scanning them takes 70 ms
     from pygent_ls.generated_code import GeneratedCode, beside_the_bytecode
 
     generated = GeneratedCode(beside_the_bytecode())
     generated.install()
-    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # looking for them reads the metadata of every package
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # searching for plugins reads the metadata of every package
     from pygent_ls.app import read_settings
 
     del os.environ["PYDANTIC_DISABLE_PLUGINS"]

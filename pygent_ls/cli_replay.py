@@ -1,4 +1,4 @@
-"""`pygent-ls replay` on the command line."""
+"""Command line of `pygent-ls replay`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ SAME, DIFFERENT, NOT_PLAYED = 0, 1, 2
 """Exit codes."""
 
 TIMEOUT_S = 60.0
-"""For what is waited for at once: a model's whole answer, as a rule."""
+"""Maximum wait for a single event, normally a model's whole answer."""
 
 
 def add_replay(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add the command to those of `pygent-ls`."""
+    """Add the command to `pygent-ls`."""
     parser = add_parser(
         "replay",
         help="replay a recorded client against a daemon",
@@ -56,7 +56,7 @@ def add_replay(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
 
 
 def replay(given: argparse.Namespace) -> int:
-    """Play it; the report is on standard output. Returns the exit code."""
+    """Play a recording and print the report to standard output; return the exit code."""
     import asyncio
 
     from pygent_ls.replay.recording import ReplayError, read_recording
@@ -88,4 +88,4 @@ def _factor(text: str) -> float:
 
 
 _factor.__name__ = "positive number"
-"""argparse says `invalid positive number value: 'x'`."""
+"""Shown by argparse as `invalid positive number value: 'x'`."""

@@ -1,4 +1,4 @@
-"""`pygent-ls run` and `pygent-ls chat`: what their options come to."""
+"""Commands `pygent-ls run` and `pygent-ls chat`: interpretation of their options."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from pygent_ls.editors.ports import Blueprint
 
 PIPE_WAIT_S = 3.0
-"""Until the first byte of a pipe beside a prompt: whoever starts us may hold one open and never write."""
+"""Maximum wait for the first byte of a pipe given beside a prompt: a parent process may hold one open and never write.
+"""
 
 
 def add_run(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add the command to those of `pygent-ls`."""
+    """Add the command to `pygent-ls`."""
     import argparse
 
     run = add_parser(
@@ -46,7 +47,7 @@ def add_run(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
 
 
 def run_command(given: argparse.Namespace) -> int:
-    """Run it; returns the exit code. Ends the process with 2 where it cannot be begun."""
+    """Run the command; return the exit code. Exits with 2 if it cannot be started."""
     if problem := _odd_together(given):
         given.refuse(problem)
     command = _begun(given, "run")
@@ -71,7 +72,7 @@ def add_chat(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
 
 
 def chat_command(given: argparse.Namespace, first: str = "") -> int:
-    """Converse on the terminal; returns the exit code. `first` is a line that is shown before everything else."""
+    """Run a conversation on the terminal; return the exit code. `first` is a line shown before all others."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         given.refuse("chat requires a terminal on standard input and output; use `pygent-ls run PROMPT` without one")
     command = _begun(given, "chat")
@@ -83,7 +84,7 @@ def chat_command(given: argparse.Namespace, first: str = "") -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Begun:
-    """A command whose arguments are right."""
+    """Command with valid arguments."""
 
     blueprint: Blueprint
     errand: Errand
@@ -91,7 +92,7 @@ class _Begun:
 
 
 def _begun(given: argparse.Namespace, name: Literal["run", "chat"]) -> _Begun:
-    """Read the settings and the prompt. Ends the process with 2 if an option cannot be used."""
+    """Read the settings and the prompt. Exits with 2 if an option is invalid."""
     folder = Path(given.cwd)
     if not folder.is_dir():
         given.refuse(f"--cwd: the folder {given.cwd} does not exist")
@@ -148,7 +149,7 @@ def _write_details(given: argparse.Namespace) -> None:
 
 
 def _odd_together(given: argparse.Namespace) -> str:
-    """What is wrong with options that are right one by one; empty where nothing is."""
+    """Return the problem with options that are valid only separately; empty if they can be combined."""
     named = {"--resume": given.resume, "--model": given.model, "--agent": given.agent}
     if empty := [option for option, value in named.items() if value is not None and not value.strip()]:
         return f"{empty[0]} is empty; omit it, or check whether your variable is set"
@@ -176,7 +177,7 @@ def _odd_formats(given: argparse.Namespace) -> str:
 
 
 def command_line_of(given: argparse.Namespace) -> CommandLine:
-    """What the options say about settings. Refuses what is none."""
+    """Return the settings given by the options. Rejects invalid ones."""
     from pygent_ls.config_sources import CommandLine
 
     allowed, denied = _rules(given, "allowed_tools"), _rules(given, "disallowed_tools")
@@ -217,7 +218,7 @@ def _session_id(given: argparse.Namespace) -> str | None:
 
 
 def _agents(given: argparse.Namespace) -> dict[str, dict[str, object]] | None:
-    """The agents of `--agents`. Refuses what is none."""
+    """Return the agents of `--agents`. Rejects invalid ones."""
     from pygent_ls.editors.scripts.agent_definitions import agent_tables
     from pygent_ls.errors import SettingError
 
@@ -253,7 +254,7 @@ def _folder(given: argparse.Namespace, named: str) -> str:
 
 
 def _schema(given: argparse.Namespace) -> Mapping[str, Any] | None:
-    """What the answer must be valid against. Refuses what is no schema that can be used."""
+    """Return the schema that the answer must match. Rejects an invalid or unsupported schema."""
     from pygent_ls.agent.structured import OutputSchema
     from pygent_ls.errors import SessionError
 
@@ -274,7 +275,7 @@ def _schema(given: argparse.Namespace) -> Mapping[str, Any] | None:
 
 
 def _schema_text(given: argparse.Namespace) -> str:
-    """The text itself, which begins with a brace, else that of the file."""
+    """Return the argument if it begins with a brace, else the text of the file that it names."""
     if given.json_schema.lstrip().startswith("{"):
         return str(given.json_schema)
     file = Path(given.json_schema.removeprefix("@")).expanduser()
@@ -290,8 +291,9 @@ def _schema_text(given: argparse.Namespace) -> str:
 
 
 def _rules(given: argparse.Namespace, option: str) -> list[str]:
-    """The rules of an option. Refuses what is none, and a tool that there is not: nobody would notice that nothing is
-    denied."""
+    """Return the rules of an option. Rejects invalid rules and unknown tools: a misspelled denial would have no
+    effect.
+    """
     from pygent_ls.agent.rules import parse
     from pygent_ls.errors import SettingError
 
@@ -309,7 +311,7 @@ def _rules(given: argparse.Namespace, option: str) -> list[str]:
 
 
 def split_rules(text: str) -> list[str]:
-    """Rules with commas or white space between them; neither counts within brackets."""
+    """Split rules at commas and white space outside of brackets."""
     rules, depth = [""], 0
     for character in text:
         depth += (character == "(") - (character == ")" and depth > 0)
@@ -321,7 +323,7 @@ def split_rules(text: str) -> list[str]:
 
 
 def tools_of(given: argparse.Namespace) -> tuple[str, ...] | None:
-    """The only tools that are offered; None: all of them."""
+    """Return the only tools to offer; None for all of them."""
     if given.tools is None:
         return None
     named = [name for each in given.tools for name in split_rules(each)]
@@ -352,7 +354,7 @@ def _check_tool(given: argparse.Namespace, option: str, name: str) -> None:
 
 
 def _prompt(given: argparse.Namespace) -> str | None:
-    """The argument, and behind it what is piped in; None where the lines of standard input say."""
+    """Return the argument followed by piped input; None if prompts are read from the lines of standard input."""
     if given.input_format == "stream-json":
         return None
     said = "" if given.prompt in (None, "-") else str(given.prompt)
@@ -364,7 +366,7 @@ def _prompt(given: argparse.Namespace) -> str | None:
 
 
 def _piped(*, is_asked_for: bool, has_prompt: bool) -> str:
-    """All of standard input, where it is no terminal, or is asked for; nothing of a pipe that nobody writes to."""
+    """Read all of standard input if it is not a terminal or is asked for; return nothing for a silent pipe."""
     if sys.stdin.closed or (sys.stdin.isatty() and not is_asked_for):
         return ""
     source = sys.stdin.buffer
@@ -375,7 +377,7 @@ def _piped(*, is_asked_for: bool, has_prompt: bool) -> str:
 
 
 def _speaks(descriptor: int) -> bool:
-    """Whether there is something to read, or the end of it, within a few seconds."""
+    """Return whether input, or its end, arrives within a few seconds."""
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return True
     return bool(select.select([descriptor], [], [], PIPE_WAIT_S)[0])

@@ -1,4 +1,4 @@
-"""The options of `pygent-ls run` and `pygent-ls chat`, as a person and a script write them."""
+"""Options of `pygent-ls run` and `pygent-ls chat`."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
     from pygent_ls.agent.permissions import Mode
 
 OWN_MODES: tuple[Mode, ...] = ("default", "accept_edits", "plan", "trust", "bypass")
-"""The permission modes, spelled again (a test compares them)."""
+"""Permission modes, duplicated here (a test compares them)."""
 
 MODES: Mapping[str, Mode] = {
     **{mode: mode for mode in OWN_MODES},
     "acceptEdits": "accept_edits",
     "bypassPermissions": "bypass",
 }
-"""And as scripts for Claude Code write them."""
+"""Permission modes, also under the names that Claude Code scripts use."""
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-"""The core's efforts, spelled again (a test compares them): its module costs the start too much."""
+"""Effort levels of the core, duplicated here (a test compares them) because importing its module slows the start."""
 
 OUTPUT_FORMATS = ("text", "json", "stream-json")
 
 MOST = 1_000_000_000
-"""No limit is higher (a test compares it with the settings')."""
+"""Maximum of every limit (a test compares it with that of the settings)."""
 
 EXIT_CODES = """\
 exit codes:
@@ -40,7 +40,7 @@ docs/scripts.md has the formats and examples.
 
 
 def add_options(run: argparse.ArgumentParser) -> None:
-    """Let a command take them."""
+    """Add the options to a command."""
     run.add_argument(
         "prompt",
         nargs="?",
@@ -57,7 +57,7 @@ def add_options(run: argparse.ArgumentParser) -> None:
 
 
 def add_chat_options(chat: argparse.ArgumentParser) -> None:
-    """Let a conversation take those that are not about one turn's prompt and answer."""
+    """Add the options that apply to a conversation, not only to a single turn's prompt and answer."""
     _add_shared_options(chat)
     chat.set_defaults(
         yes=False, output_format="text", include_partial_messages=False, permission_prompt_tool=None, json_schema=None
@@ -191,11 +191,11 @@ def _count(text: str) -> int:
 
 def _amount(text: str) -> float:
     number = float(text)
-    if not 0 <= number <= MOST:  # nan is neither
+    if not 0 <= number <= MOST:  # nan fails both comparisons
         raise ValueError(text)
     return number
 
 
 _count.__name__ = "whole number"
 _amount.__name__ = "amount"
-"""argparse says `invalid whole number value: 'x'`."""
+"""Shown by argparse as `invalid whole number value: 'x'`."""

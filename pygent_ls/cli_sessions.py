@@ -1,4 +1,4 @@
-"""The options of `pygent-ls sessions`; `sessions_command.py` does what they say."""
+"""Options of `pygent-ls sessions`; `sessions_command.py` implements them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import argparse
 
 FORMATS = ("markdown", "json", "xml", "plain", "html")
-"""Of an export, spelled again (a test compares them)."""
+"""Export formats, duplicated here (a test compares them)."""
 
 DEFAULT_LIMIT = 50
 
@@ -25,7 +25,7 @@ stopped: their sessions can be read, but not changed. docs/sessions.md has more.
 
 
 def add_sessions(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add the command to those of `pygent-ls`."""
+    """Add the command to `pygent-ls`."""
     import argparse
 
     sessions = add_parser(

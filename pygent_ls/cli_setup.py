@@ -1,4 +1,4 @@
-"""`pygent-ls setup`: a first model, by questions on the terminal."""
+"""Command `pygent-ls setup`: sets up a model with questions on the terminal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NEXT = 'Ask it something: open your editor, or run `pygent-ls run "what is this 
 
 
 def add_setup(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add the command to those of `pygent-ls`."""
+    """Add the command to `pygent-ls`."""
     import argparse
 
     setup = add_parser(
@@ -51,7 +51,7 @@ def add_setup(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
 
 
 def run_command(given: argparse.Namespace) -> int:
-    """Run it; returns the exit code."""
+    """Run the command; return the exit code."""
     from pygent_ls.app_logging import Logged
 
     logged = Logged("setup")
@@ -91,7 +91,7 @@ async def _asked(terminal: Terminal) -> int:
 
     task = asyncio.current_task()
     assert task is not None
-    for number in (signal.SIGTERM, signal.SIGHUP):  # the terminal shows again what is typed; Ctrl-C is asyncio's
+    for number in (signal.SIGTERM, signal.SIGHUP):  # restores the terminal's echo; Ctrl-C is handled by asyncio
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     shared = Shared()
     try:
@@ -105,7 +105,7 @@ async def _asked(terminal: Terminal) -> int:
 
 
 def _setup(terminal: Terminal, shared: Shared) -> AppSetup:
-    """With the settings of this folder."""
+    """Create the setup with the settings of this folder."""
     from pygent_ls.app import read_settings
     from pygent_ls.app_setup import AppSetup
     from pygent_ls.app_values import named_key_variables
@@ -132,7 +132,7 @@ def _setup(terminal: Terminal, shared: Shared) -> AppSetup:
 
 
 async def _at_once(_tool_id: str) -> None:
-    """Nothing has to be shown before a question."""
+    """Do nothing: a question needs no output shown before it."""
 
 
 def _say(text: str) -> None:
