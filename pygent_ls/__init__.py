@@ -1,3 +1,3 @@
-"""pygent-ls: an AI coding agent that lives inside the editor as a language server."""
+"""AI coding agent that runs as a language server inside the editor."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""`python -m pygent_ls`."""
+"""Entry point of `python -m pygent_ls`."""
 
 from pygent_ls.cli import main
 

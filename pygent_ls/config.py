@@ -1,7 +1,7 @@
-"""The settings: what each is, what it takes, and how it is shown.
+"""Settings: their definitions, types and display.
 
-Read by `app`, `cli` and `doctor` alone; every other room is given values. How layers become one is in
-`config_layers`, where they come from in `config_sources`, the page about them in `config_page`.
+Imported by `app`, `cli` and `doctor` only; other packages are passed values. `config_layers` merges layers,
+`config_sources` reads them, and `config_page` makes the settings page.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from pygent_ls.config_tables import MOST, STRICT, Compaction, Context, Edits, Re
 from pygent_ls.log import MASK, redacted
 
 MAX_SHOWN_CHARS = 80
-"""A value longer than a line of a terminal is cut where it is shown."""
+"""Maximum length of a displayed value; longer ones are cut to fit a terminal line."""
 
 
 class Settings(BaseModel):
-    """Every setting with its default. A running turn keeps the values that it began with."""
+    """All settings with their defaults. A running turn keeps the values that it started with."""
 
     model_config = STRICT
 
@@ -334,7 +334,7 @@ def _groups() -> Iterator[tuple[str, type[BaseModel]]]:
 
 
 GROUPS: Mapping[str, type[BaseModel]] = dict(_groups())
-"""The settings that are tables of settings, each of which has a name with a point: `edits.review`."""
+"""Settings that are tables of settings; their members have dotted names: `edits.review`."""
 
 
 def _fields() -> Iterator[tuple[str, FieldInfo]]:
@@ -347,20 +347,20 @@ def _fields() -> Iterator[tuple[str, FieldInfo]]:
 
 
 FIELDS: Mapping[str, FieldInfo] = dict(_fields())
-"""How each setting is defined, those of tables last."""
+"""Definition of each setting; members of tables come last."""
 
 NAMES: tuple[str, ...] = tuple(FIELDS)
-"""The settings by name, in the order of the page."""
+"""Names of the settings, in the order of the settings page."""
 
 SECRET: frozenset[str] = frozenset({"extra_headers"})
 """Settings whose values are never shown."""
 
 NOT_YET = frozenset({"mcp_servers"})
-"""Settings that have their names already and that nothing reads in this version: they are said, and harm nothing."""
+"""Reserved settings that this version does not use: they are reported and have no effect."""
 
 
 def value_of(settings: Settings, key: str) -> object:
-    """A setting's value by its name."""
+    """Return a setting's value by its name."""
     table: object = settings
     *groups, name = key.split(".")
     for group in groups:
@@ -369,7 +369,7 @@ def value_of(settings: Settings, key: str) -> object:
 
 
 def settings_of(values: Mapping[str, object]) -> Settings:
-    """The settings from values that are right, by name."""
+    """Build the settings from valid values by name."""
     top = {key: value for key, value in values.items() if "." not in key}
     tables = {
         group: table(**{name: values[f"{group}.{name}"] for name in table.model_fields})
@@ -379,14 +379,16 @@ def settings_of(values: Mapping[str, object]) -> Settings:
 
 
 def checked(key: str, raw: object, *, is_text: bool) -> object:
-    """A setting's value, typed. Raises pydantic's `ValidationError`; only text may stand for a number."""
+    """Validate a setting's value and return it typed. Raises pydantic's `ValidationError`; only text may stand for a
+    number.
+    """
     group, _, name = key.rpartition(".")
     table = GROUPS.get(group, Settings)
     return getattr(table.model_validate({name: raw}, strict=not is_text), name)
 
 
 def shown(key: str, value: object) -> str:
-    """A setting's value on one line, without what nobody should see."""
+    """Format a setting's value on one line, with secrets masked."""
     if key in SECRET and value:
         return MASK
     if value in ("", {}, ()):
@@ -397,7 +399,7 @@ def shown(key: str, value: object) -> str:
         return one_line(", ".join(f"{rule.decision} {rule.text}" for rule in cast("tuple[Rule, ...]", value)))
     try:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_as_json)
-    except (ValueError, RecursionError):  # a number of 5,000 digits; lists a thousand deep
+    except (ValueError, RecursionError):  # a number of 5,000 digits; lists nested a thousand deep
         return "(too long to show)"
     return one_line(text)
 
@@ -407,14 +409,14 @@ def _as_json(value: object) -> object:
 
 
 def one_line(text: str, most_chars: int = MAX_SHOWN_CHARS) -> str:
-    """Text from anywhere on one line that is not too long, without keys and without what commands a terminal."""
+    """Format untrusted text as one line of limited length, without keys and terminal control sequences."""
     text = redacted(" ".join(text[: 4 * most_chars].split()))
     text = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
     return text if len(text) <= most_chars else text[: most_chars - 1] + "…"
 
 
 def expected(key: str) -> str:
-    """What a setting takes, in words that follow "expected"."""
+    """Describe what a setting accepts, in words that follow "expected"."""
     group, _, name = key.rpartition(".")
     schema = _schema(GROUPS.get(group, Settings))[name]
     if "expected" in schema:

@@ -1,6 +1,6 @@
-"""The settings of which there are many, each under a name or in a list: `[agents.NAME]`, `[[hooks]]` and their like.
+"""Settings with many entries, each under a name or in a list, such as `[agents.NAME]` and `[[hooks]]`.
 
-Those of all layers count together; of two with one name the stronger layer's stands, whole.
+The entries of all layers are combined; if two have the same name, the stronger layer's entry replaces the other.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pygent_ls.config_tables import MOST, STRICT, ContextMode
 from pygent_ls.log import MASK
 
 Mode = Literal["default", "accept_edits", "plan", "trust", "bypass"]
-"""The core's permission modes, spelled again (a test compares them): its module costs the start too much."""
+"""Permission modes of the core, duplicated here (a test compares them) because importing its module slows the start."""
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
-"""The core's efforts, likewise."""
+"""Effort levels of the core, duplicated for the same reason."""
 
 HookEvent = Literal[
     "session_start",
@@ -33,11 +33,11 @@ HookEvent = Literal[
     "subagent_stop",
     "session_end",
 ]
-"""The core's hook events, likewise."""
+"""Hook events of the core, duplicated for the same reason."""
 
 
 def words(given: object) -> object:
-    """A list from files and editors, or text with commas from the environment and the command line."""
+    """Convert a list (files, editors) or comma-separated text (environment, command line)."""
     if isinstance(given, str):
         return tuple(part for each in given.split(",") if (part := each.strip()))
     return tuple(cast("Sequence[object]", given)) if isinstance(given, list) else given
@@ -55,7 +55,7 @@ def _pattern(given: str) -> str:
 
 
 class Hook(BaseModel):
-    """One of `[[hooks]]`."""
+    """Entry of `[[hooks]]`."""
 
     model_config = STRICT
 
@@ -68,7 +68,7 @@ class Hook(BaseModel):
 
 
 class AgentTable(BaseModel):
-    """One of `[agents.NAME]`."""
+    """Entry `[agents.NAME]`."""
 
     model_config = STRICT
 
@@ -102,7 +102,7 @@ class AgentTable(BaseModel):
 
 
 def address(given: str) -> str:
-    """Return an http address, or nothing. Raises ValueError."""
+    """Return an http address, or empty text. Raises ValueError."""
     try:
         parts = urlsplit(given)
     except ValueError:
@@ -113,14 +113,14 @@ def address(given: str) -> str:
 
 
 def variable_name(given: str) -> str:
-    """Return the name of an environment variable, or nothing. Raises ValueError."""
+    """Return the name of an environment variable, or empty text. Raises ValueError."""
     if given and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", given):
         raise ValueError("expected the name of a variable, not the key itself")
     return given
 
 
 def headers(given: dict[str, str]) -> dict[str, str]:
-    """Return names and texts of HTTP headers. Raises ValueError."""
+    """Return names and values of HTTP headers. Raises ValueError."""
     for name, content in given.items():
         if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name) or re.search(r"[\r\n\0]", content):
             raise ValueError("expected a table of header names and their text")
@@ -128,7 +128,7 @@ def headers(given: dict[str, str]) -> dict[str, str]:
 
 
 class ProviderTable(BaseModel):
-    """One of `[providers.NAME]`."""
+    """Entry `[providers.NAME]`."""
 
     model_config = STRICT
 
@@ -147,7 +147,7 @@ class ProviderTable(BaseModel):
 
 
 class CliModel(BaseModel):
-    """One of `[cli_models.NAME]`."""
+    """Entry `[cli_models.NAME]`."""
 
     model_config = STRICT
 
@@ -159,7 +159,7 @@ class CliModel(BaseModel):
 
 
 class ModelTable(BaseModel):
-    """One of `[models.NAME]`."""
+    """Entry `[models.NAME]`."""
 
     model_config = STRICT
 
@@ -194,13 +194,13 @@ TABLES: Mapping[str, type[BaseModel]] = {
     "cli_models": CliModel,
     "models": ModelTable,
 }
-"""The settings that are tables by name, and what one of them is."""
+"""Settings that are tables by name, with the type of their entries."""
 
 
 def masked(given: object, *, hides_all: bool = False) -> object:
-    """Return what a table `[providers.NAME]` holds, without the text of its headers.
+    """Return the contents of a table `[providers.NAME]` with header values masked.
 
-    `hides_all` is for a table that does not count: it may hold a key where the name of a variable belongs.
+    `hides_all` is for a table that has no effect: it may hold a key in place of a variable's name.
     """
     if not isinstance(given, Mapping):
         return MASK
@@ -216,5 +216,5 @@ def masked(given: object, *, hides_all: bool = False) -> object:
 
 
 def dumped(entry: BaseModel | str) -> Any:
-    """What is set in an entry, as JSON holds it."""
+    """Return an entry's explicitly set values as JSON data."""
     return entry if isinstance(entry, str) else entry.model_dump(mode="json", exclude_unset=True)

@@ -1,5 +1,6 @@
-"""What a layer adds to the settings of which there are many: each entry is judged alone, and an untrusted workspace's
-needs trust."""
+"""Merging of a layer into settings with many entries. Each entry is validated alone; those of an untrusted workspace
+require trust.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +17,20 @@ from pygent_ls.config_layers import Layer, ProblemKind, SettingProblem
 from pygent_ls.config_rules import rules_of
 
 NAME = re.compile(r"[^\s\x00-\x1f]{1,200}")
-"""What an entry may be called: models have slashes and points in their names."""
+"""Allowed names of entries; model names contain slashes and dots."""
 
 Found = tuple[Any, Sequence[SettingProblem]]
-"""The weaker layers' value with this layer's added to it, and what was wrong."""
+"""Value of the weaker layers combined with this layer's, and the problems found."""
 
 
 def rules(layer: Layer, raw: object, so_far: tuple[Any, ...]) -> Found:
-    """`[permissions]`."""
+    """Merge `[permissions]`."""
     found, problems = rules_of(layer, raw)
     return (*so_far, *found), problems
 
 
 def tables(key: str) -> Callable[[Layer, object, Mapping[str, BaseModel]], Found]:
-    """`[agents.NAME]` and its like."""
+    """Return the function that merges a table such as `[agents.NAME]`."""
 
     def gathered(layer: Layer, raw: object, so_far: Mapping[str, BaseModel]) -> Found:
         found, problems = dict(so_far), list[SettingProblem]()
@@ -45,7 +46,7 @@ def tables(key: str) -> Callable[[Layer, object, Mapping[str, BaseModel]], Found
 
 
 def aliases(layer: Layer, raw: object, so_far: Mapping[str, str]) -> Found:
-    """`[aliases]`: a command by its new name."""
+    """Merge `[aliases]`, which give commands new names."""
     found, problems = dict(so_far), list[SettingProblem]()
     for name, given in _named(layer, "aliases", raw, problems):
         if not isinstance(given, str) or not given.strip():
@@ -58,7 +59,7 @@ def aliases(layer: Layer, raw: object, so_far: Mapping[str, str]) -> Found:
 
 
 def hooks(layer: Layer, raw: object, so_far: tuple[Hook, ...]) -> Found:
-    """`[[hooks]]`, in the order of the layers."""
+    """Merge `[[hooks]]` in layer order."""
     if not isinstance(raw, list):
         return so_far, [_problem(layer, "hooks", "", raw, "invalid", "expected a list of tables: [[hooks]]")]
     found, problems = list(so_far), list[SettingProblem]()
@@ -72,7 +73,7 @@ def hooks(layer: Layer, raw: object, so_far: tuple[Hook, ...]) -> Found:
 
 
 def disallowed_tools(layer: Layer, raw: object, so_far: tuple[str, ...]) -> Found:
-    """`disallowed_tools`: what any layer takes away is taken away."""
+    """Merge `disallowed_tools`: a tool disallowed by any layer is disallowed."""
     given = words(raw)
     if not isinstance(given, tuple) or not all(isinstance(each, str) for each in cast("tuple[object, ...]", given)):
         return so_far, [_problem(layer, "disallowed_tools", "", raw, "invalid", "expected a list of tools' names")]
@@ -86,7 +87,7 @@ GATHERED: Mapping[str, Callable[[Layer, object, Any], Found]] = {
     "disallowed_tools": disallowed_tools,
     **{key: tables(key) for key in TABLES},
 }
-"""The settings to which every layer adds."""
+"""Merge function of each setting that combines all layers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How the settings' layers become one: each key of each layer is judged alone, and what does not count is said."""
+"""Merging of settings layers. Each key of each layer is validated alone, and what is ignored is reported."""
 
 from __future__ import annotations
 
@@ -18,72 +18,77 @@ ProblemKind = Literal["invalid", "unknown", "unreadable", "needs_trust", "not_ye
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingProblem:
-    """Something that a layer says and that does not count; whatever else it says does."""
+    """Part of a layer that is ignored; the rest of the layer applies."""
 
     layer: str
-    """`environment`, `user file /home/…/config.toml`, `editor (initializationOptions)` …"""
+    """Name of the layer: `environment`, `user file /home/…/config.toml`, `editor (initializationOptions)` …"""
     key: str
-    """As the layer spells it: `PYGENT_MAX_ITERATIONS`, `maxIterations`; empty where the whole layer is meant."""
+    """Key as the layer spells it: `PYGENT_MAX_ITERATIONS`, `maxIterations`; empty for the whole layer."""
     value: str
-    """As it may be shown to anyone."""
+    """Value in a form that may be shown to anyone."""
     problem: str
     kind: ProblemKind
     wanted: object = field(default=None, repr=False, compare=False)
-    """The value that would count if the layer were trusted; of `needs_trust` alone. It is not for showing."""
+    """Value that would apply if the layer were trusted; set for `needs_trust` only. Not for display."""
 
     @property
     def text(self) -> str:
-        """One line for a person."""
+        """Return a one-line message for the user."""
         what = " = ".join(part for part in (self.key, self.value) if part)
         return ": ".join(part for part in (self.layer, what, self.problem) if part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """What one source sets."""
+    """Settings that one source provides."""
 
     name: str
     values: Mapping[str, object]
-    """Raw values, by the setting's own name."""
+    """Raw values by setting name."""
     unknown: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What it sets that is no setting, as it spells it."""
+    """Unknown keys and their values, as the source spells them."""
     added: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What it adds to what weaker layers say, by the setting's own name: more of a list, or more text."""
+    """Values appended to those of weaker layers, by setting name: list items or text."""
     spell: Callable[[str], str] = str
-    """How it writes a setting's name: `max_iterations`, `maxIterations`, `PYGENT_MAX_ITERATIONS`."""
+    """Converts a setting's name to the source's spelling: `max_iterations`, `maxIterations`,
+    `PYGENT_MAX_ITERATIONS`.
+    """
     is_text: bool = False
-    """Values are text that stands for numbers, as in the environment."""
+    """Whether values are text that may represent numbers, as in the environment."""
     trusted: bool = True
-    """Else it may only tighten, being the workspace's own."""
+    """Whether the layer is trusted; an untrusted one, which comes from the workspace, may only tighten."""
     origin_of_rules: RuleOrigin = "user"
-    """As lists of rules name it; `user` is the user's own file."""
+    """Origin of this layer's rules in lists of rules; `user` is the user's own file."""
     problems: tuple[SettingProblem, ...] = ()
-    """What was wrong with the source itself."""
+    """Problems with the source itself."""
 
     def origin(self, key: str) -> str:
-        """Where a value of this layer comes from, for a person."""
+        """Return where a value of this layer comes from, for display."""
         return f"{self.name} {self.spell(key)}" if self.is_text else self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """The effective settings, where each comes from, and everything that does not count."""
+    """Effective settings, their origins, and everything that was ignored."""
 
     settings: Settings
     origins: Mapping[str, str]
-    """By setting; `default` where no layer sets it."""
+    """Origin by setting; `default` if no layer sets it."""
     problems: tuple[SettingProblem, ...]
     models_beside: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Model that the layer of a setting sets beside it, by setting, for those in `OF_A_PROVIDER`."""
+    """Model set by the same layer as the setting, by setting, for those in `OF_A_PROVIDER`."""
 
 
 OF_A_PROVIDER = ("api_base", "api_key_env", "extra_headers")
-"""Settings of the provider of `model`. If one layer sets both, a stronger layer's `model` does not change whose they
-are."""
+"""Settings that belong to the provider of `model`. If one layer sets both, a stronger layer's `model` does not change
+the provider that they belong to.
+"""
 
 
 def load(layers: Sequence[Layer]) -> Loaded:
-    """Lay the layers over the defaults, weakest first; each key of each is judged alone, so nothing is raised."""
+    """Merge layers over the defaults, weakest first. Each key of each layer is validated alone, so nothing is
+    raised.
+    """
     from pygent_ls.config_gathering import GATHERED
 
     defaults = Settings()
@@ -133,7 +138,7 @@ class _Accepted:
 
 
 def _judged(layer: Layer, key: str, raw: object, weaker: object) -> _Accepted | SettingProblem:
-    """The value, typed; or why it does not count."""
+    """Return the typed value, or the reason why it is ignored."""
     try:
         value = checked(key, _whole(raw), is_text=layer.is_text)
     except ValidationError:
@@ -145,9 +150,9 @@ def _judged(layer: Layer, key: str, raw: object, weaker: object) -> _Accepted | 
 
 
 def _bypassing(layer: Layer, key: str, raw: object, layers: Sequence[Layer]) -> SettingProblem | None:
-    """What is wrong with a wish for the mode `bypass`, which takes the user's own word in the user's own file.
+    """Return the problem with a request for the mode `bypass` that the user's own file does not allow.
 
-    No workspace's file can say it, trusted or not.
+    No workspace file can allow it, trusted or not.
     """
     own = "your own configuration file"
     if key == "allow_bypass" and layer.origin_of_rules != "user":
@@ -175,12 +180,12 @@ def _tightens(key: str, value: object, weaker: object) -> bool:
 
 
 def _whole(raw: object) -> object:
-    """`50.0` as 50: JSON has one kind of number, and some editors write it so."""
+    """Convert `50.0` to 50: JSON has a single number type, and some editors write integers this way."""
     return int(raw) if isinstance(raw, float) and raw.is_integer() else raw
 
 
 def _problem(layer: Layer, key: str, raw: object, kind: ProblemKind, problem: str) -> SettingProblem:
-    # What does not count may be a key that somebody put in the place of its variable's name.
+    # An ignored value may be a key entered in place of its variable's name.
     value = MASK if key == "api_key_env" else shown(key, raw)
     return SettingProblem(layer=layer.name, key=layer.spell(key), value=value, problem=problem, kind=kind)
 

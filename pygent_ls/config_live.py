@@ -1,4 +1,4 @@
-"""The settings as they are now: files and the editor change while the daemon runs, and a workspace may be trusted."""
+"""Live settings: files and editor settings change while the daemon runs, and a workspace may become trusted."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from pygent_ls.config_sources import (
 from pygent_ls.config_trust import TrustStore, Wish, digest_of, wishes_of
 
 NOT_WRONG = frozenset({"not_yet", "needs_trust"})
-"""Problems that are no mistake: what this version does not use, and what waits for the user's trust."""
+"""Problems that are not errors: settings that this version does not use, and those that await the user's trust."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """The settings at one moment."""
+    """Settings at one moment."""
 
     loaded: Loaded
     layers: tuple[Layer, ...]
-    """What they were made from, as it was read then: what the user is asked about is what counts."""
+    """Layers from which the settings were made, as read then, so that the user is asked about exactly what applies."""
     folder: Path | None
-    """Whose own file is among them."""
+    """Workspace folder whose own file is among the layers."""
     wishes: tuple[Wish, ...]
-    """What its file would do if it were trusted; as many as there are, whether it is trusted or not."""
+    """Trust requests of the folder's files, listed whether it is trusted or not."""
     trusted: bool | None
-    """What the user said to these wishes; None where nothing was said."""
+    """User's answer to these requests; None if the user has not answered."""
     system_prompt: str | None = None
-    """See `CommandLine`."""
+    """Command line's system prompt, as in `CommandLine`."""
 
     @property
     def digest(self) -> str:
-        """What an answer is bound to; empty where there is nothing to ask."""
+        """Return the digest that an answer is bound to; empty if no trust is requested."""
         return digest_of(self.wishes)
 
     def answered(self, *, trusted: bool) -> Taken:
-        """The same moment with the user's answer."""
+        """Return the same settings with the user's answer applied."""
         layers = tuple(replace(each, trusted=True) if _is_workspaces(each) else each for each in self.layers)
         return replace(self, loaded=load(layers if trusted else self.layers), trusted=trusted)
 
@@ -54,7 +54,7 @@ def _is_workspaces(layer: Layer) -> bool:
 
 
 class LiveSettings:
-    """Reads the layers anew whenever settings are taken."""
+    """Settings that are read again from their layers whenever they are taken."""
 
     def __init__(
         self,
@@ -78,15 +78,17 @@ class LiveSettings:
         self._may_trust = True
 
     def set_editor_section(self, given: object) -> None:
-        """Take what the editor's configuration says by now, in place of what it said before."""
+        """Replace the settings from the editor's configuration."""
         self._editor_section = editor_layer(given, "workspace/configuration")
 
     def distrust(self) -> None:
-        """Trust no workspace's file from now on, whatever the user has said of it."""
+        """Trust no workspace file from now on, regardless of the user's answers."""
         self._may_trust = False
 
     def take(self, folder: Path | None) -> Taken:
-        """The settings in this workspace folder, its file trusted where the user said so. Blocking; never raises."""
+        """Return the settings for a workspace folder, whose file is trusted if the user said so. Blocking; never
+        raises.
+        """
         layers = [self._last_readable(user_layer(self._user_file))] if "user" in self._sources else []
         if folder is not None and "project" in self._sources:
             layers.append(self._last_readable(workspace_layer(folder)))
@@ -109,17 +111,17 @@ class LiveSettings:
         return taken if answer is None else taken.answered(trusted=answer)
 
     def news(self, taken: Taken) -> list[str]:
-        """What is wrong with the settings and was not told yet, a line each."""
+        """Return the problems with the settings not reported before, one line each."""
         return self.untold(each.text for each in taken.loaded.problems if each.kind not in NOT_WRONG)
 
     def untold(self, problems: Iterable[str]) -> list[str]:
-        """Those that were not told yet, each once; they count as told from now on."""
+        """Return the problems not reported before, each once, and mark them as reported."""
         new = [text for text in dict.fromkeys(problems) if text not in self._told]
         self._told.update(new)
         return new
 
     def _last_readable(self, layer: Layer) -> Layer:
-        """A file that cannot be read now, as while it is being written, says what it said before."""
+        """Return a layer as last read if its file cannot be read now, for example while it is being written."""
         if any(each.kind == "unreadable" for each in layer.problems):
             last = self._readable.get(layer.name, layer)
             return replace(last, problems=layer.problems)

@@ -1,4 +1,4 @@
-"""`docs/configuration.md`, made from the settings' definitions."""
+"""Generator of `docs/configuration.md` from the settings' definitions."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ and its edits in `.pygent` always ask, regardless of mode and rules.
 
 
 def configuration_page() -> str:
-    """The whole of `docs/configuration.md`."""
+    """Return the text of `docs/configuration.md`."""
     return "\n".join([_HEAD, *(_section(name) for name in NAMES)])
 
 

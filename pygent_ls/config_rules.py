@@ -1,4 +1,4 @@
-"""The rules of a layer's `[permissions]`: each is judged alone, and what a workspace may not say does not count."""
+"""Rules of a layer's `[permissions]`. Each rule is validated alone; those that a workspace may not set are ignored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DECISIONS: Mapping[object, RuleDecision] = {"allow": "allow", "ask": "ask", "de
 
 
 def rules_of(layer: Layer, raw: object) -> tuple[Sequence[Rule], Sequence[SettingProblem]]:
-    """The rules that count, and what is wrong with the others."""
+    """Return the valid rules, and the problems with the others."""
     rules: list[Rule] = []
     problems: list[SettingProblem] = []
     for found in _judged(layer, raw):

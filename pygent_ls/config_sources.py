@@ -1,6 +1,6 @@
-"""Where the settings' layers come from: files, the environment, the editor, the command line.
+"""Sources of settings layers: files, the environment, the editor and the command line.
 
-What a session is told to use is no layer: the session holds it, and it goes before the settings.
+A session's own choices are not a layer: the session stores them, and they take precedence over the settings.
 """
 
 from __future__ import annotations
@@ -18,25 +18,27 @@ from pygent_ls.config import FIELDS, GROUPS, NAMES, shown
 from pygent_ls.config_layers import Layer, SettingProblem
 from pygent_ls.data_files import read_toml
 from pygent_ls.log import LEVEL_VARIABLE
-from pygent_ls.places import state_folder as state_folder  # noqa: PLC0414 - the settings' readers find it here
-from pygent_ls.places import user_file as user_file  # noqa: PLC0414 - likewise
+from pygent_ls.places import state_folder as state_folder  # noqa: PLC0414 - re-export for readers
+from pygent_ls.places import user_file as user_file  # noqa: PLC0414 - re-export for readers
 
 ENVIRONMENT_PREFIX = "PYGENT_"
 
 WORKSPACE_FILE = Path(".pygent", "config.toml")
-"""Relative to the workspace folder."""
+"""Path of the workspace's settings file, relative to the workspace folder."""
 
 LOCAL_FILE = Path(".pygent", "config.local.toml")
-"""One person's settings for the workspace, likewise; to be kept out of its repository."""
+"""Path of one user's settings file in the workspace, relative to its folder; kept out of the repository."""
 
 MAX_FILE_BYTES = 1_000_000
-"""Settings fill a page; a file larger than that is something else."""
+"""Maximum size of a settings file; a larger file is something else."""
 
 _OTHER_VARIABLES = frozenset({LEVEL_VARIABLE, "PYGENT_PROJECT_DIR", "PYGENT_HOOK_EVENT"})
-"""Variables with our prefix that are no settings: the last two are what hooks find, which may run pygent-ls."""
+"""Variables with the prefix `PYGENT_` that are not settings; the last two are set for hooks, which may run
+pygent-ls.
+"""
 
 SettingSource = Literal["user", "project", "local"]
-"""Settings files: the user's own, the workspace's, and the one in the workspace that is not shared."""
+"""Settings file: the user's, the workspace's shared one, or the workspace's unshared one."""
 
 SETTING_SOURCES: frozenset[SettingSource] = frozenset({"user", "project", "local"})
 
@@ -45,40 +47,42 @@ _OPTIONS: Mapping[str, str] = {
     "context.max_words": "--max-words",
     "permissions": "--allowed-tools, --disallowed-tools",
 }
-"""Options that are not called as their settings are."""
+"""Command-line options whose names differ from their settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLine:
-    """What a command's options say about settings."""
+    """Settings given by the options of a command."""
 
     values: Mapping[str, object] = field(default_factory=dict[str, object])
-    """By the setting's name; None where an option was not given."""
+    """Values by setting name; None for an option that was not given."""
     added: Mapping[str, object] = field(default_factory=dict[str, object])
-    """To what weaker layers say: more of a list, or more text."""
+    """Values appended to those of weaker layers, by setting name: list items or text."""
     sources: frozenset[SettingSource] = SETTING_SOURCES
-    """The files that count."""
+    """Settings files that are read."""
     system_prompt: str | None = None
-    """Replaces the default system prompt and the project's instructions; None leaves them."""
+    """Text that replaces the default system prompt and the project's instructions; None to keep them."""
 
 
 _TABLES = frozenset(name for name, info in FIELDS.items() if info.default_factory is not None)
-"""Settings that are JSON where they are text."""
+"""Settings whose text form is JSON."""
 
 
 def user_layer(file: Path) -> Layer:
-    """The user's own file; an absent one sets nothing."""
+    """Read the user's own file; a missing file sets nothing."""
     return _file_layer(f"user file {file}", file, "user")
 
 
 def workspace_layer(folder: Path, named: Path = WORKSPACE_FILE) -> Layer:
-    """A settings file of the workspace. It may have come with the code, so until it is trusted it may only tighten."""
+    """Read a settings file of the workspace. It may have come with the code, so until it is trusted it may only
+    tighten.
+    """
     file = folder / named
     return _file_layer(f"workspace file {file}", file, "workspace")
 
 
 def environment_layer(environment: Mapping[str, str]) -> Layer:
-    """`PYGENT_…` variables. An empty one counts as not set; a table is written as a JSON object."""
+    """Read `PYGENT_…` variables. An empty one counts as not set; a table is written as a JSON object."""
     given: dict[str, object] = {
         name: value
         for name, value in environment.items()
@@ -91,9 +95,10 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
 
 
 def editor_layer(given: object, source: str) -> Layer:
-    """What the editor says, keys in camelCase; `source` tells `initializationOptions` from a later answer.
+    """Read settings from the editor, with camelCase keys; `source` names where the editor sent them, for example
+    `initializationOptions`.
 
-    Editors answer None for a section or a key that is not set.
+    Editors send None for a section or a key that is not set.
     """
     name = f"editor ({source})"
     if given is None:
@@ -109,14 +114,14 @@ def editor_layer(given: object, source: str) -> Layer:
 
 
 def command_line_layer(given: Mapping[str, object], added: Mapping[str, object] | None = None) -> Layer:
-    """Options as of `CommandLine`; their text is typed here."""
+    """Build the layer of `CommandLine` options; their text is converted to typed values."""
     values = {_as_option(name): value for name, value in given.items() if value is not None}
     layer = _layer("command line", values, _as_option, is_text=True, origin="command_line")
     return replace(layer, added=added or {})
 
 
 def camel_case(name: str) -> str:
-    """`max_iterations` as `maxIterations`; the parts of a name with a point each."""
+    """Convert `max_iterations` to `maxIterations`; in a dotted name, each part."""
 
     def camel(part: str) -> str:
         first, *rest = part.split("_")
@@ -126,7 +131,7 @@ def camel_case(name: str) -> str:
 
 
 def as_variable(name: str) -> str:
-    """`edits.review` as `PYGENT_EDITS_REVIEW`."""
+    """Convert `edits.review` to `PYGENT_EDITS_REVIEW`."""
     return ENVIRONMENT_PREFIX + name.upper().replace(".", "_")
 
 
@@ -143,7 +148,7 @@ def _layer(
     origin: RuleOrigin = "user",
     problems: tuple[SettingProblem, ...] = (),
 ) -> Layer:
-    """Tell settings from what is none."""
+    """Build a layer, separating settings from unknown keys."""
     names = {spell(each): each for each in NAMES}
     flat = dict(_flat(given, {spell(group) for group in GROUPS}))
     return Layer(
@@ -159,7 +164,7 @@ def _layer(
 
 
 def _flat(given: Mapping[str, object], groups: Collection[str]) -> Iterator[tuple[str, object]]:
-    """What is set, that in tables of settings under names with a point; None is not set there either."""
+    """Yield the values that are set, members of tables under dotted names; None counts as not set at any level."""
     for key, value in given.items():
         if key in groups and isinstance(value, Mapping):
             table = cast("Mapping[object, object]", value)
@@ -180,11 +185,11 @@ def _file_layer(name: str, file: Path, origin: RuleOrigin) -> Layer:
 
 
 def _read_toml(file: Path) -> dict[str, object]:
-    """The file's table. Raises OSError, ValueError or RecursionError; a pipe or a device is never opened."""
+    """Read a file's table. Raises OSError, ValueError or RecursionError; a pipe or a device is never opened."""
     _must_be_a_file(file.stat())
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        _must_be_a_file(os.fstat(descriptor))  # another may stand there by now; it is this one that is read
+        _must_be_a_file(os.fstat(descriptor))  # the path may have been replaced; check the file that was opened
         with os.fdopen(descriptor, "rb", closefd=False) as opened:
             content = opened.read(MAX_FILE_BYTES + 1)
     finally:
@@ -200,7 +205,7 @@ def _must_be_a_file(status: os.stat_result) -> None:
 
 
 def _why_unreadable(error: OSError | ValueError | RecursionError) -> str:
-    """In words; a TOML error names line and column."""
+    """Describe the error; for a TOML error with line and column."""
     match error:
         case UnicodeDecodeError():
             return f"not UTF-8 text (at byte {error.start})"

@@ -1,4 +1,4 @@
-"""The settings that stand in tables of their own, `[edits]` and its like; `config.Settings` has one field for each."""
+"""Settings in tables of their own, such as `[edits]`; `config.Settings` has one field for each."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 STRICT = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
-"""Of every table and of the settings themselves: what came in is never repeated in an error."""
+"""Model configuration of all tables and of the settings themselves; errors never repeat input values."""
 
 MOST = 1_000_000_000
-"""No count is set higher than that: beyond it nothing differs, and the number could not be written out."""
+"""Maximum of any count: higher values make no difference, and huge numbers could not be written out."""
 
 ContextMode = Literal["continue", "fresh", "sliding"]
 
 
 class Edits(BaseModel):
-    """`[edits]`."""
+    """Table `[edits]`."""
 
     model_config = STRICT
 
@@ -31,7 +31,7 @@ class Edits(BaseModel):
 
 
 class Context(BaseModel):
-    """`[context]`."""
+    """Table `[context]`."""
 
     model_config = STRICT
 
@@ -67,7 +67,7 @@ class Context(BaseModel):
 
 
 class Compaction(BaseModel):
-    """`[compaction]`."""
+    """Table `[compaction]`."""
 
     model_config = STRICT
 
@@ -86,7 +86,7 @@ class Compaction(BaseModel):
 
 
 class Retry(BaseModel):
-    """`[retry]`."""
+    """Table `[retry]`."""
 
     model_config = STRICT
 

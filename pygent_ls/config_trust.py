@@ -1,7 +1,8 @@
-"""What a workspace's own files may do only once the user trusts them, and what the user has said to that.
+"""Trust requests of a workspace's own files, and the user's answers to them.
 
-The files came with the code. What they only tighten counts at once; all else is a wish, and counts after the user said
-so for that folder and for exactly these wishes. What was said is kept in the state folder, never in the workspace.
+The files came with the code. Settings that only tighten apply at once; all others are trust requests and apply after
+the user has accepted exactly these requests for that folder. Answers are stored in the state folder, never in the
+workspace.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from pygent_ls.config_sources import LOCAL_FILE, WORKSPACE_FILE
 from pygent_ls.errors import SettingError, ToolError
 
 VERSION = 1
-"""Of the file's form."""
+"""Version of the file format."""
 
 MAX_KEPT = 100
-"""Answers about one folder: as many as branches that somebody goes back and forth between."""
+"""Maximum number of answers stored per folder, enough for switching between branches."""
 
 _WORDS: Mapping[str, str] = {
     "model": "use the model {}",
@@ -49,24 +50,24 @@ _WORDS: Mapping[str, str] = {
     "models": "set prices and context windows of models: {}",
     "aliases": "define custom names for commands: {}",
 }
-"""What a setting would do, in words; the others are named with their value."""
+"""Descriptions of what settings would do; other settings are shown by name and value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """One thing that a workspace's file would do if it were trusted."""
+    """Trust request: one effect that a workspace's file would have if it were trusted."""
 
     source: str
-    """The file, relative to the folder: `.pygent/config.toml`."""
+    """Path of the file relative to the folder: `.pygent/config.toml`."""
     key: str
     value: object
-    """All that would count, as JSON can hold it; the answer is for this value alone."""
+    """Complete value that would apply, as JSON data; an answer is valid for this value only."""
     words: str
-    """What it would do, all of it on one line, for the person who is asked."""
+    """Complete description of the effect on one line, for the user."""
 
 
 def wishes_of(problems: Iterable[SettingProblem]) -> tuple[Wish, ...]:
-    """The wishes of the workspace's settings, from what does not count in them."""
+    """Return the trust requests in the ignored parts of the workspace's settings."""
     return tuple(_wish(each) for each in problems if each.kind == "needs_trust")
 
 
@@ -90,7 +91,9 @@ def _wish(problem: SettingProblem) -> Wish:
 
 
 def digest_of(wishes: Sequence[Wish]) -> str:
-    """What an answer is bound to; any change of what would count is another digest. Empty for no wishes."""
+    """Return the digest that an answer is bound to; it changes with any value that would apply. Empty for no
+    requests.
+    """
     if not wishes:
         return ""
     content = [[wish.source, wish.key, wish.value] for wish in wishes]
@@ -99,23 +102,25 @@ def digest_of(wishes: Sequence[Wish]) -> str:
 
 
 def source_names(wishes: Sequence[Wish]) -> str:
-    """The files that wish for something."""
+    """Return the names of the files with requests."""
     return ", ".join(dict.fromkeys(wish.source for wish in wishes))
 
 
 class TrustStore:
-    """The answers, one JSON file for each real folder. Several daemons may share it, so it is read each time."""
+    """Store of the answers, one JSON file per resolved folder. Read on every access, since several daemons may share
+    it.
+    """
 
     def __init__(self, state_folder: Path) -> None:
         self._folder = state_folder / "trust"
 
     def answer(self, folder: Path, digest: str) -> bool | None:
-        """What the user said to these wishes of that folder; None where nothing was said."""
+        """Return the user's answer to these requests of that folder; None if the user has not answered."""
         said = self._load(folder).get(digest)
         return said.get("trusted") is True if said is not None else None
 
     def remember(self, folder: Path, digest: str, *, trusted: bool) -> None:
-        """Keep an answer. Raises `SettingError` where it cannot be kept."""
+        """Store an answer. Raises `SettingError` if it cannot be stored."""
         from pygent_ls.workspace.writing import alone_in, write_atomically
 
         try:
@@ -130,7 +135,9 @@ class TrustStore:
             raise SettingError(f"the answer could not be saved: {error}") from None
 
     def forget(self, folder: Path) -> bool:
-        """Forget all answers about a folder; False where there were none. Raises `SettingError`."""
+        """Remove all answers about a folder; return False if the store has no answers about it. Raises
+        `SettingError`.
+        """
         try:
             self._file(folder).unlink()
         except FileNotFoundError:
@@ -144,7 +151,7 @@ class TrustStore:
         return self._folder / f"{name}.json"
 
     def _load(self, folder: Path) -> dict[str, dict[str, Any]]:
-        """The answers by digest, the oldest first; a damaged file holds none."""
+        """Return the answers by digest, oldest first; empty if the file is damaged."""
         try:
             stored: Any = json.loads(self._file(folder).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""`pygent-ls connect`: standard input and output of an editor that starts commands, on to a daemon that runs."""
+"""Command `pygent-ls connect`: connects an editor's standard input and output to a running daemon."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from pygent_ls.errors import SocketError
 CHUNK_BYTES = 64 * 1024
 
 LAST_BYTES = 4096
-"""Of what the editor sent last, where its goodbye is looked for."""
+"""Number of bytes kept from the end of the editor's input, to find its exit notification."""
 
 _GOODBYE = re.compile(rb'"method"\s*:\s*"(?:shutdown|exit)"')
 
 GONE_S = 3.0
-"""From the end of the input to the end of the command: the daemon cancels turns, and answers what is open."""
+"""Maximum time from the end of input to the command's exit: the daemon cancels turns and answers open requests."""
 
 
 def connect(path: Path) -> int:
-    """Pass bytes on both ways until either side ends; returns the exit code.
+    """Pass bytes in both directions until either side ends; return the exit code.
 
-    0 after the editor has said that it ends, else 1: as a daemon of its own would. Raises `SocketError` where nobody
-    listens, or no longer.
+    The code is 0 if the editor has sent its exit notification, else 1, as for a separate daemon. Raises `SocketError`
+    if no daemon is listening.
     """
     with reach(path) as connection:
         editor = _Editor(connection)
@@ -38,40 +38,43 @@ def connect(path: Path) -> int:
 
 
 class _Editor:
-    """The side that started the command."""
+    """Editor side of the connection, which started the command."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._last = b""
         self._over = threading.Event()
         self.has_ended = False
-        """It sends no more."""
+        """Whether the editor's input has ended."""
 
     @property
     def said_goodbye(self) -> bool:
-        """Whether the last that it sent says that it ends."""
+        """Return whether the editor's last message is its exit notification."""
         return _GOODBYE.search(self._last) is not None
 
     @property
     def code(self) -> int:
-        """The exit code."""
+        """Return the exit code."""
         return 0 if self.said_goodbye else 1
 
     def pass_on(self) -> None:
-        """What it sends, until it ends, or nobody takes it; what then does not end is ended."""
+        """Pass the editor's input to the daemon until it ends or the daemon stops reading.
+
+        After the input has ended, the process exits if the daemon does not disconnect within `GONE_S`.
+        """
         try:
             while chunk := os.read(0, CHUNK_BYTES):
                 self._last = (self._last + chunk)[-LAST_BYTES:]
                 self._connection.sendall(chunk)
             self.has_ended = True
             self._connection.shutdown(socket.SHUT_WR)
-        except OSError:  # the daemon is gone: the other way sees it, too
+        except OSError:  # the daemon is gone, which the other direction notices, too
             return
         if not self._over.wait(GONE_S):
             os._exit(self.code)
 
     def pass_back(self) -> None:
-        """What the daemon says, until it hangs up, or nobody reads it."""
+        """Pass the daemon's output to the editor until the daemon disconnects or the editor stops reading."""
         try:
             while chunk := self._connection.recv(CHUNK_BYTES):
                 left = memoryview(chunk)

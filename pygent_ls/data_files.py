@@ -1,4 +1,4 @@
-"""YAML and TOML that strangers wrote, read as plain values at a bounded cost. Parsers are imported when used."""
+"""Reads untrusted YAML and TOML as plain values at a bounded cost. Parsers are imported on first use."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from itertools import chain
 from typing import Any
 
 MAX_VALUES = 20_000
-"""Values of a document once each alias is replaced by what it stands for. Ten lines of aliases can stand for billions,
-which merge keys, and whatever walks through the values, would make."""
+"""Maximum number of values in a document with all aliases expanded. Ten lines of aliases can expand to billions of
+values, which merge keys, or any walk through the values, would create.
+"""
 
 
 MAX_KEY_PARTS = 100
-"""Parts of a dotted key in TOML. `tomllib` takes more than their square: 100 kB of `a.a.a` took two minutes."""
+"""Maximum number of parts of a dotted key in TOML. `tomllib` takes more than quadratic time: 100 kB of `a.a.a` took two
+minutes.
+"""
 
 _PIECE = re.compile(
     r'"""(?:[^"\\]|\\.|"(?!""))*+(?:""")?|'
@@ -21,11 +24,11 @@ _PIECE = re.compile(
     r"'[^'\n]*+'|#[^\n]*+|[\w-]++|[ \t]++|.",
     re.DOTALL,
 )
-"""Tokens of TOML that matter for dotted keys. An unclosed string goes on to the end; the parser stops there, too."""
+"""Tokens of TOML relevant to dotted keys. An unclosed string extends to the end; the parser stops there, too."""
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """The table of a text. Raises ValueError or RecursionError for what is no TOML, and for a key of too many parts."""
+    """Parse TOML. Raises ValueError or RecursionError for invalid TOML and for a key with too many parts."""
     import tomllib
 
     if any(line.count(".") > MAX_KEY_PARTS for line in text.split("\n")):
@@ -50,7 +53,9 @@ def _check_keys(text: str) -> None:
 
 
 def read_yaml(text: str | bytes) -> list[object]:
-    """The documents in a text. Raises ValueError or RecursionError for what is no YAML, and for what is too large."""
+    """Parse the YAML documents in a text. Raises ValueError or RecursionError for invalid YAML and for too much of
+    it.
+    """
     import yaml
 
     found: list[object] = []
@@ -67,7 +72,7 @@ def read_yaml(text: str | bytes) -> list[object]:
 
 
 def _size(node: Any, known: dict[int, int]) -> int:
-    """Values in a node, those of an alias counted each time; a node that holds itself counts as one within itself."""
+    """Count the values in a node, with aliases expanded; a node that contains itself counts as one within itself."""
     if isinstance(node.value, str):
         return 1
     size = known.get(id(node))

@@ -1,8 +1,7 @@
-"""The tree of everything that is raised on purpose.
+"""Hierarchy of the exceptions that are raised on purpose.
 
-Each branch has one reader: `ToolError` speaks to the model, `ModelError` to the user, `SessionError` and
-`SettingError` to the caller, `SocketError` to whoever starts the command. Messages say what was wrong and what would
-work.
+Each branch has one audience: `ToolError` is for the model, `ModelError` for the user, `SessionError` and `SettingError`
+for the caller, `SocketError` for the user who starts the command. Messages say what was wrong and what would work.
 """
 
 from __future__ import annotations
@@ -24,23 +23,23 @@ ModelErrorType = Literal[
 ]
 
 RETRYABLE: frozenset[ModelErrorType] = frozenset({"rate_limit", "overloaded", "network", "timeout", "server"})
-"""What may succeed when the same request is sent again."""
+"""Error types after which the same request may succeed when sent again."""
 
 
 class PygentError(Exception):
-    """The root; `str()` of any of these is fit to be read by a person."""
+    """Base class; `str()` of every instance is suitable for users."""
 
 
 class Quote(NamedTuple):
-    """The whole of a text that an error quotes, of which the message holds an excerpt."""
+    """Complete text that an error quotes; its message holds an excerpt."""
 
     text: str
     path: str
-    """The file that it is, or was, in."""
+    """Path of the file that contains, or contained, the text."""
 
 
 class ToolError(PygentError):
-    """A tool could not do what was asked; the text is what the model reads."""
+    """Failure of a tool call; the text is sent to the model."""
 
     def __init__(self, message: str = "", quotes: Sequence[Quote] = ()) -> None:
         super().__init__(message)
@@ -48,23 +47,23 @@ class ToolError(PygentError):
 
 
 class OutsideWorkspaceError(ToolError):
-    """A path leads out of the workspace's folders."""
+    """Raised for a path that leads out of the workspace folders."""
 
 
 class StaleDocumentError(ToolError):
-    """A document changed since the model last read it; the text quotes what it holds now."""
+    """Raised if a document changed since the model last read it; the text quotes the current content."""
 
 
 class RefusedEditError(ToolError):
-    """The editor refused an edit, and nothing of it was made."""
+    """Raised if the editor refused an edit and none of it was applied."""
 
 
 class UnprovenEditError(ToolError):
-    """An edit was begun and is not proven to have been made: a part of it, or all of it, may stand."""
+    """Raised if an edit was started but may have been applied only in part, or completely without confirmation."""
 
 
 class ModelError(PygentError):
-    """A model call failed. `message` is for the user and holds no key and no traceback."""
+    """Failure of a model call. `message` is for the user and contains neither keys nor tracebacks."""
 
     def __init__(
         self,
@@ -82,9 +81,9 @@ class ModelError(PygentError):
         self.provider = provider
         self.status = status
         self.retry_after_s = retry_after_s
-        """Seconds that the provider asks to be left alone; None where it says nothing."""
+        """Seconds to wait before the next request, as given by the provider; None if it gave no time."""
         self.request_id = request_id
-        """The provider's own name for the call; empty where it gave none."""
+        """Provider's request id; empty if it gave none."""
 
     @property
     def retryable(self) -> bool:
@@ -93,25 +92,25 @@ class ModelError(PygentError):
 
 
 class ExhaustedError(ModelError):
-    """The account has nothing left: waiting does not help, whatever the type."""
+    """Raised if the account's credit is used up: waiting does not help, whatever the type."""
 
     @property
     def retryable(self) -> bool:
-        """Never."""
+        """Always False."""
         return False
 
 
 class NoToolsError(ModelError):
-    """The model, or its server, takes no tools: they can be offered and called as text."""
+    """Raised if the model or its server does not support tools: they can be offered and called as text."""
 
     @property
     def retryable(self) -> bool:
-        """Never: the same tools are refused again."""
+        """Always False: the same tools would be refused again."""
         return False
 
 
 class SessionError(PygentError):
-    """A request about a session cannot be met; `kind` is the wire's `data.kind`."""
+    """Failure of a request about a session; `kind` is the protocol's `data.kind`."""
 
     def __init__(self, message: str, *, kind: str) -> None:
         super().__init__(message)
@@ -119,29 +118,29 @@ class SessionError(PygentError):
 
 
 class SnapshotError(PygentError):
-    """The workspace could not be kept, or a kept state not be read; the text says why, for the user."""
+    """Raised if the workspace state cannot be saved or a saved state cannot be read; the text tells the user why."""
 
 
 class SettingError(PygentError):
-    """A setting is invalid; names the layer, the key and the problem."""
+    """Invalid setting; the text names the layer, the key and the problem."""
 
 
 class KeyStoreError(PygentError):
-    """A saved key cannot be read, kept or removed; the text holds no key."""
+    """Raised if a saved key cannot be read, stored or removed; the text contains no key."""
 
 
 class KeyringError(KeyStoreError):
-    """The system keyring failed or did not answer; a file may still keep the key."""
+    """Raised if the system keyring failed or did not answer; a file may still store the key."""
 
 
 class SetupError(PygentError):
-    """A first model cannot be set up here; the text says what would work."""
+    """Raised if model setup is not possible here; the text says what would work."""
 
 
 class SocketError(PygentError):
-    """A daemon's socket cannot be made, or not be reached."""
+    """Raised if a daemon's socket cannot be created or reached."""
 
     def __init__(self, message: str, *, is_misuse: bool = False) -> None:
         super().__init__(message)
         self.is_misuse = is_misuse
-        """No daemon could listen at such a path; else it is a matter of who listens there now."""
+        """Whether the path can never hold a socket; otherwise the problem is which process listens there now."""

@@ -1,9 +1,9 @@
-"""Keeps what attrs and dataclasses compile, beside the bytecode of the modules, so that the daemon starts at once.
+"""Cache of the code that attrs and dataclasses compile, stored beside the modules' bytecode for a faster daemon start.
 
-Both write the methods of each class as source text and compile it when the class is made: 2,300 times until the first
-request to a model, a third of the time to it (`benchmarks/startup.py`). Python keeps the bytecode of modules, but none
-of these. What was compiled is kept in `__pycache__`, by its text; another text is compiled as ever. Who can write there
-can replace the bytecode of our modules as well, and where nobody can, nothing is kept.
+Both write the methods of each class as source text and compile it when the class is created: 2,300 times until the
+first request to a model, a third of the time to it (`benchmarks/startup.py`). Python caches the bytecode of modules,
+but none of these. Compiled code is stored in `__pycache__` by its source text; unknown text is compiled as usual. A
+user who can write there can replace the bytecode of our modules as well, and if it is not writable, nothing is stored.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from types import CodeType, ModuleType
 from typing import Any
 
 POSTPONED: int = __future__.annotations.compiler_flag  # pyright: ignore[reportOptionalMemberAccess]
-"""The compiler's flag for annotations that are not evaluated."""
+"""Compiler flag for annotations that are not evaluated."""
 
 WORTH_KEEPING = 80
-"""New texts that are worth a new file: attrs writes some forty with the process' own hash seed in them, which no other
-process can use. What is new in a version and stays below costs each start 0.1 ms a text."""
+"""Minimum number of new texts for writing a new file: attrs writes about forty that contain the process's own hash
+seed, which no other process can use. New texts below this number cost each start 0.1 ms each.
+"""
 
 
 class GeneratedCode:
-    """What was compiled. `file` is where it is kept; None keeps nothing."""
+    """Cache of compiled code, stored in `file`; None to store nothing."""
 
     def __init__(self, file: Path | None) -> None:
         self.n_compiled = 0
-        """What was not known and had to be compiled."""
+        """Number of texts that were not cached and had to be compiled."""
         self._file = file
         self._known: dict[bytes, CodeType] = {} if file is None else _read(file)
         self._used: set[bytes] = set()
@@ -44,8 +45,9 @@ class GeneratedCode:
         return len(self._known)
 
     def install(self) -> None:
-        """Let both libraries ask here before they compile; a version of theirs that goes about it in another way is not
-        touched. It is for the process that serves, and done before its classes are made."""
+        """Make both libraries consult the cache before they compile; a version of theirs that compiles differently is
+        left unchanged. For the process that serves; call before its classes are created.
+        """
         import dataclasses
 
         import attr._make as attrs
@@ -54,14 +56,15 @@ class GeneratedCode:
         _shadow(dataclasses, "exec", self._exec_for(dataclasses))
 
     def save(self, worth: int = WORTH_KEEPING) -> None:
-        """Keep what this process used, where that many texts were new. Where it cannot be, or Python keeps no bytecode,
-        nothing is kept."""
+        """Store the code that this process used if at least `worth` texts were new. Stores nothing if the file cannot
+        be written or Python stores no bytecode.
+        """
         if self._file is None or self.n_compiled < worth or sys.dont_write_bytecode:
             return
         body = marshal.dumps({key: self._known[key] for key in self._used})
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            descriptor, name = tempfile.mkstemp(dir=self._file.parent)  # several daemons may do this at once
+            descriptor, name = tempfile.mkstemp(dir=self._file.parent)  # several daemons may save at once
             try:
                 with os.fdopen(descriptor, "wb") as opened:
                     opened.write(hashlib.sha256(body).digest() + body)
@@ -70,7 +73,7 @@ class GeneratedCode:
                 Path(name).unlink()
 
     def code(self, text: str, name: str, flags: int) -> CodeType:
-        """The code of a text, as `compile` makes it with these flags and no others. Raises as it does."""
+        """Return the code of a text, compiled with these flags and no others. Raises what `compile` raises."""
         key = hashlib.blake2b(f"{flags}\0{name}\0{text}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
         found = self._known.get(key)
         if found is None:
@@ -93,13 +96,13 @@ class GeneratedCode:
         flags = _flags(module)
 
         def exec_(source: str, *namespaces: Any) -> None:
-            builtins.exec(self.code(source, "<string>", flags), *namespaces)  # noqa: S102 - as the library would have
+            builtins.exec(self.code(source, "<string>", flags), *namespaces)  # noqa: S102 - as the library would
 
         return exec_
 
 
 def beside_the_bytecode() -> Path | None:
-    """Where the daemon keeps it; None where Python has no place for bytecode."""
+    """Return the path of the daemon's cache file; None if Python has no place for bytecode."""
     try:
         return Path(importlib.util.cache_from_source(__file__)).with_suffix(".generated")
     except NotImplementedError:
@@ -107,17 +110,17 @@ def beside_the_bytecode() -> Path | None:
 
 
 def _shadow(module: ModuleType, name: str, ours: Callable[..., object]) -> None:
-    """A global of a module stands before the builtin of the same name."""
+    """Shadow a builtin with a module global of the same name."""
     setattr(module, name, ours)
 
 
 def _flags(module: ModuleType) -> int:
-    """What the builtins take over from a module that calls them: whether it postpones annotations."""
+    """Return the flags that builtins inherit from the calling module: whether it postpones annotations."""
     return POSTPONED if vars(module).get("annotations") is __future__.annotations else 0
 
 
 def _read(file: Path) -> dict[bytes, CodeType]:
-    """What is kept there; nothing where it is damaged, or another Python's."""
+    """Read the cache file; empty if it is damaged or from another Python."""
     try:
         content = file.read_bytes()
         digest, body = content[:32], content[32:]

@@ -1,8 +1,8 @@
-"""Logging: lines on stderr and in a file, none of which gives away a key, a prompt or a file's text.
+"""Logging to stderr and a file, without keys, prompts or file contents.
 
-Libraries put into their records whatever they have in hand: pygls logs whole bodies at INFO and parameters with its
-errors, asyncio the texts of exceptions, litellm prompts. Above DEBUG a record of theirs is therefore shown as the
-place in their source that it comes from, and an exception as its type and stack. `PYGENT_LOG=debug` shows the rest.
+Libraries log whatever data they have: pygls logs whole bodies at INFO and parameters with its errors, asyncio the texts
+of exceptions, litellm prompts. Above DEBUG, a library's record is therefore shown as its place in the source, and an
+exception as its type and stack. `PYGENT_LOG=debug` shows the rest.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ LEVELS: Mapping[str, int] = {
     "warning": logging.WARNING,
     "error": logging.ERROR,
 }
-"""What `PYGENT_LOG` may say."""
+"""Log levels by their name in `PYGENT_LOG`."""
 
 LEVEL_VARIABLE = "PYGENT_LOG"
 
 MASK = "***"
 
 MAX_MESSAGE_CHARS = 4_000
-"""Of one record, unless details are asked for: whatever comes in, the log stays one that a person can read."""
+"""Maximum length of a record without details, which keeps the log readable whatever is logged."""
 
 MAX_FRAMES = 40
-"""Of one exception: an endless recursion has a thousand of them, all the same."""
+"""Maximum number of stack frames per exception: endless recursion has a thousand equal ones."""
 
 _OWN = "pygent_ls"
 
 _LOGGERS_WITH_HANDLERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
-"""litellm gives these handlers of its own when it is imported, which would print past this module's."""
+"""Loggers to which litellm adds its own handlers when it is imported, which would bypass this module's."""
 
 _SECRETS = r"""
       \b(?: sk | pk | rk ) [-_] [\w-]{12,}              # OpenAI, Anthropic, Stripe and who followed them
@@ -59,7 +59,7 @@ _NAMED_SECRETS = r"""
 
 
 _hidden: set[str] = set()
-"""Values that are secret whatever they look like; logging is one for the whole process, and so is this."""
+"""Values to mask regardless of their form; global, as logging is."""
 
 
 def hide(values: Iterable[str]) -> None:
@@ -68,12 +68,12 @@ def hide(values: Iterable[str]) -> None:
 
 
 def hidden() -> frozenset[str]:
-    """What `hide` was told."""
+    """Return the values passed to `hide`."""
     return frozenset(_hidden)
 
 
 def redacted(text: str) -> str:
-    """The text with `***` for everything that looks like a key, a token or a password, and for what is hidden."""
+    """Replace everything that looks like a key, a token or a password, and all hidden values, with `***`."""
     for value in sorted(_hidden, key=len, reverse=True):
         text = text.replace(value, MASK)
     text = re.sub(_SECRETS, MASK, text, flags=re.VERBOSE)
@@ -81,11 +81,12 @@ def redacted(text: str) -> str:
 
 
 class SafeFormatter(logging.Formatter):
-    """Writes a record so that it can stand in a bug report; see the module."""
+    """Formats records so that they can be included in a bug report, as the module describes."""
 
     def __init__(self, *, details: bool, process_id: int | None = None) -> None:
-        """`details` shows everything but keys, each line of a library as DEBUG. A process's id tells its lines from
-        those of others in the same file."""
+        """Create the formatter. `details` shows everything except keys, with libraries' lines as DEBUG. A process id
+        marks its lines in a file that processes share.
+        """
         super().__init__()
         self._details = details
         self._whose = "" if process_id is None else f"[{process_id}] "
@@ -107,7 +108,7 @@ class SafeFormatter(logging.Formatter):
 
 
 class Quiet(logging.Filter):
-    """Lets a library's records pass from WARNING on, or all of them with `details`."""
+    """Filters a library's records: passes WARNING and above, or all of them with `details`."""
 
     def __init__(self, *, details: bool) -> None:
         super().__init__()
@@ -118,9 +119,9 @@ class Quiet(logging.Filter):
 
 
 def set_up(environment: Mapping[str, str], stream: TextIO | None = None) -> None:
-    """Send the process's logging to `stream` (stderr by default), in place of what was set up before.
+    """Send the process's logging to `stream` (stderr by default), replacing any earlier setup.
 
-    The level is WARNING, or what `PYGENT_LOG` says; a word that it does not know is itself a warning.
+    The level is WARNING unless `PYGENT_LOG` sets it; an unknown level is itself a warning.
     """
     asked = environment.get(LEVEL_VARIABLE, "").strip().lower()
     level = LEVELS.get(asked, logging.WARNING)
@@ -130,9 +131,9 @@ def set_up(environment: Mapping[str, str], stream: TextIO | None = None) -> None
     handler.addFilter(Quiet(details=details))
     handler.setLevel(level)
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    # A warning quotes values (pydantic's does): as a record it is a library's like any other.
+    # A warning may quote values (pydantic's do): as a record it is treated like any other library record.
     logging.captureWarnings(capture=True)
-    # Else a record that cannot be written (stderr is closed) prints its arguments.
+    # Otherwise a record that cannot be written (stderr is closed) prints its arguments.
     logging.raiseExceptions = False
     sys.excepthook = _log_crash
     threading.excepthook = lambda failed: _log_crash(failed.exc_type, failed.exc_value, failed.exc_traceback)
@@ -144,7 +145,7 @@ def set_up(environment: Mapping[str, str], stream: TextIO | None = None) -> None
 
 
 def write_details(path: Path) -> None:
-    """Write every line to this file as well, with all details but keys; after `set_up`. Raises OSError."""
+    """Also write every line to this file, with all details except keys. Call after `set_up`. Raises OSError."""
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     handler = logging.StreamHandler(os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace"))
     handler.setFormatter(SafeFormatter(details=True))
@@ -155,7 +156,7 @@ def write_details(path: Path) -> None:
 
 
 def _log_crash(kind: type[BaseException], error: BaseException | None, stack: TracebackType | None) -> None:
-    """In place of the interpreter's own words, which quote the exception's text."""
+    """Log a crash in place of the interpreter's message, which quotes the exception's text."""
     if issubclass(kind, KeyboardInterrupt | SystemExit):
         sys.__excepthook__(kind, error or kind(), stack)
         return
@@ -164,9 +165,9 @@ def _log_crash(kind: type[BaseException], error: BaseException | None, stack: Tr
 
 
 def _reroute(name: str) -> None:
-    """Keep a logger's records from every handler but ours, those that it is given later included.
+    """Send a logger's records only to our handlers, even if it gets handlers later.
 
-    A filter on the logger is asked before any handler; it is the one thing that a library does not set itself.
+    A logger's filters run before any handler, and libraries do not set them.
     """
     logger = logging.getLogger(name)
     for earlier in [each for each in logger.filters if isinstance(each, _Rerouted)]:
@@ -175,7 +176,7 @@ def _reroute(name: str) -> None:
 
 
 class _Rerouted(logging.Filter):
-    """Hands a record to the root's handlers and lets it go no further."""
+    """Passes a record to the root's handlers and stops its propagation."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         root = logging.getLogger()
@@ -185,7 +186,7 @@ class _Rerouted(logging.Filter):
 
 
 def _on_one_line(text: str) -> str:
-    """So that no text from outside can look like a line of its own."""
+    """Escape line breaks, so that no external text can look like a log line."""
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
@@ -199,7 +200,7 @@ def _place(record: logging.LogRecord) -> str:
 
 
 def _stack(error: BaseException) -> list[str]:
-    """The exceptions from the last to its first cause, each as its type and where it was raised; never its text."""
+    """Format the exceptions from the last to the first cause, each as its type and origin, never its text."""
     lines: list[str] = []
     for each in _causes(error):
         lines.append(f"  {type(each).__module__}.{type(each).__qualname__}")
@@ -216,7 +217,7 @@ def _frames(error: BaseException) -> traceback.StackSummary:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The exception, what a group holds, and what led to each; a cycle ends where it closes."""
+    """Yield the exception, the members of a group, and the causes of each; a cycle ends at its first repetition."""
     waiting: list[BaseException] = [error]
     seen: set[int] = set()
     while waiting:

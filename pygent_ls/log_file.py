@@ -1,8 +1,8 @@
-"""The log file: what a report of a bug needs, and nothing that could not be shown to others.
+"""Log file with the data that a bug report needs and that can be shown to others.
 
-All processes of a user write into one file, a line each time, which the system appends as a whole. Whoever finds it
-full renames it, under a lock that nobody waits for; the others notice at their next line that their file has another
-name now, and open the new one. So no line is lost or torn, and none waits for another process.
+All processes of a user append to one file, one atomic write per line. The process that finds the file full renames it,
+under a lock that no process waits for; the others notice at their next line that their file has been renamed, and open
+the new one. No line is lost or torn, and none waits for another process.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from pygent_ls.log import Quiet, SafeFormatter
 NAME = "pygent-ls.log"
 
 MAX_BYTES = 1_000_000
-"""Of the file: about 8 000 lines. A line that was begun before it was full may lie beyond."""
+"""Maximum size of the file, about 8,000 lines. A line written while it becomes full may exceed it."""
 
 N_OLD = 3
-"""Files that were full, `pygent-ls.log.1` the newest. All of it is 4 MB, which mail still takes."""
+"""Number of full files kept, the newest as `pygent-ls.log.1`. Together they take 4 MB, which can still be sent by
+mail.
+"""
 
 _OWN = "pygent_ls"
 
@@ -32,10 +34,10 @@ log = logging.getLogger(_OWN)
 
 
 def keep_log_file(path: Path, *, max_bytes: int = MAX_BYTES, n_old: int = N_OLD) -> None:
-    """Write our lines from INFO on, and those of libraries from WARNING on, into this file as well; crashes of the
-    interpreter itself too. After `log.set_up`, whose level counts for standard error alone.
+    """Also write our records from INFO, those of libraries from WARNING, and interpreter crashes to this file. Call
+    after `log.set_up`, whose level applies to standard error only.
 
-    Where that is not possible a warning says so, and nothing else is different.
+    If the file cannot be used, a warning says so and logging is otherwise unchanged.
     """
     try:
         handler = LogFile(path, max_bytes=max_bytes, n_old=n_old)
@@ -49,10 +51,10 @@ def keep_log_file(path: Path, *, max_bytes: int = MAX_BYTES, n_old: int = N_OLD)
 
 
 class LogFile(logging.Handler):
-    """Appends each record to the file as one write."""
+    """Handler that appends each record to the file as one write."""
 
     def __init__(self, path: Path, *, max_bytes: int, n_old: int) -> None:
-        """Open it; its folder is made where it is missing. Raises OSError."""
+        """Open the file and create its folder if it is missing. Raises OSError."""
         super().__init__(logging.INFO)
         self._path = path
         self._max_bytes = max_bytes
@@ -66,10 +68,10 @@ class LogFile(logging.Handler):
         faulthandler.enable(self._descriptor)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Append a record; what cannot be written is told once on standard error.
+        """Append a record; report the first failure to write on standard error.
 
-        The first one waits for the second: an editor waits for the daemon then, and to look for keys in a line takes
-        as long as all else that logging needs.
+        The first record is held until the second: an editor is waiting for the daemon at that time, and searching a
+        line for keys takes as long as all other logging work.
         """
         if not self._is_begun and record.levelno < logging.WARNING:
             self._held = record
@@ -79,7 +81,7 @@ class LogFile(logging.Handler):
         self._is_begun = True
 
     def flush(self) -> None:
-        """Append what waits; the interpreter's end does it, too."""
+        """Append pending records; also called when the interpreter exits."""
         held, self._held = self._held, None
         if held:
             self._append(held)
@@ -95,13 +97,13 @@ class LogFile(logging.Handler):
         if self._is_elsewhere():
             self._reopen()
         view = memoryview(line)
-        while view:  # a disk that is nearly full takes a part
+        while view:  # a nearly full disk accepts only part of it
             view = view[os.write(self._descriptor, view) :]
         if os.fstat(self._descriptor).st_size > self._max_bytes:
             self._rotate()
 
     def _is_elsewhere(self) -> bool:
-        """Whether another file, or none, has the name by now."""
+        """Return whether the path now names another file or no file."""
         try:
             named = self._path.stat()
         except OSError:
@@ -117,7 +119,7 @@ class LogFile(logging.Handler):
     def _rotate(self) -> None:
         with _lock(self._path.with_suffix(".lock")) as is_ours:
             if not is_ours or self._is_elsewhere():
-                return  # another process does it, or has done it
+                return  # another process is rotating the file, or has done so
             for number in range(self._n_old, 1, -1):
                 with suppress(FileNotFoundError):
                     self._old(number - 1).replace(self._old(number))
@@ -139,8 +141,8 @@ class LogFile(logging.Handler):
 
 
 def _opened(path: Path) -> int:
-    """The file's descriptor, readable for the user alone. Raises OSError; a pipe or a device is refused."""
-    for folder in (path.parent.parent, path.parent):  # the mode is of the last alone
+    """Open the file for appending, readable by the user only. Raises OSError; a pipe or a device is refused."""
+    for folder in (path.parent.parent, path.parent):  # the mode applies to the last one only
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
     descriptor = os.open(path, flags, 0o600)
@@ -155,7 +157,7 @@ def _opened(path: Path) -> int:
 
 @contextmanager
 def _lock(path: Path) -> Generator[bool]:
-    """Whether the lock was free, and is ours meanwhile; it ends with the process in any case."""
+    """Try to lock a file; yield whether this succeeded. The lock is released with the process in any case."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         yield _is_taken(descriptor)

@@ -1,4 +1,4 @@
-"""Where the user's settings and the state lie on this system. It imports no settings, so that it costs nothing."""
+"""Paths of the user's settings and the state on this system. Imports no settings, so that it costs nothing."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pathlib import Path
 
 
 def user_file() -> Path:
-    """The user's settings; the file need not be there."""
+    """Return the path of the user's settings file, which need not exist."""
     import platformdirs
 
     return platformdirs.user_config_path("pygent-ls", appauthor=False) / "config.toml"
 
 
 def state_folder() -> Path:
-    """Where state lives that outlasts the daemon; it need not be there."""
+    """Return the path of the folder for persistent state, which need not exist."""
     import platformdirs
 
     return platformdirs.user_state_path("pygent-ls", appauthor=False)

@@ -1,4 +1,4 @@
-"""`pygent-ls prompt`: the system prompt of a turn that would begin now, part by part; no model and no network."""
+"""Command `pygent-ls prompt`: shows the system prompt of a new turn, part by part, without a model or the network."""
 
 from __future__ import annotations
 
@@ -30,42 +30,42 @@ from pygent_ls.workspace.installation_key import installation_key
 from pygent_ls.workspace.secret_finder import find_secrets
 
 CHARS_PER_TOKEN = 4
-"""A rule of thumb for English and code."""
+"""Rule of thumb for English and code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Whose prompt is to be shown."""
+    """Session for which the prompt is shown."""
 
     taken: Taken
     workspace: DiskWorkspace
     agent: AgentProfile
     mode: str | None
-    """None: the agent's, else that of the settings."""
+    """Permission mode; None for the agent's, else that of the settings."""
     files: Sequence[str]
-    """Those that the user's words would name."""
+    """Files that the user's prompt would mention."""
     tools: ToolRegistry
     secrets: Secrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What the model would be told."""
+    """Prompt that the model would receive."""
 
     mode: str
     agent: str
     parts: Sequence[SystemPart]
     beside: Sequence[Instruction]
-    """What comes with the user's words, because of the files that they name."""
+    """Instructions sent with the user's prompt because of the files that it mentions."""
     taken: Sequence[Instruction]
-    """The project's files that are in it."""
+    """Project instruction files included in the system prompt."""
     not_taken: Sequence[Instruction]
     problems: Sequence[str]
-    """What is wrong with the settings of it, for the user."""
+    """Problems with the prompt settings, for the user."""
 
 
 def run_command(given: argparse.Namespace) -> int:
-    """Print it. Returns 1 where a part of it cannot be had."""
+    """Print the prompt. Returns 1 if a part of it is not available."""
     from pygent_ls.app import read_settings
     from pygent_ls.tools.offered import offered_tools
 
@@ -153,7 +153,7 @@ def _existing(workspace: DiskWorkspace, file: str) -> Path:
 
 
 def as_text(shown: Shown) -> str:
-    """For a person: each part under a line with its size, and what is not in it."""
+    """Format the prompt for display: each part below a line with its size, then what is left out."""
     whole = len(prompt_of(shown.parts))
     lines = [
         f"System prompt of the agent {shown.agent} in the mode {shown.mode}: {len(shown.parts)} parts, {whole:,} "
@@ -178,7 +178,7 @@ def as_text(shown: Shown) -> str:
 
 
 def as_json(shown: Shown) -> str:
-    """For a program."""
+    """Format the prompt as JSON."""
     return json.dumps(
         {
             "agent": shown.agent,

@@ -1,4 +1,4 @@
-"""`pygent-ls sessions`: the conversations that are kept, from the command line; also while daemons run."""
+"""Command `pygent-ls sessions`: manages stored sessions from the command line, also while daemons run."""
 
 from __future__ import annotations
 
@@ -45,26 +45,26 @@ if TYPE_CHECKING:
     from pygent_ls.sessions.journal.recalling import Recalled
 
 ALL = 2**31
-"""A limit that limits nothing."""
+"""Limit that includes everything."""
 
 MAX_FILE_BYTES = 50_000_000
-"""Longest saved session that is imported: reading it takes up to thirty times its length of memory."""
+"""Maximum size of an imported session: reading it takes up to thirty times its size in memory."""
 
 MAX_NAMED = 5
-"""Sessions that an error names."""
+"""Maximum number of sessions that an error lists."""
 
 T = TypeVar("T")
 
 
 def run_command(given: argparse.Namespace) -> int:
-    """Do what was asked for; returns the exit code."""
+    """Run the command; return the exit code."""
     try:
         code = Command(given).run()
         sys.stdout.flush()
     except SessionError as error:
         _say(f"pygent-ls: {error}")
         return 1
-    except BrokenPipeError:  # whoever reads has seen enough
+    except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return code
@@ -80,7 +80,7 @@ class Command:
         self._palette = palette_for(os.environ, is_terminal=sys.stdout.isatty())
 
     def run(self) -> int:
-        """Returns the exit code."""
+        """Run the action and return the exit code."""
         match self._given.action:
             case "list":
                 return self._list_trash() if self._given.trash else self._list()
@@ -99,7 +99,7 @@ class Command:
             case _:
                 raise AssertionError(self._given.action)
 
-    # Lists
+    # Listings
 
     def _list(self) -> int:
         folder = None if self._given.all else self._folder(self._given.cwd)
@@ -204,7 +204,7 @@ class Command:
             _say(f"No turn contains all of: {plain(' '.join(self._given.words))}")
         return 0 if found else 1
 
-    # One
+    # Single sessions
 
     def _show(self, session_id: str) -> int:
         from pygent_ls.sessions.journal.changes import changes_told
@@ -264,7 +264,7 @@ class Command:
         _say(f"{self._journals.recall(session_id).name} was imported: {len(saved.messages)} messages.")
         return 0
 
-    # The trash
+    # Trash
 
     def _delete(self, ids: Sequence[str]) -> int:
         code = 0
@@ -302,10 +302,10 @@ class Command:
         _say(f"{session_id} was restored.")
         return 0
 
-    # Finding
+    # Lookup
 
     def _one(self, wanted: str) -> str:
-        """The session of that id, or of the only one that begins so, or has that name."""
+        """Return the session with that id, with that name, or the only one whose id begins with it."""
         ids = self._journals.ids()
         if wanted in ids:
             return wanted
@@ -350,7 +350,7 @@ def _only(found: Sequence[str], wanted: str, where: str) -> str:
 
 
 def _read(file: str) -> tuple[str, str]:
-    """The text of a file, or of standard input, and how it is called."""
+    """Return the text of a file or of standard input, and its name for messages."""
     shown = "Standard input" if file == "-" else file
     try:
         data = (
@@ -382,7 +382,7 @@ def _print_json(value: Any) -> None:
 
 
 def _print_file(text: str) -> None:
-    """What a program reads, or somebody keeps: as a file has it, whatever the locale says."""
+    """Print data for a program or a file unchanged, regardless of the locale."""
     if sys.stdout.isatty():
         sys.stdout.write(text)
     else:
@@ -390,5 +390,5 @@ def _print_file(text: str) -> None:
 
 
 def _say(text: str) -> None:
-    """To the person, who may have sent standard output elsewhere."""
+    """Print a message to the user, who may have redirected standard output."""
     sys.stderr.write(f"{plain(text)}\n")

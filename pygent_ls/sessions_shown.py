@@ -1,4 +1,4 @@
-"""Sessions as `pygent-ls sessions` shows them, to people and to programs. Pure."""
+"""Display of sessions by `pygent-ls sessions`, for users and for programs. Pure."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ from pygent_ls.sessions.index.entries import Entry
 from pygent_ls.sessions.journal.changes import Changes
 
 MIN_ID_CHARS = 8
-"""Of an id that are shown, or as many more as it takes to tell them apart."""
+"""Minimum number of id characters shown; more are shown if needed to distinguish the ids."""
 
 MAX_GIST_CHARS = 100
-"""Of what a tool was called with, of an error, and of a name in a list."""
+"""Maximum length of a tool call's argument, an error, or a name in a list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A session in a list."""
+    """Session in a list."""
 
     id: str
     when: datetime
-    """It was used, or deleted."""
+    """Time of the last use, or of the deletion."""
     n_messages: int | None
     cost: str
     name: str
     notes: Sequence[str] = ()
     folder: Path | None = None
-    """Where that is to be told."""
+    """Folder of the session; None if it is not shown."""
 
 
 def table(rows: Sequence[Row], palette: Palette, *, used: str) -> str:
-    """A line for each, below a line that says what is what; `used` is what `when` is."""
+    """Format a table with a header line and one line per row; `used` is the header of `when`."""
     if not rows:
         return ""
     width = id_width(row.id for row in rows)
@@ -67,7 +67,7 @@ def table(rows: Sequence[Row], palette: Palette, *, used: str) -> str:
 
 
 def id_width(ids: Iterator[str] | Collection[str]) -> int:
-    """How many characters tell these apart."""
+    """Return how many characters distinguish these ids."""
     found = set(ids)
     width = MIN_ID_CHARS
     while len({each[:width] for each in found}) < len(found):
@@ -76,24 +76,24 @@ def id_width(ids: Iterator[str] | Collection[str]) -> int:
 
 
 def plain(text: str) -> str:
-    """Somebody's text on one line, with nothing hidden in it."""
+    """Format untrusted text on one line without hidden characters."""
     return " ".join(visible(text).split())
 
 
 def local(moment: datetime) -> str:
-    """A moment in the time of this place, to the minute."""
+    """Format a time in the local time zone, to the minute."""
     return f"{moment.astimezone():%Y-%m-%d %H:%M}"
 
 
 def cost_of(usage: Usage) -> str:
-    """In a few signs: `$0.0123`, `-` where nothing was used, `?` where the price is not known."""
+    """Format the cost: `$0.0123`, `-` if nothing was used, `?` if the price is unknown."""
     if usage.cost_usd is not None:
         return f"${usage.cost_usd:.4f}"
     return "?" if usage.total_tokens else "-"
 
 
 def session_json(session: Entry) -> dict[str, Any]:
-    """As the wire has it (`Session`)."""
+    """Return the session as the protocol's `Session`."""
     usage = session.usage
     return {
         "sessionId": session.id,
@@ -121,7 +121,7 @@ def session_json(session: Entry) -> dict[str, Any]:
 
 
 def conversation_json(session: Entry, messages: Sequence[Message], notices: Sequence[str]) -> dict[str, Any]:
-    """As `pygent/session/load` answers."""
+    """Return the conversation as `pygent/session/load` answers it."""
     turn_ids = list(dict.fromkeys(each.turn_id for each in messages))
     shown = [message_out(each) for each in messages]
     return {**session_json(session), "messages": shown, "turnIds": turn_ids, "notices": [*notices]}
@@ -129,14 +129,14 @@ def conversation_json(session: Entry, messages: Sequence[Message], notices: Sequ
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happened:
-    """What a journal tells beside the conversation."""
+    """Journal contents beside the conversation."""
 
     changes: Changes
     endings: Mapping[str, Finished]
 
 
 def conversation(session: Entry, messages: Sequence[Message], happened: Happened, palette: Palette) -> str:
-    """The conversation as a person reads it: words, a line for each tool call, a line at the end of each turn."""
+    """Format the conversation for reading: messages, a line for each tool call, and a line at the end of each turn."""
     usage = session.usage
     about = [session.model, session.agent, f"{usage.total_tokens:,} tokens, {usage.cost_in_words}"]
     lines = [
@@ -186,7 +186,7 @@ def _blocks(
 
 
 def _call(call: ToolUseBlock, result: ToolResultBlock | None, changes: Changes, palette: Palette) -> str:
-    """The call in one line."""
+    """Format a tool call on one line."""
     texts = [_gist(each) for each in call.input.values() if isinstance(each, str)]
     said = f"  {plain(call.name)} {next(filter(None, texts), '')}".rstrip()
     if result is None:

@@ -1,4 +1,4 @@
-"""`pygent-ls trust`: the user's answer about a folder's own settings, without an editor."""
+"""Command `pygent-ls trust`: answers trust requests of a folder's own settings without an editor."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ TrustAction = Literal["trust", "show", "forget"]
 
 
 def trust(taken: Taken, store: TrustStore, action: TrustAction) -> tuple[str, int]:
-    """Trust the folder's settings as they are now, show what they would do, or forget every answer about the folder.
+    """Trust the folder's settings as they are now, show what they would do, or remove every answer about the folder.
 
-    Returns what to say, and 1 where the settings cannot be read or the answer cannot be kept.
+    Returns the message, and 1 if the settings cannot be read or the answer cannot be stored.
     """
     assert taken.folder is not None
     try:

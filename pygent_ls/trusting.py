@@ -1,4 +1,4 @@
-"""Asks the user, once, whether a workspace's own files may do what they would."""
+"""Asks the user, once, whether a workspace's own files may take effect."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ UNTRUSTED = (
     "The editor does not trust this workspace: only reading is allowed, and workspace settings can only tighten "
     "restrictions."
 )
-"""Told once, where nobody is asked."""
+"""Notice shown once if the user cannot be asked."""
 
 Key = tuple[Path, str]
-"""The real folder, and the digest of what its files would do."""
+"""Resolved folder, and the digest of its files' trust requests."""
 
 
 class Trusting:
     """Owns the open questions, and awaits them in `close`.
 
-    Whoever comes while a question is open waits for the same answer. A turn that is cancelled meanwhile leaves the
-    question open: the answer counts for the next one. Where no answer came (none, an odd one, an editor that went), the
-    files are not trusted, and the user is asked again by the next daemon, not by this one.
+    Callers that arrive while a question is open wait for the same answer. A turn that is cancelled meanwhile leaves the
+    question open: the answer applies to the next one. Without a valid answer (none, an unknown one, a disconnected
+    editor), the files are not trusted, and the user is asked again by the next daemon, not by this one.
     """
 
     def __init__(self, store: TrustStore, ask: AskTrust) -> None:
@@ -33,17 +33,17 @@ class Trusting:
         self._ask = ask
         self._open: dict[Key, asyncio.Task[bool]] = {}
         self._settled: dict[Key, bool] = {}
-        """What counts until the daemon ends and is not in the store."""
+        """Answers that are valid until the daemon ends and are not in the store."""
         self._told: set[Key] = set()
 
     async def settle(self, taken: Taken) -> Taken:
-        """The settings with the user's answer, which is asked for where there is none yet."""
+        """Return the settings with the user's answer; ask the user if the request is unanswered."""
         if taken.folder is None or not taken.wishes or taken.trusted is not None:
             return taken
         key = await asyncio.to_thread(_key, taken.folder, taken.digest)
         if key in self._settled:
             return taken.answered(trusted=self._settled[key])
-        if key not in self._open:  # an answer is in the store before its question is closed
+        if key not in self._open:  # an answer is stored before its question is closed
             answer = await asyncio.to_thread(self._store.answer, *key)
             if answer is not None:
                 return taken.answered(trusted=answer)
@@ -57,7 +57,7 @@ class Trusting:
         return taken.answered(trusted=await asyncio.shield(self._open[key]))
 
     def notice(self, taken: Taken) -> str:
-        """What to tell of files that are not trusted, once for each content; else empty."""
+        """Return the notice about untrusted files, once for each content; else empty."""
         if taken.folder is None or not taken.wishes or taken.trusted:
             return ""
         key = (taken.folder, taken.digest)
@@ -71,7 +71,7 @@ class Trusting:
         )
 
     async def close(self) -> None:
-        """Ask no longer."""
+        """Cancel the open questions."""
         questions = list(self._open.values())
         for task in questions:
             task.cancel()
@@ -85,7 +85,7 @@ class Trusting:
                 return False
             try:
                 await asyncio.to_thread(self._store.remember, *key, trusted=answer)
-            except SettingError:  # it counts all the same, as long as this daemon runs
+            except SettingError:  # the answer applies all the same while this daemon runs
                 self._settled[key] = answer
             return answer
         finally:
