@@ -1,1 +1,1 @@
-"""Files and processes as they are: disk, paths, documents, child processes."""
+"""Files and processes on the local machine: disk, paths, documents, child processes."""

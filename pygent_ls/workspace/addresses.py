@@ -1,8 +1,8 @@
-"""Which addresses are public: everybody's, and not this machine's, this network's, or a cloud's own.
+"""Classification of IP addresses as public, as opposed to this machine's, this network's, or a cloud's own.
 
 The tables are IANA's registries of special-purpose addresses (iana-ipv4-special-registry, iana-ipv6-special-registry)
-with RFC 9602 and 9637, of 2024, and not Python's `is_global`, which differs from version to version. Of IPv6 only
-global unicast counts, without what is taken out of it here.
+with RFC 9602 and 9637, of 2024. Python's `is_global` is not used because it differs between versions. Only IPv6 global
+unicast addresses are public, except for the ranges excluded here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NOT_PUBLIC_4: Sequence[IPv4Network] = tuple(
         "172.16.0.0/12",  # private
         "192.0.0.0/24",  # protocol assignments; also the metadata of Oracle's cloud
         "192.0.2.0/24",  # documentation
-        "192.31.196.0/24",  # AS112: answered by whoever is near
+        "192.31.196.0/24",  # AS112: answered by the nearest server
         "192.52.193.0/24",  # AMT relays
         "192.88.99.0/24",  # relays of 6to4
         "192.168.0.0/16",  # private
@@ -36,8 +36,9 @@ NOT_PUBLIC_4: Sequence[IPv4Network] = tuple(
 )
 
 PUBLIC_6 = IPv6Network("2000::/3")
-"""Global unicast: outside of it are loopback, link-local, private, site-local and multicast addresses, translation to
-IPv4, segment routing, and what is reserved."""
+"""Global unicast: excludes loopback, link-local, private, site-local and multicast addresses, translation to IPv4,
+segment routing, and reserved ranges.
+"""
 
 NOT_PUBLIC_6: Sequence[IPv6Network] = tuple(
     IPv6Network(text)
@@ -54,17 +55,17 @@ _STAND_FOR_4: Sequence[tuple[IPv6Network, int]] = (
     (IPv6Network("64:ff9b::/96"), 0),  # NAT64
     (IPv6Network("2002::/16"), 80),  # 6to4
 )
-"""Those that lead to an IPv4 address and nowhere else, and how many bits they have behind it."""
+"""Networks whose addresses only lead to an embedded IPv4 address, with the number of bits after that address."""
 
 _ISATAP = 0x0000_5EFE
-"""Begins the second half of an address that leads to the IPv4 address at its end, whatever network it is in."""
+"""Start of the second half of an address that leads to the IPv4 address at its end, in any network."""
 
 _ISATAP_MASK = 0xFCFF_FFFF
-"""Without the bits `u` and `g`, which may have either value (RFC 5214, section 6.1)."""
+"""Mask without the bits `u` and `g`, which may have either value (RFC 5214, section 6.1)."""
 
 
 def is_public(address: str) -> bool:
-    """Whether this is an address of the public internet; an IPv6 one that stands for an IPv4 one is judged as that."""
+    """Return whether an address is public; an IPv6 address that embeds an IPv4 address is judged by the latter."""
     try:
         ip = ip_address(address.partition("%")[0])
     except ValueError:
@@ -80,7 +81,7 @@ def is_public(address: str) -> bool:
 
 
 def _inner(ip: IPv6Address, n_bits: int) -> IPv4Address:
-    """The 32 bits before the last `n_bits`."""
+    """Return the 32 bits before the last `n_bits`."""
     return IPv4Address(int(ip) >> n_bits & 0xFFFF_FFFF)
 
 

@@ -1,4 +1,4 @@
-"""An edit plan carried out on the disk: all of it, or nothing."""
+"""Applies an edit plan to the disk, completely or not at all."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ _COMPARED_AT_ONCE = 1024**2
 
 
 async def apply_plan(plan: EditPlan, shown: Callable[[Path], str] = str) -> None:
-    """Carry out a plan on the disk, all or nothing. `shown` gives the names that errors use.
+    """Apply a plan to the disk, completely or not at all. `shown` returns the path names used in errors.
 
-    Every operation is verified first; a later one may build on an earlier one (edit what was moved). Where one
-    fails, or the caller is cancelled, what was done before it is undone. Missing folders are made; nothing is
-    overwritten but the text that a `WriteText` names as `before`.
+    Every operation is verified first; a later one may build on an earlier one (edit a moved file). If an operation
+    fails, or the caller is cancelled, the operations before it are undone. Missing folders are created; the only thing
+    overwritten is text that a `WriteText` names as `before`.
 
-    Raises `StaleDocumentError` where a document is no longer what the plan was made from, `ToolError` for all else.
+    Raises `StaleDocumentError` if a document has changed since the plan was made, `ToolError` for all other problems.
     """
     cancelled = threading.Event()
     transaction = _Transaction(plan.operations, shown, cancelled.is_set)
@@ -62,7 +62,7 @@ async def apply_plan(plan: EditPlan, shown: Callable[[Path], str] = str) -> None
     while not future.done():
         try:
             await asyncio.wait([future])
-        except asyncio.CancelledError as error:  # a thread cannot be left alone with half a plan
+        except asyncio.CancelledError as error:  # the thread must not be left with half a plan applied
             cancelled.set()
             cancel = error
     if cancel is not None:
@@ -72,7 +72,7 @@ async def apply_plan(plan: EditPlan, shown: Callable[[Path], str] = str) -> None
 
 
 class _Transaction:
-    """One plan being carried out, in a thread."""
+    """Application of one plan, in a thread."""
 
     def __init__(
         self, operations: Sequence[FileOperation], shown: Callable[[Path], str], is_cancelled: Callable[[], bool]
@@ -81,15 +81,15 @@ class _Transaction:
         self._shown = shown
         self._is_cancelled = is_cancelled
         self._staged: dict[int, Path] = {}
-        """Files that are written and only need to be put in place, by the operation's number."""
+        """Written files that only need to be moved into place, by the operation's number."""
         self._trash: list[Path] = []
-        """Deleted files under another name, until nothing can fail any more."""
+        """Deleted files under temporary names, until no operation can fail any more."""
         self._made: list[Path] = []
-        """Folders that were not there."""
+        """Folders that were created."""
         self._undo: list[tuple[Path, Callable[[], object]]] = []
 
     def run(self) -> None:
-        """All of it. Raises `ToolError` with everything as it was."""
+        """Apply the whole plan. Raises `ToolError` with everything restored."""
         try:
             for number in self._verify_all():
                 with self._explained(self._operations[number]):
@@ -120,7 +120,7 @@ class _Transaction:
             raise ToolError("The edit was cancelled. Nothing was changed.")
 
     def _verify_all(self) -> list[int]:
-        """Verify what can be verified before anything is done; return the operations that no earlier one affects."""
+        """Verify what can be verified beforehand; return the operations that no earlier one affects."""
         found = independent(self._operations)
         for number in found:
             with self._explained(self._operations[number]):
@@ -128,7 +128,7 @@ class _Transaction:
         return found
 
     def _verify(self, operation: FileOperation) -> None:
-        """Raises `ToolError` where the operation may not, or no longer, be carried out."""
+        """Verify an operation. Raises `ToolError` if it is not allowed or no longer possible."""
         match operation:
             case WriteText(path=path, before=before):
                 if before is None:
@@ -179,7 +179,7 @@ class _Transaction:
             )
 
     def _stage(self, number: int) -> None:
-        """Write what an operation will put in place; the disk is most likely to refuse here."""
+        """Write the data that an operation will move into place; most disk errors occur here."""
         operation = self._operations[number]
         match operation:
             case WriteText(path=path, text=text, mode=mode):
@@ -201,7 +201,7 @@ class _Transaction:
             ) from None
 
     def _carry_out(self, number: int) -> None:
-        """Do one operation and remember how to undo it."""
+        """Carry out one operation and record how to undo it."""
         operation = self._operations[number]
         if number not in self._staged:
             self._stage(number)
@@ -242,14 +242,14 @@ class _Transaction:
 
     @contextlib.contextmanager
     def _explained(self, operation: FileOperation) -> Generator[None]:
-        """Speak to the model where the disk refuses."""
+        """Convert disk errors to `ToolError`."""
         try:
             yield
         except OSError as error:
             raise write_error(self._shown(paths_of(operation)[-1]), error) from None
 
     def _undo_all(self) -> list[str]:
-        """Undo in reverse order; return the names of what could not be undone."""
+        """Undo in reverse order; return the names of paths that could not be restored."""
         failed: list[str] = []
         for path, action in reversed(self._undo):
             try:
@@ -260,14 +260,14 @@ class _Transaction:
 
 
 def _undo_written(undo: Callable[[], object], *, is_ours: bool) -> None:
-    """Undo what was written, unless another program has written over it. Raises `ToolError`."""
+    """Undo a write, unless another program has overwritten it since. Raises `ToolError`."""
     if not is_ours:
         raise ToolError("It has changed since then.")
     undo()
 
 
 def _nearest_folder(folder: Path) -> Path:
-    """The folder, or the innermost one above it that exists."""
+    """Return the folder, or the innermost one above it that exists."""
     return next(each for each in (folder, *folder.parents) if is_there(each))
 
 
@@ -289,7 +289,7 @@ def _hold_the_same(path: Path, other: Path) -> bool:
 
 
 def _document_now(path: Path) -> Document | None:
-    """The document on the disk; None where it is not text or too large. Raises OSError."""
+    """Return the document on the disk; None if it is not text or too large. Raises OSError."""
     try:
         data, _ = read_file(path, MAX_DOCUMENT_BYTES)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Commands that run on while the conversation does: what they wrote since it was last read, their input, their end."""
+"""Background commands, which run while the conversation continues: their unread output, their input and their end."""
 
 from __future__ import annotations
 
@@ -20,65 +20,65 @@ from pygent_ls.workspace.child import Child, OnOutput
 from pygent_ls.workspace.sandbox.sandbox import Stay
 
 MAX_RUNNING = 16
-"""Of one session at once: servers and watchers; more than that is a mistake that repeats itself."""
+"""Maximum number of running commands per session: servers and watchers; more than that is a repeated mistake."""
 
 MAX_ENDED = 32
-"""That are remembered, so that their last words can be read."""
+"""Maximum number of ended commands that are kept, so that their last output can be read."""
 
 MAX_UNREAD_CHARS = 200_000
-"""Kept of what a command wrote since it was last read, head and tail."""
+"""Maximum length of a command's unread output, of which the head and the tail are kept."""
 
 MAX_LAST_CHARS = 4_000
-"""Of what a command wrote last, for a list; it is there also after the model has read it."""
+"""Maximum length of a command's last output in a list, which is kept after the model has read it."""
 
 INPUT_S = 5.0
-"""For a program to take what is written to it; a pipe holds 64 KiB of what it does not."""
+"""Maximum time for a program to read its input; a pipe holds 64 KiB of unread data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A program that was started and must be finished."""
+    """Started program that must be finished."""
 
     child: Child
     spec: ProcessSpec
     started: float
     stay: Stay | None = None
-    """What stands for it in the workspace while it runs in the sandbox."""
+    """Files on the disk that represent it in the workspace while it runs in the sandbox."""
     notes: list[str] = field(default_factory=list[str])
-    """What is to be told after its output, in sentences."""
+    """Notes to append to its output, in sentences."""
 
 
 def note_line(note: str) -> str:
-    """How a note stands among a command's output."""
+    """Format a note as a line of a command's output."""
     return f"[sandbox: {note}]\n"
 
 
 class Runner(Protocol):
-    """What starts programs and follows them to their end."""
+    """Starts programs and follows them to their end."""
 
     async def begin(self, spec: ProcessSpec, on_output: OnOutput | None, stdin: int | None = None) -> Running:
         """Start a program."""
         ...
 
     async def finish(self, running: Running) -> ProcessResult:
-        """Follow it to its end, or end it."""
+        """Follow a program to its end, or end it."""
         ...
 
 
 @dataclass(kw_only=True)
 class _Command:
-    """One command; its task follows it to its end."""
+    """Background command, whose task follows it to its end."""
 
     input: int
     mask: OutputMask | None = None
     one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
     unread: KeptOutput = field(default_factory=lambda: KeptOutput(MAX_UNREAD_CHARS))
     last: str = ""
-    """The end of what it wrote, whether it was read or not."""
+    """End of its output, whether read or not."""
     task: asyncio.Task[ProcessResult] | None = None
     name: str = ""
     line: str = ""
-    """The command line."""
+    """Command line."""
     started_at: datetime = field(default_factory=now)
     ended_by: Literal["user", "others"] | None = None
     """Who ended it; None if it ended by itself."""
@@ -110,13 +110,13 @@ class _Command:
             self._add(await self.mask.feed(text) if self.mask else text)
 
     async def release(self) -> None:
-        """Keep what the mask has held back, as far as it may be shown."""
+        """Add the output that the mask has held back, as far as it may be shown."""
         async with self.one_at_a_time:
             if self.mask:
                 self._add(await (self.mask.pause() if self.runs else self.mask.close()))
 
     async def state(self) -> BackgroundState:
-        """What is new, which counts as read from now on."""
+        """Return the unread output and mark it as read."""
         await self.release()
         unread, self.unread = self.unread, KeptOutput(MAX_UNREAD_CHARS)
         return BackgroundState(
@@ -133,7 +133,7 @@ class _Command:
 
 
 class LocalBackground:
-    """The `Background` port. It owns the tasks that follow the commands, and awaits them in `end_all`."""
+    """Implementation of `Background`. Owns the tasks that follow the commands, and awaits them in `end_all`."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
@@ -142,13 +142,13 @@ class LocalBackground:
         self._listeners: dict[str, tuple[Callable[[BackgroundCommand], None], Callable[[], None]]] = {}
 
     def beside(self, runner: Runner) -> LocalBackground:
-        """The same commands, of which those that are started there are started by another runner."""
+        """Return a view of the same commands that starts new ones with another runner."""
         other = LocalBackground(runner)
         other._commands, other._numbers, other._listeners = self._commands, self._numbers, self._listeners
         return other
 
     async def start(self, owner: str, spec: ProcessSpec, mask: OutputMask | None = None) -> str:
-        """See the port."""
+        """Implement `Background`."""
         mine = self._commands.setdefault(owner, {})
         if sum(each.runs for each in mine.values()) >= MAX_RUNNING:
             raise ToolError(f"{MAX_RUNNING} background commands are already running; stop one with shell_kill first.")
@@ -172,14 +172,14 @@ class LocalBackground:
         return name
 
     async def read(self, owner: str, name: str, wait_s: float) -> BackgroundState:
-        """See the port."""
+        """Implement `Background`."""
         command = self._find(owner, name)
         if command.task is not None and wait_s > 0:
             await asyncio.wait([command.task], timeout=wait_s)
         return await command.state()
 
     async def write(self, owner: str, name: str, text: str) -> None:
-        """See the port."""
+        """Implement `Background`."""
         command = self._find(owner, name)
         if not command.runs:
             raise ToolError(f"{name} has ended and reads no more input; shell_output shows how it ended.")
@@ -194,13 +194,13 @@ class LocalBackground:
             raise ToolError(f"{name} has closed its input.") from None
 
     async def end(self, owner: str, name: str) -> BackgroundState:
-        """See the port."""
+        """Implement `Background`."""
         command = self._find(owner, name)
         await self._end(command, "others")
         return await command.state()
 
     async def stop(self, owner: str, name: str) -> bool:
-        """See the port."""
+        """Implement `Background`."""
         command = self._find(owner, name)
         if not command.runs:
             return False
@@ -208,22 +208,22 @@ class LocalBackground:
         return True
 
     async def listed(self, owner: str) -> Sequence[BackgroundCommand]:
-        """See the port."""
+        """Implement `Background`."""
         mine = list(self._commands.get(owner, {}).values())
         for each in mine:
             await each.release()
         return [each.listed for each in mine]
 
     def listen(self, owner: str, ended: Callable[[BackgroundCommand], None], changed: Callable[[], None]) -> None:
-        """See the port."""
+        """Implement `Background`."""
         self._listeners[owner] = ended, changed
 
     def has_any(self, owner: str) -> bool:
-        """See the port."""
+        """Implement `Background`."""
         return bool(self._commands.get(owner))
 
     async def end_all(self, owner: str) -> None:
-        """See the port."""
+        """Implement `Background`."""
         self._listeners.pop(owner, None)
         mine = self._commands.pop(owner, {})
         await asyncio.gather(*(self._end(command, "others") for command in mine.values()))
@@ -250,12 +250,14 @@ class LocalBackground:
     async def _end(self, command: _Command, by: Literal["user", "others"]) -> None:
         if command.task is not None:
             command.ended_by = by if command.runs else command.ended_by
-            await asyncio.sleep(0)  # it has begun, so that what it holds is let go of
+            await asyncio.sleep(0)  # lets the task start, so that it releases its resources
             command.task.cancel()
             await asyncio.wait([command.task])
 
     async def _written(self, fd: int, data: memoryview) -> int:
-        """How many bytes the pipe took, once it takes any. Raises OSError where nobody reads it."""
+        """Write to the pipe when it has room; return the number of bytes written. Raises OSError if it has no
+        reader.
+        """
         loop = asyncio.get_running_loop()
         while True:
             with contextlib.suppress(BlockingIOError):

@@ -1,4 +1,4 @@
-"""One text made of another by as few and as small replacements as an editor can carry out."""
+"""Computes small replacements between two texts that editors can apply."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pygent_ls.agent.differences import Block, common_head, common_tail, differi
 
 
 class Replacement(NamedTuple):
-    """The characters from `start` to `end` of the old text become `text`."""
+    """Replacement of the characters from `start` to `end` of the old text with `text`."""
 
     start: int
     end: int
@@ -18,16 +18,16 @@ class Replacement(NamedTuple):
 
 
 def minimal_edits(old: str, new: str) -> list[Replacement]:
-    """Replacements that make the new text of the old one, in ascending order, not touching each other.
+    """Return replacements that turn the old text into the new one, in ascending order, not touching each other.
 
     Each is trimmed to the characters that differ, but never begins or ends between `\\r` and `\\n` or between two
-    surrogates, in the old text or in the new one: editors have no such places.
+    surrogates, in either text: editors have no such positions.
     """
     return [_trimmed(old, new, stretch) for stretch in differing_stretches(old, new)]
 
 
 def at_most(n_edits: int, old: str, edits: Sequence[Replacement]) -> Sequence[Replacement]:
-    """The same edits of `old`, those with the least text between them joined until so many are left."""
+    """Join edits of `old` across the shortest texts between them until at most `n_edits` are left."""
     n_joined = len(edits) - n_edits
     if n_joined <= 0:
         return edits
@@ -46,7 +46,7 @@ def _join(old: str, edits: Sequence[Replacement]) -> Replacement:
 
 
 def _trimmed(old: str, new: str, at: Block) -> Replacement:
-    """The replacement of a stretch of characters, without what is equal at its ends."""
+    """Return the replacement of a block of characters, without equal characters at its ends."""
     old_part, new_part = old[at.old_start : at.old_end], new[at.new_start : at.new_end]
     head = common_head(old_part, new_part)
     while head and (_splits(old, at.old_start + head) or _splits(new, at.new_start + head)):
@@ -58,7 +58,7 @@ def _trimmed(old: str, new: str, at: Block) -> Replacement:
 
 
 def _splits(text: str, offset: int) -> bool:
-    """Whether the offset lies inside a line break or a surrogate pair."""
+    """Return whether the offset lies inside a line break or a surrogate pair."""
     if not 0 < offset < len(text):
         return False
     before, after = text[offset - 1], text[offset]

@@ -1,4 +1,4 @@
-"""One program that runs: how it is started, what it writes, and how its process group is ended."""
+"""Child process: its start, its output, and the end of its process group."""
 
 from __future__ import annotations
 
@@ -21,32 +21,33 @@ from pygent_ls.agent.workspace import ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
 
 QUIET_ENVIRONMENT: Mapping[str, str] = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
-"""Nobody is there to page through output, or to type a password."""
+"""Variables for programs without a user, who could neither page through output nor type a password."""
 
 TERMINATE_S = 2.0
-"""How long a group has between SIGTERM and SIGKILL."""
+"""Time between SIGTERM and SIGKILL for a group."""
 
 LEFTOVER_S = 0.5
-"""How long other processes may hold the outputs open once the program itself has ended: long enough for a
-pipeline's last member, short enough not to be noticed after `server &`."""
+"""Maximum time that other processes may hold the outputs open after the program has ended: enough for the last member
+of a pipeline, but not noticeable after `server &`.
+"""
 
 VANISH_S = 1.0
-"""How long killed processes may take to go away; one that the kernel does not let go is left to it."""
+"""Maximum wait for killed processes to disappear; one that the kernel does not release is abandoned."""
 
 POLL_S = 0.005
-"""A group's end sends no signal, so it is looked for: after this time, then after twice as long, and so on."""
+"""First interval for polling whether a group has ended, which sends no signal; each next interval is twice as long."""
 
 MAX_POLL_S = 0.1
-"""Longest time between two looks."""
+"""Longest polling interval."""
 
 READ_BYTES = 65_536
-"""A pipe's capacity on Linux. At most this much of each pipe is held before it has been passed on."""
+"""A pipe's capacity on Linux. At most this much of each pipe is held before it is passed on."""
 
 MAX_PIPE_BYTES = 1_048_576
-"""The most that a pipe can be made to hold without privileges (`/proc/sys/fs/pipe-max-size`)."""
+"""Maximum pipe capacity without privileges (`/proc/sys/fs/pipe-max-size`)."""
 
 DESCRIPTOR_PAUSES_S = (0.05, 0.1, 0.2, 0.4, 0.8)
-"""Waits between attempts to start a program while there is no free file descriptor: most are in use for a moment."""
+"""Waits between attempts to start a program when file descriptors are exhausted: most are in use only briefly."""
 
 OnOutput = Callable[[str], Awaitable[None]]
 
@@ -59,9 +60,9 @@ async def start(
     inherited: Mapping[str, str],
     stdin: int | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start `argv`, which is the spec's or stands around it, with what it has `inherited` of the daemon's environment.
+    """Start `argv`, which is the spec's or wraps it, with the variables `inherited` from the daemon's environment.
 
-    While no file descriptor is free it waits, 1.55 s at most. Raises `ToolError` if the program cannot be started.
+    If file descriptors are exhausted, waits 1.55 s at most. Raises `ToolError` if the program cannot be started.
     """
     if not spec.argv:
         raise ToolError("There is no program to run: the command is empty.")
@@ -96,7 +97,7 @@ def _started(
 
 @contextlib.contextmanager
 def _input(spec: ProcessSpec, given: int | None) -> Generator[IO[bytes] | int]:
-    """The program's standard input: a file without a name, so that nobody has to stand by and write; or `given`."""
+    """Yield the program's standard input: an unnamed file, which needs no writer during the run, or `given`."""
     if given is not None:
         yield given
         return
@@ -127,14 +128,14 @@ def _why_not_started(spec: ProcessSpec, error: OSError | ValueError) -> str:
 
 
 class _Pipe:
-    """One output of a child, read a piece at a time."""
+    """Output pipe of a child, read piece by piece."""
 
     def __init__(self, fd: int, kept: KeptOutput) -> None:
         os.set_blocking(fd, False)
         self.fd = fd
         self.kept = kept
         self.piece: bytes | None = None
-        """What was read and not yet passed on; empty at the end."""
+        """Data that was read and not yet passed on; empty at the end."""
         self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.open = True
 
@@ -148,7 +149,7 @@ class _Pipe:
             self.piece = b""
 
     def take(self) -> str:
-        """The piece as text; a character that is split over pieces comes with the later one."""
+        """Return the piece as text; a character split over two pieces is part of the second."""
         piece = self.piece or b""
         self.open = self.piece != b""
         self.piece = None
@@ -158,7 +159,7 @@ class _Pipe:
 
 
 class Child:
-    """A program that runs, with what it has written so far. `end` must be called, whatever happens."""
+    """Running program with its output so far. `end` must always be called."""
 
     def __init__(self, process: subprocess.Popen[bytes], max_chars: int, on_output: OnOutput | None) -> None:
         self.pid = process.pid
@@ -175,7 +176,9 @@ class Child:
         threading.Thread(target=self._wait_in_thread, name=f"exit of {self.pid}", daemon=True).start()
 
     async def follow(self) -> None:
-        """Pass on the output until the program has ended and its outputs are closed, or only held open by others."""
+        """Pass on the output until the program has ended and its outputs are closed or only held open by other
+        processes.
+        """
         for pipe in self._pipes:
             self._listen(pipe)
         while True:
@@ -197,10 +200,10 @@ class Child:
                     await self._changed.wait()
 
     async def end(self) -> None:
-        """End the group, politely first, and wait until it is gone.
+        """End the group with SIGTERM, then SIGKILL, and wait until it is gone.
 
-        Where `follow` was interrupted, what is still written is kept but not passed on: nobody may be listening,
-        and a program that cannot write cannot end itself.
+        If `follow` was interrupted, further output is kept but not passed on: there may be no listener, and a program
+        that cannot write cannot end itself.
         """
         if not self._followed:
             self._on_output = None
@@ -224,28 +227,28 @@ class Child:
                 await self._pass_on(pipe)
 
     async def add(self, text: str) -> None:
-        """Add something to what it wrote, once it has ended."""
+        """Append text to the program's output, after it has ended."""
         self._pipes[0].kept.add(text)
         if self._on_output is not None:
             await self._on_output(text)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the whole group, where it still is."""
+        """Send a signal to the whole group, if it still exists."""
         if not self._is_gone:
             with contextlib.suppress(ProcessLookupError, PermissionError):  # gone, or another user's (sudo)
                 os.killpg(self.pid, number)
 
     @property
     def is_gone(self) -> bool:
-        """Whether the whole group has ended; looked at when `end` did, and its number may be another's since."""
+        """Whether the whole group has ended, as determined by `end`, since its number may be reused afterwards."""
         return self._is_gone
 
     def result(self, *, timed_out: bool, duration_s: float) -> ProcessResult:
-        """What is known of it now."""
+        """Return the result as known now."""
         kept = [pipe.kept for pipe in self._pipes]
         code = self._process.poll()
         return ProcessResult(
-            exit_code=-signal.SIGKILL if code is None else code,  # None: the kernel has not let go of it
+            exit_code=-signal.SIGKILL if code is None else code,  # None: the kernel has not released it
             stdout=kept[0].text(),
             stderr=kept[1].text() if len(kept) > 1 else "",
             omitted_chars=sum(each.omitted_chars for each in kept),
@@ -254,7 +257,7 @@ class Child:
         )
 
     def close(self) -> None:
-        """Let go of the pipes."""
+        """Close the pipes."""
         for pipe in self._pipes:
             self._loop.remove_reader(pipe.fd)
         for stream in (self._process.stdout, self._process.stderr):
@@ -276,7 +279,7 @@ class Child:
             self._changed.set()
 
     async def _wait_gone(self, limit_s: float) -> None:
-        """Wait until the group is gone, at most so long, and meanwhile keep what it writes."""
+        """Wait until the group is gone, at most for the limit, and meanwhile collect its output."""
         until, poll_s = self._loop.time() + limit_s, POLL_S
         while not self._gone() and self._loop.time() < until:
             if not self._followed:
@@ -286,14 +289,14 @@ class Child:
 
     def _gone(self) -> bool:
         if not self._is_gone and self._exited_at is not None:
-            self._process.poll()  # lets go of its number, which stood for the group until now
+            self._process.poll()  # releases the process number, which represented the group until now
             self._is_gone = not _group_lives(self.pid)
         return self._is_gone
 
     def _wait_in_thread(self) -> None:
         with contextlib.suppress(ChildProcessError):
             if hasattr(os, "waitid"):  # not on macOS
-                os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)  # its number stays taken until it is polled
+                os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)  # its number stays reserved until it is polled
             else:
                 self._process.wait()
         with contextlib.suppress(RuntimeError):  # the loop is closed
@@ -305,7 +308,7 @@ class Child:
 
 
 def _group_lives(group: int) -> bool:
-    """Whether a process of the group still runs; those that only wait to be reaped do not count."""
+    """Return whether a process of the group still runs; zombies do not count."""
     try:
         os.killpg(group, 0)
     except (ProcessLookupError, PermissionError):

@@ -1,4 +1,4 @@
-"""What a program of ours that works on a stranger's text takes from itself before it begins."""
+"""Limits that our helper programs set for themselves before they process untrusted text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import resource
 
 
 def confine(*, cpu_s: int, memory_bytes: int, file_bytes: int, home: str = "/") -> None:
-    """Limit this process, and leave it an environment that tells nothing."""
+    """Limit this process, and clear its environment of information."""
     os.environ.clear()
     os.environ.update({"PATH": "", "HOME": home, "LANG": "C.UTF-8"})
     _limit(resource.RLIMIT_CPU, cpu_s)
@@ -18,7 +18,7 @@ def confine(*, cpu_s: int, memory_bytes: int, file_bytes: int, home: str = "/") 
 
 
 def _limit(what: int, most: int) -> None:
-    """Never raises a limit; where a system knows no such limit, the time that the caller waits is left."""
+    """Lower a limit, but never raise it; if a system has no such limit, the caller's timeout still applies."""
     _, hard = resource.getrlimit(what)
     if hard == resource.RLIM_INFINITY or hard > most:
         with contextlib.suppress(ValueError, OSError):  # macOS, for the address space

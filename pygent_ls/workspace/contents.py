@@ -1,4 +1,4 @@
-"""Contents of files by their name in git, kept for going back whatever git ignores."""
+"""File contents by their git object name, stored for restoring files regardless of git's ignore rules."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pygent_ls.workspace.git_store import put
 from pygent_ls.workspace.restoring import blob_of
 
 MAX_CONTENT_BYTES = 16 * 1024**2
-"""Largest content that is kept: above what tools edit (`MAX_DOCUMENT_BYTES`), with room for encodings."""
+"""Largest stored content: above what tools edit (`MAX_DOCUMENT_BYTES`), with room for encodings."""
 
 DAY_S = 86_400
 
 
 class Contents:
-    """A folder of compressed files, or the daemon's memory where `root` is None. Blocking."""
+    """Store of compressed files in a folder, or in memory without a `root`. Blocking."""
 
     def __init__(self, root: Path | None) -> None:
         self._root = root
         self._memory: dict[str, bytes] = {}
 
     def keep(self, data: bytes) -> str:
-        """Keep the content, unless it is larger than `MAX_CONTENT_BYTES`; returns its name. Raises OSError."""
+        """Store the content, unless it is larger than `MAX_CONTENT_BYTES`; return its name. Raises OSError."""
         name = blob_of(data)
         if len(data) > MAX_CONTENT_BYTES:
             return name
@@ -40,7 +40,7 @@ class Contents:
         return name
 
     def get(self, name: str) -> bytes | None:
-        """The content of that name; None if it is not kept, or damaged."""
+        """Return the content by name; None if it is missing or damaged."""
         with contextlib.suppress(OSError, KeyError, zlib.error):
             packed = self._memory[name] if self._root is None else self._file(self._root, name).read_bytes()
             data = zlib.decompress(packed)
@@ -53,7 +53,7 @@ class Contents:
 
 
 def forget_old_contents(root: Path, days: int) -> None:
-    """Remove the contents that were not kept again for so many days, and the folder if it is empty then. Blocking."""
+    """Remove contents not stored again for so many days, and the folder if it is then empty. Blocking."""
     oldest = time.time() - days * DAY_S
     with contextlib.suppress(OSError):
         for folder in root.iterdir():

@@ -1,14 +1,13 @@
-"""Renders one template with copier: a program of its own, started by `templates.py`.
+"""Renders one template with copier: a separate program, started by `templates.py`.
 
-It is a process and not a function, because a template is a program too: one that counts to a billion can be ended, one
-that fills the memory is stopped, and the filters that read environment variables find none. What copier offers beyond
-rendering is off: no tasks, no migrations, no extensions, no git (there is no PATH to find it on), no prompts, and the
-user's settings of copier, which could trust a template, are not read. What reads files or lists folders finds the
-template, what is rendered, and Python itself, and an error everywhere else (`_Fence`).
+It is a process and not a function because a template is a program, too: one that counts to a billion can be killed, one
+that fills the memory is stopped, and filters that read environment variables find none. All features of copier beyond
+rendering are off: tasks, migrations, extensions, git (its PATH is empty) and prompts. The user's copier settings, which
+could trust a template, are not read. Functions that read files or list folders can access the template, the rendered
+files and Python itself, and raise an error everywhere else (`_Fence`).
 
-Reads one JSON object from standard input:
-`{"template": folder, "target": folder, "answers": {}, "likely": {}, "names": []}`; writes
-`{"answers": {}}` with what was answered to the questions of these names, or `{"error": "Class: message"}`.
+Reads one JSON object from standard input: `{"template": folder, "target": folder, "answers": {}, "likely": {}, "names":
+[]}`; writes `{"answers": {}}` with the answers to the questions of these names, or `{"error": "Class: message"}`.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ from typing import Any, cast
 from pygent_ls.workspace.child_limits import confine
 
 CPU_S = 10
-"""A project of a hundred files takes less than one second, and most of that is copier's import."""
+"""CPU time limit. A project of a hundred files takes less than one second, most of it copier's import."""
 
 MAX_FILE_BYTES = 5_000_000
 
 MAX_MEMORY_BYTES = 2_000_000_000
-"""Of address space; Python with copier takes a quarter of it."""
+"""Address space limit; Python with copier takes a quarter of it."""
 
 
 def main() -> None:
-    """Do what standard input says."""
+    """Process the job given on standard input."""
     sys.excepthook = _tell
     job: Mapping[str, Any] = json.load(sys.stdin)
     confine(cpu_s=CPU_S, memory_bytes=MAX_MEMORY_BYTES, file_bytes=MAX_FILE_BYTES, home=job["target"])
@@ -43,14 +42,14 @@ def main() -> None:
 
 
 def render(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Render a template into its target; returns what was answered. Raises what copier raises."""
-    from copier._main import Worker  # `run_copy` lets nobody change the filters
+    """Render a template into its target; return the answers. Raises what copier raises."""
+    from copier._main import Worker  # `run_copy` does not allow changing the filters
     from copier._settings import SettingsModel
 
     template = Path(job["template"]).resolve()
 
     class Confined(Worker):
-        """Renders with filters that know nothing of the disk beyond the template."""
+        """Worker whose filters cannot access the disk beyond the template."""
 
         @cached_property
         def jinja_env(self) -> Any:
@@ -79,7 +78,7 @@ def render(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _files_in(template: Path, pattern: str) -> list[str]:
-    """The template's files that a glob matches, by their absolute paths; one that leads out of it matches none."""
+    """Return the absolute paths of the template's files that match a glob; none for a glob that leads out of it."""
     inside = os.path.relpath(pattern, template) if Path(pattern).is_absolute() else pattern
     if ".." in Path(inside).parts:
         return []
@@ -88,19 +87,19 @@ def _files_in(template: Path, pattern: str) -> list[str]:
 
 
 def _expanded(path: str) -> str:
-    """The path with the home for `~`; nobody else's home is looked up."""
+    """Replace `~` with the home folder; other users' homes are not looked up."""
     return os.environ["HOME"] + path[1:] if path == "~" or path.startswith("~/") else path
 
 
 class _Fence:
-    """An audit hook: nothing is opened or listed outside of these folders."""
+    """Audit hook that denies opening or listing anything outside of these folders."""
 
     def __init__(self, *folders: Path) -> None:
         python = (sys.prefix, sys.base_prefix, *(each for each in sys.path if Path(each).is_absolute()))
         self._folders = tuple(Path(each).resolve() for each in (*folders, *python, *_NEEDED))
 
     def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
-        """Raises `PermissionError`."""
+        """Check an event. Raises `PermissionError`."""
         if event in _LOOKING and isinstance(path := arguments[0], str | bytes | os.PathLike):
             real = Path(os.fsdecode(cast("str", path))).resolve()
             if not any(real.is_relative_to(folder) for folder in self._folders):

@@ -1,4 +1,4 @@
-"""The workspace without an editor: what is on the disk is what the user sees."""
+"""Workspace without an editor: the user sees what is on the disk."""
 
 from __future__ import annotations
 
@@ -29,108 +29,108 @@ __all__ = ["DiskWorkspace", "apply_plan", "check_plan", "disk_stamp", "read_docu
 
 
 class DiskWorkspace:
-    """The `Workspace` port on the disk alone."""
+    """Implementation of `Workspace` on the disk alone."""
 
     def __init__(self, folders: Iterable[str | Path]) -> None:
         self._folders = Folders.of(folders)
 
     def use_also(self, folders: Sequence[Path]) -> None:
-        """See the port."""
+        """Implement `Workspace`."""
         self._folders = Folders.of(self._folders.given, folders)
 
     @property
     def folders(self) -> Sequence[Path]:
-        """See the port."""
+        """Implement `Workspace`."""
         return self._folders.resolved
 
     @property
     def more_folders(self) -> Sequence[Path]:
-        """See the port."""
+        """Implement `Workspace`."""
         return self._folders.more
 
     def resolve(self, path: str, *, follow: bool = True) -> Path:
-        """See the port, and `Folders.resolve`."""
+        """Implement `Workspace`, as `Folders.resolve`."""
         return self._folders.resolve(path, follow=follow)
 
     def shown(self, path: Path) -> str:
-        """See the port."""
+        """Implement `Workspace`."""
         return self._folders.shown(path)
 
     def kind_of(self, path: Path) -> Literal["file", "folder", "missing"]:
-        """See the port."""
+        """Implement `Workspace`."""
         return status(path).kind
 
     async def read(self, path: Path) -> Document:
-        """See the port."""
+        """Implement `Workspace`."""
         return await read_document(path, self.shown(path))
 
     async def read_binary(self, path: Path) -> bytes:
-        """See the port."""
+        """Implement `Workspace`."""
         return await read_bytes(path, self.shown(path))
 
     async def lines_on_disk(self, wanted: Mapping[Path, Collection[int]]) -> Mapping[Path, Mapping[int, bytes]]:
-        """See the port."""
+        """Implement `Workspace`."""
         return await asyncio.to_thread(lambda: {path: lines_of(path, numbers) for path, numbers in wanted.items()})
 
     async def stamp(self, path: Path) -> Stamp:
-        """See the port."""
+        """Implement `Workspace`."""
         return await asyncio.to_thread(disk_stamp, path)
 
     async def tree_stamp(self, folder: Path) -> Stamp | None:
-        """See the port."""
+        """Implement `Workspace`."""
         return await asyncio.to_thread(tree_stamp, folder)
 
     async def status(self, path: Path) -> FileStatus:
-        """See the port."""
+        """Implement `Workspace`."""
         return await asyncio.to_thread(status, path)
 
     async def files_named(self, is_wanted: Callable[[str], bool]) -> Sequence[Path]:
-        """See the port."""
+        """Implement `Workspace`."""
         return await asyncio.to_thread(files_named, (*self.folders, *self.more_folders), is_wanted)
 
     async def files_below(self, path: Path) -> Sequence[Path]:
-        """See the port."""
+        """Implement `Workspace`."""
         return await asyncio.to_thread(lambda: sorted(files_below(path)))
 
     def unsaved(self) -> Sequence[Document]:
-        """None: there are no buffers."""
+        """Return nothing: without an editor there are only files."""
         return ()
 
     def open_document(self, path: Path) -> Document | None:
-        """None: there are no buffers."""
+        """Return None: without an editor there are only files."""
         return None
 
     async def save_changes(self, reader: str) -> None:
-        """Nothing to do: there are no buffers."""
+        """Do nothing: without an editor there are only files."""
 
     def told(self) -> int:
-        """Always the same moment: there is no editor that tells."""
+        """Return a constant: without an editor no changes are reported."""
         return 0
 
     def told_since(self, moment: int) -> Collection[Path]:
-        """None: there is no editor that tells."""
+        """Return nothing: without an editor no changes are reported."""
         return ()
 
     async def changed_on_disk(self) -> Sequence[Path]:
-        """None: there are no buffers."""
+        """Return nothing: without an editor there are only files."""
         return ()
 
     async def check(self, plan: EditPlan) -> None:
-        """See the port."""
+        """Implement `Workspace`."""
         await asyncio.to_thread(check_plan, plan, self._folders)
 
     async def apply(self, plan: EditPlan) -> Applied:
-        """See the port. A plan that is cancelled half-way is undone."""
+        """Implement `Workspace`. A plan that is cancelled halfway is undone."""
         await self.check(plan)
         await apply_plan(plan, self.shown)
         return Applied(asked=plan, stands=plan)
 
 
 def check_plan(plan: EditPlan, folders: Folders) -> None:
-    """Raises `ToolError` where a plan's path is outside the folders by now, or would move a folder itself away.
+    """Verify a plan's paths. Raises `ToolError` if one is now outside the folders, or a folder itself would be moved.
 
-    The paths were resolved when the plan was made; while the user thought about it, a link may have taken the
-    place of a folder on the way.
+    The paths were resolved when the plan was made; while the user was asked, a link may have replaced a folder on the
+    way.
     """
     for operation in plan.operations:
         keeps_last = isinstance(operation, DeleteFile | MoveFile)

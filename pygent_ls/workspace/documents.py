@@ -1,4 +1,4 @@
-"""Bytes of a file as text, and back without a difference."""
+"""Lossless conversion between file bytes and text."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pygent_ls.agent.workspace import Document, Stamp, TextEncoding
 
 BYTE_ORDER_MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins with the mark of UTF-16, so it comes first
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins with the BOM of UTF-16, so it comes first
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
-"""What text in a single-byte encoding does not hold: controls other than tab, line ends, form feed and escape."""
+"""Bytes that text in a single-byte encoding does not contain: controls except tab, line ends, form feed and escape."""
 
 _WINDOWS_ONLY = re.compile(rb"[\x80-\x9f]")
-"""Controls in Latin-1 that nobody uses; quotes, dashes and the euro sign in Windows' encoding of the West."""
+"""Unused controls in Latin-1; quotes, dashes and the euro sign in Windows-1252."""
 
 
 def decode(data: bytes) -> tuple[str, TextEncoding] | None:
-    """The text and how it is encoded, or None where the bytes are not text.
+    """Return the text and its encoding, or None if the bytes are not text.
 
-    `encoding.encode(text)` gives the very same bytes. Line endings are kept.
+    `encoding.encode(text)` returns the same bytes. Line endings are kept.
     """
     for bom, name in BYTE_ORDER_MARKS:
         if data.startswith(bom):
@@ -49,12 +49,12 @@ def decode(data: bytes) -> tuple[str, TextEncoding] | None:
 
 
 def digest(text: str) -> str:
-    """SHA-256 of the text, hexadecimal; lone surrogates count as they are."""
+    """Return the SHA-256 of the text in hexadecimal; lone surrogates are encoded as they are."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def document_from_bytes(path: Path, data: bytes, stamp: Stamp) -> Document | None:
-    """The document that these bytes of a file are, or None where they are not text."""
+    """Return the document with a file's bytes, or None if they are not text."""
     decoded = decode(data)
     if decoded is None:
         return None
@@ -63,7 +63,7 @@ def document_from_bytes(path: Path, data: bytes, stamp: Stamp) -> Document | Non
 
 
 def _decoded(data: bytes, name: str) -> str | None:
-    """Strictly decoded, and only where encoding it again gives the same bytes."""
+    """Decode strictly; return None if that fails or encoding again would give other bytes."""
     try:
         text = data.decode(name)
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
-"""A text that takes many changes one after the other.
+"""Text buffer for many successive changes.
 
-`apply_change` copies the whole text for each change. This keeps the text as lines, so that 20,000 changes of a document
-of 60,000 lines take a fraction of a second; the result is the same.
+`apply_change` copies the whole text for each change. This buffer stores lines, so that 20,000 changes of a document of
+60,000 lines take a fraction of a second; the result is the same.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pygent_ls.workspace.positions import Position, PositionEncoding, offset_at
 
 
 class EditedText:
-    """The lines of a text with their line breaks. The last one has no line break and can be empty."""
+    """Lines of a text with their line breaks. The last one has no line break and can be empty."""
 
     def __init__(self, text: str, encoding: PositionEncoding) -> None:
         self.lines = _lines_of(text)
@@ -21,11 +21,11 @@ class EditedText:
 
     @property
     def text(self) -> str:
-        """All lines joined."""
+        """Return all lines joined."""
         return "".join(self.lines)
 
     def change(self, start: Position, end: Position, new: str) -> None:
-        """Replace what lies between two positions; both are clamped as `apply_change` does."""
+        """Replace the text between two positions; both are clamped as in `apply_change`."""
         if end < start:
             start, end = end, start
         first, head = self._split(start)
@@ -36,11 +36,11 @@ class EditedText:
             replaced = self.lines[first] + replaced
         lines = _lines_of(replaced)
         if last + 1 < len(self.lines):
-            lines.pop()  # the empty one after the last line break
+            lines.pop()  # the empty line after the last line break
         self.lines[first : last + 1] = lines
 
     def _split(self, position: Position) -> tuple[int, int]:
-        """The index of a position's line, and the offset in it."""
+        """Return the index of a position's line, and the offset in it."""
         index = max(0, position.line)
         if index >= len(self.lines):
             return len(self.lines) - 1, len(self.lines[-1])
@@ -48,14 +48,14 @@ class EditedText:
 
 
 class ExpectedText:
-    """Compares an edited text with one that is waited for, and begins where they differed at the last look."""
+    """Compares an edited text with an expected one, starting at the last difference found."""
 
     def __init__(self, text: str) -> None:
         self._lines = _lines_of(text)
         self._at = 0
 
     def is_reached(self, edited: EditedText) -> bool:
-        """Whether the edited text is the expected one."""
+        """Return whether the edited text equals the expected one."""
         lines = edited.lines
         if len(lines) != len(self._lines):
             return False

@@ -1,6 +1,6 @@
-"""The environment of programs that the daemon runs by itself, and where it looks for them.
+"""Environment of the programs that the daemon runs by itself, and lookup of these programs.
 
-A folder that a command in the sandbox can write, or any user of the machine, may hold a program under any name. Nothing
+A folder that a sandboxed command, or any user of the machine, can write may contain a program under any name. Nothing
 is run from there unless the user allowed that very command.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 MayWrite = Callable[[Path], bool]
-"""Whether a command in the sandbox can write a path; no part before its last is a link."""
+"""Returns whether a command in the sandbox can write a path, of which only the last part may be a link."""
 
 PATH_LISTS = frozenset(
     {"PATH", "CLASSPATH", "GEM_PATH", "GIT_EXEC_PATH", "GCONV_PATH", "LOCPATH", "NODE_PATH"}
@@ -40,23 +40,23 @@ OF_A_REPOSITORY = frozenset(
     | {"GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE"}
     | {"GIT_WORK_TREE", "GIT_ATTR_SOURCE", "GIT_INTERNAL_SUPER_PREFIX"}
 )
-"""What says which repository is meant; a daemon that was started from a git hook has inherited it."""
+"""Variables that select a repository; a daemon started from a git hook inherits them."""
 
 _PART = re.compile(r"[^\s:;,='\"]+")
 
 MAX_LINKS = 40
-"""As Linux: a path with more links leads nowhere."""
+"""Maximum number of links in a path, as on Linux."""
 
 
 def clean_environment(environment: Mapping[str, str], may_write: MayWrite) -> dict[str, str]:
-    """The variables without what leads a program to code in a place that can be written."""
+    """Return the variables without those that lead a program to code in a writable place."""
     clean: dict[str, str] = {}
     for name, value in environment.items():
         if name in OF_A_REPOSITORY:
             continue
         if name in PATH_LISTS:
             kept = [each for each in value.split(os.pathsep) if is_safe(each, may_write)]
-            if kept or name == "PATH":  # without a PATH, programs are looked for in the working directory by some
+            if kept or name == "PATH":  # without a PATH, some programs search the working directory
                 clean[name] = os.pathsep.join(kept) or os.defpath
         elif name not in COMMANDS or all(_is_safe_word(part, may_write) for part in _PART.findall(value)):
             clean[name] = value
@@ -64,7 +64,7 @@ def clean_environment(environment: Mapping[str, str], may_write: MayWrite) -> di
 
 
 def find_program(name: str, environment: Mapping[str, str], may_write: MayWrite) -> str | None:
-    """The absolute path of a program that lies, with every link to it, where nothing can have been put."""
+    """Return the absolute path of a program if neither it nor any link to it is in a writable place."""
     named = Path(name)
     folders = (
         [named.parent] if named.is_absolute() else map(Path, environment.get("PATH", os.defpath).split(os.pathsep))
@@ -78,7 +78,7 @@ def find_program(name: str, environment: Mapping[str, str], may_write: MayWrite)
 
 
 def is_safe(path: str, may_write: MayWrite) -> bool:
-    """Whether a path is absolute, and nothing on the way to what it leads to is in a place that can be written."""
+    """Return whether a path is absolute, and nothing on the way to its target is in a writable place."""
     if not Path(path).is_absolute():
         return False
     last = Path("/")
@@ -89,12 +89,12 @@ def is_safe(path: str, may_write: MayWrite) -> bool:
 
 
 def _is_safe_word(part: str, may_write: MayWrite) -> bool:
-    """Whether a part of a command line or of options is a plain word, or a safe path."""
+    """Return whether a part of a command line or of options is a plain word or a safe path."""
     return ("/" not in part and not part.startswith((".", "~"))) or is_safe(part, may_write)
 
 
 def steps(path: str) -> Iterator[str]:
-    """Every entry of a folder that is looked up on the way to what a path leads to, the last of it at the end."""
+    """Yield every folder entry that is looked up when a path is resolved, ending with the target."""
     at, left, n_links = "", _names_of(path), 0
     while left:
         name = left.pop()
@@ -104,8 +104,8 @@ def steps(path: str) -> Iterator[str]:
         step = f"{at}/{name}"
         yield step
         try:
-            target = os.readlink(step)  # noqa: PTH115 - a Path for each of thousands takes longer than the link
-        except OSError:  # no link, or nothing
+            target = os.readlink(step)  # noqa: PTH115 - creating thousands of Paths takes longer than reading the links
+        except OSError:  # not a link, or missing
             at = step
             continue
         n_links += 1
@@ -116,12 +116,12 @@ def steps(path: str) -> Iterator[str]:
 
 
 def _names_of(path: str) -> list[str]:
-    """The names in a path, the last one first."""
+    """Return the names in a path, last one first."""
     return [name for name in reversed(path.split("/")) if name not in ("", ".")]
 
 
 def _is_for_everybody(path: Path) -> bool:
-    """Whether any user of the machine can make files in this folder, or change this file."""
+    """Return whether any user of the machine can create files in this folder or change this file."""
     try:
         return bool(path.stat().st_mode & stat.S_IWOTH)
     except OSError:

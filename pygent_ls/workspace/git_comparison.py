@@ -1,4 +1,4 @@
-"""What differs between two states of a folder."""
+"""Differences between two states of a folder."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pygent_ls.workspace.git_store import Difference, Entry, GitStore
 from pygent_ls.workspace.git_taking import TreeState
 
 Pairs = dict[str, tuple[Entry | None, Entry | None]]
-"""By path: what was there before, and what is there after."""
+"""Old and new entry by path."""
 
 
 def tree_changes(store: GitStore, before: TreeState, after: TreeState) -> list[Difference]:
-    """What differs between the trees, in which unsaved buffers stand in place of their files."""
+    """Compare the trees, which contain unsaved buffers in place of their files."""
     found: Pairs = {path: (old, new) for path, old, new in store.differences(before.tree, after.tree)}
     return _sorted(found | _other_modes(store, before, after, found, before.tree))
 
 
 def disk_changes(store: GitStore, before: TreeState, after: TreeState) -> list[Difference]:
-    """What differs on the disk: files that git does not ignore, and ignored ones that were kept before.
+    """Compare the disk states: files that git does not ignore, and ignored ones that were stored before.
 
-    A file that came to be ignored, or no longer is, has not changed by that. Ignored files that are new are left out.
+    A file that is newly ignored, or no longer ignored, is not a change in itself. New ignored files are left out.
     """
     found: Pairs = {path: (old, new) for path, old, new in store.differences(before.disk, after.disk)}
     for path, was, now in store.differences(before.ignored, after.ignored):
@@ -40,7 +40,7 @@ def disk_changes(store: GitStore, before: TreeState, after: TreeState) -> list[D
 def _other_modes(
     store: GitStore, before: TreeState, after: TreeState, found: Mapping[str, object], *trees: str
 ) -> Pairs:
-    """Files of these trees, found in none of the differences, of which only the permission bits differ."""
+    """Return files of these trees without other differences whose permission bits differ."""
     differ = [
         path
         for path in before.modes.keys() | after.modes.keys()
@@ -53,12 +53,12 @@ def _other_modes(
 
 
 def _is_in(path: str, names: Collection[str]) -> bool:
-    """Whether a path, or a folder above it, is one of the names."""
+    """Return whether a path, or a folder above it, is one of the names."""
     return path in names or any(above in names for above in _folders(path))
 
 
 def _folders(path: str) -> list[str]:
-    """The folders above a path, each with `/` at its end."""
+    """Return the folders above a path, each with `/` at its end."""
     parts = path.rstrip("/").split("/")[:-1]
     return ["/".join(parts[: n + 1]) + "/" for n in range(len(parts))]
 

@@ -1,4 +1,4 @@
-"""Git's configuration files, read without git, and the settings in them that only say how something is read."""
+"""Parser for git's configuration files, and a filter for settings that only affect how data is read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import NamedTuple
 from pygent_ls.file_access import read_beginning
 
 MAX_BYTES = 5_000_000
-"""Of one file: a configuration with some 20,000 branches."""
+"""Maximum size of one file: a configuration with some 20,000 branches."""
 
 MAX_INCLUDES = 50
-"""Files that a configuration may lead to."""
+"""Maximum number of included files."""
 
 _ESCAPED = {"n": "\n", "t": "\t", "b": "\b", "\\": "\\", '"': '"'}
 
@@ -32,31 +32,33 @@ _HARMLESS = re.compile(
     r"|log\.(follow|mailmap)",
     re.DOTALL,
 )
-"""Keys that name no program and no other configuration, and that no program but git reads. Whatever is not listed has
-no effect: another version of git may know more keys than we do."""
+"""Keys that name no program and no other configuration, and that only git reads. Unlisted keys have no effect: another
+version of git may know more keys than we do.
+"""
 
 
 class Setting(NamedTuple):
-    """A line of a configuration. The value is None where there is no `=`, which means true."""
+    """Line of a configuration. The value is None without a `=`, which means true."""
 
     key: str
-    """`section.name`, or `section.subsection.name`, as `git config --list` writes it."""
+    """Key `section.name` or `section.subsection.name`, as `git config --list` writes it."""
     value: str | None
 
 
 def parse(text: str) -> list[Setting]:
-    """The settings of a file, in order; includes are settings like any. Raises ValueError for what git would not take,
-    too."""
+    """Parse the settings of a file, in order; includes are ordinary settings. Raises ValueError for what git rejects,
+    too.
+    """
     return list(_Parser(text).settings())
 
 
 def harmless(settings: Iterable[Setting]) -> list[Setting]:
-    """Those that only say how the repository is read."""
+    """Return the settings that only affect how the repository is read."""
     return [each for each in settings if _HARMLESS.fullmatch(each.key)]
 
 
 def rendered(settings: Iterable[Setting]) -> str:
-    """A configuration file that holds these settings."""
+    """Format these settings as a configuration file."""
     lines: list[str] = []
     for section, each in groupby(settings, key=lambda setting: setting.key.rpartition(".")[0]):
         name, dot, inside = section.partition(".")
@@ -67,7 +69,7 @@ def rendered(settings: Iterable[Setting]) -> str:
 
 
 def read(file: Path) -> list[Setting]:
-    """The settings of a file; none where there is none. Raises ValueError where they cannot all be known."""
+    """Read the settings of a file; empty if it is missing. Raises ValueError if some of them cannot be read."""
     try:
         data = read_beginning(file, MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
@@ -80,7 +82,7 @@ def read(file: Path) -> list[Setting]:
 
 
 def leads_to(file: Path, is_wanted: Callable[[Path], bool]) -> bool:
-    """Whether a configuration file, or one that it includes under whatever condition, is wanted, or cannot be read."""
+    """Return whether a configuration file, or one that it includes under any condition, is wanted or cannot be read."""
     waiting, n_seen = [file], 0
     while waiting:
         file = waiting.pop()
@@ -94,7 +96,7 @@ def leads_to(file: Path, is_wanted: Callable[[Path], bool]) -> bool:
                 for key, value in settings
                 if value and re.fullmatch(r"include(if\..*)?\.path", key, re.DOTALL)
             ]
-        except (ValueError, RuntimeError):  # the second for a home of nobody
+        except (ValueError, RuntimeError):  # the second for the home of an unknown user
             return True
     return False
 
@@ -108,7 +110,7 @@ def _quoted(text: str) -> str:
 
 
 class _Parser:
-    """Reads a file as git's `config.c` does."""
+    """Parser equivalent to git's `config.c`."""
 
     def __init__(self, text: str) -> None:
         self._text = text.removeprefix("\ufeff").replace("\r\n", "\n") + "\n"
@@ -136,11 +138,11 @@ class _Parser:
         raise ValueError(f"has a syntax error in line {line}")
 
     def _value(self) -> str:
-        """A value without comments and the blanks around it; blanks inside stay."""
+        """Parse a value, without comments and surrounding blanks; blanks inside are kept."""
         pieces: list[str] = []
         is_quoted = False
         n_kept = 0
-        """Pieces up to the last that is no blank outside of quotes."""
+        """Number of pieces up to the last that is not an unquoted blank."""
         for found in _PIECE.finditer(self._text, self._at):
             piece = found[0]
             self._at = found.end()

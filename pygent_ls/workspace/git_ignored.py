@@ -1,4 +1,4 @@
-"""Files that git ignores, kept beside a folder's tree: `.env`, a local database. What is in ignored folders is not."""
+"""Ignored files such as `.env` or a local database, stored beside a folder's tree. Ignored folders are left out."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from pygent_ls.workspace.git_index import StoreIndex, entries_listed
 from pygent_ls.workspace.git_store import EMPTY_TREE, GitStore, split
 
 MAX_IGNORED_FILE_BYTES = 1024**2
-"""Larger ignored files are mostly built or downloaded."""
+"""Maximum size of a stored ignored file; larger ones are mostly built or downloaded."""
 
 MAX_IGNORED_FILES = 500
-"""Most ignored files that are kept, those first that lie least deep."""
+"""Maximum number of stored ignored files; those nearest to the top come first."""
 
 MAX_IGNORED_BYTES = 32 * 1024**2
-"""Most that they may hold together."""
+"""Maximum total size of stored ignored files."""
 
 MAX_LEFT_OUT = 500
-"""Most names of what is not kept that are remembered: each checkpoint has them in its record."""
+"""Maximum number of names recorded for files that are left out: each checkpoint's record contains them."""
 
 OPEN_FILE = re.compile(r"(^|/)(\.#[^/]*|\.[^/]*\.sw[a-p])$")
-"""What editors keep beside a file that is open, as `OF_OPEN_FILES` has it."""
+"""Files that editors create beside an open file, as in `OF_OPEN_FILES`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptIgnored:
-    """The ignored files of a folder as they were. Paths are relative to the place's `top`."""
+    """Ignored files of a folder at a snapshot. Paths are relative to the place's `top`."""
 
     tree: str
     modes: Mapping[str, int]
     """Permission bits."""
     left_out: Sequence[str]
-    """What is ignored and not kept, files and folders, by `rank`."""
+    """Ignored files and folders that are not stored, ordered by `rank`."""
     unfit: Sequence[str]
-    """Those files of it that are too large, or cannot be read."""
+    """Files among them that are too large or unreadable."""
 
 
 def rank(path: str) -> tuple[int, str]:
-    """The order in which ignored files are kept: what lies at the top was rather written by somebody."""
+    """Return the sort key of ignored files: those near the top are more likely to be hand-written."""
     return path.rstrip("/").count("/"), path
 
 
 class IgnoredFiles:
-    """Takes the ignored files of a folder into the store; its programs run beside others from the beginning on."""
+    """Stores a folder's ignored files; its programs start immediately and run beside others."""
 
     def __init__(self, store: GitStore, scope: Sequence[str]) -> None:
         self._store = store
@@ -55,7 +55,7 @@ class IgnoredFiles:
         self._known = store.start("ls-files", "-s", "-z", index=store.ignored_index)
 
     def take(self, besides: Collection[str], *, packed: bool) -> KeptIgnored:
-        """Keep them, `besides` what is in the folder's tree. Raises `SnapshotError`."""
+        """Store the ignored files except those in `besides`, which are in the folder's tree. Raises `SnapshotError`."""
         known = entries_listed(self._known.end())
         modes: dict[str, int] = {}
         left_out: list[str] = []
@@ -69,7 +69,7 @@ class IgnoredFiles:
             full = self._store.place.top / path
             try:
                 status = full.lstat()
-            except OSError:  # gone since it was listed
+            except OSError:  # removed since it was listed
                 continue
             if stat.S_ISLNK(status.st_mode):
                 wanted.append(path)
@@ -93,8 +93,9 @@ class IgnoredFiles:
         )
 
     def _listed(self) -> set[str]:
-        """Ignored files, and ignored folders whose files git does not list; nothing that is the daemon's or an
-        editor's own."""
+        """Return ignored files, and ignored folders whose files git does not list, without the daemon's and editors'
+        own files.
+        """
         names = sorted(split(self._listing.end()))
         own = f"{os.path.relpath(self._store.path.parent, self._store.place.top)}/"
         whole = ("./", self._store.place.prefix)

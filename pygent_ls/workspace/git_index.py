@@ -1,4 +1,4 @@
-"""An index of a store: the files that the next tree has, and what git knows of them from when it last read them."""
+"""Index of a store: the files of the next tree, with git's stat data from when it last read them."""
 
 from __future__ import annotations
 
@@ -13,37 +13,38 @@ from pygent_ls.workspace.git_store import Entry, GitStore, joined, split
 from pygent_ls.workspace.restoring import bytes_on_disk
 
 N_PACKED = 200
-"""Files from which on they are packed: an object file for each takes four times as long, and as much space."""
+"""Number of files from which they are packed: separate object files take four times as long, and as much space."""
 
 PACKED = ("-c", "core.bigFileThreshold=1", "-c", "core.compression=1")
-"""Git streams files above that size into one pack, and keeps a file for each other one."""
+"""Options with which git streams files above that size into one pack, instead of one object file each."""
 
 N_IN_PACK = 10_000
-"""Most files of a pack: git compares each with all that it has put into the pack before."""
+"""Maximum number of files in a pack: git compares each with all earlier ones in the pack."""
 
 MAX_NAMED = 200
-"""Paths that are named to git one by one; of more, all that the index has is listed."""
+"""Maximum number of paths passed to git one by one; for more, the whole index is listed."""
 
 PACKS_AT_ONCE = (2, 37)
-"""First version of git whose `update-index` makes one pack of all of them, and not one of each."""
+"""First version of git whose `update-index` creates one pack for all files, not one for each."""
 
 
 class StoreIndex:
-    """One index of a store. Paths are relative to the place's `top`."""
+    """Index of a store. Paths are relative to the place's `top`."""
 
     def __init__(self, store: GitStore, file: Path) -> None:
         self._store = store
         self.file = file
 
     def drop(self, paths: Sequence[str]) -> None:
-        """Take these out of the index, whether they are on the disk or not."""
+        """Remove these paths from the index, whether they exist on the disk or not."""
         if paths:
             self._run("update-index", "-z", "--force-remove", "--stdin", stdin=joined(paths))
 
     def add(self, paths: Sequence[str], *, packed: bool, known: Mapping[str, Entry] | None = None) -> list[str]:
-        """Take files into the index as they are, or out of it where they are gone; returns those that git refuses.
+        """Update the index to the current files, removing deleted ones; return the paths that git rejects.
 
-        `packed`: in one pack, if they are many and git can do it. `known` is what the index has of them already.
+        `packed`: use one pack, if there are many files and git supports it. `known` holds the index's current entries
+        for them.
         """
         options = PACKED if packed and len(paths) >= N_PACKED and self._can_pack() else ()
         parts = (paths[start : start + N_IN_PACK] for start in range(0, len(paths), N_IN_PACK))
@@ -53,8 +54,9 @@ class StoreIndex:
         return refused
 
     def _correct(self, paths: Sequence[str], known: Mapping[str, Entry]) -> None:
-        """Let the index have what stands at the paths themselves. Git opens files by their path, so that a link which
-        takes the place of a folder meanwhile leads it elsewhere."""
+        """Correct the index to what is at the paths themselves. Git opens files by path, so a link that replaces a
+        folder meanwhile leads it elsewhere.
+        """
         named = paths if len(paths) <= MAX_NAMED else ()
         found = entries_listed(self._run("ls-files", "-s", "-z", "--", *named))
         for path in paths:
@@ -85,7 +87,7 @@ class StoreIndex:
         return []
 
     def tree(self) -> str:
-        """Git's name of the tree of the place's folder."""
+        """Return git's name of the tree of the place's folder."""
         prefix = self._store.place.prefix
         if not prefix:
             return self._run("write-tree").decode().strip()
@@ -94,7 +96,7 @@ class StoreIndex:
         except SnapshotError as error:
             if "prefix" not in str(error):
                 raise
-            return self._run("mktree").decode().strip()  # there is nothing below it
+            return self._run("mktree").decode().strip()  # the folder is empty
 
     def _can_pack(self) -> bool:
         version = re.search(rb"(\d{1,4})\.(\d{1,4})", self._store.run("version"))
@@ -105,7 +107,7 @@ class StoreIndex:
 
 
 def entries_listed(output: bytes) -> dict[str, Entry]:
-    """What `ls-files -s -z` lists, by path."""
+    """Parse the output of `ls-files -s -z` into entries by path."""
     found: dict[str, Entry] = {}
     for listed in split(output):
         facts, _, path = listed.partition("\t")

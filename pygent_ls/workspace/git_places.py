@@ -1,4 +1,4 @@
-"""Where a folder lies in the user's repository, and what is ignored there."""
+"""Location of a folder in the user's repository, and its ignore rules."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from pygent_ls.workspace.reading import disk_stamp
 from pygent_ls.workspace.repositories import find_repository, inert
 
 READ_ONLY = ("-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false")
-"""A program of the user's is not started, and nothing is written."""
+"""Options with which git starts no user program and writes nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A folder, and the work tree that it is part of."""
+    """Folder with the work tree that contains it."""
 
     folder: Path
     top: Path
-    """The root of the user's work tree; the folder itself where there is no git."""
+    """Root of the user's work tree; the folder itself without git."""
     index: Path | None = None
-    """The user's index."""
+    """User's index."""
     excludes: tuple[Path, ...] = ()
-    """Files of ignore patterns beside the `.gitignore` in the tree; they need not exist."""
+    """Files of ignore patterns beside the tree's `.gitignore` files; they need not exist."""
 
     @property
     def prefix(self) -> str:
-        """The folder below `top`, with `/` at its end; empty for `top` itself."""
+        """Path of the folder below `top`, with `/` at its end; empty for `top` itself."""
         inside = os.path.relpath(self.folder, self.top)
         return "" if inside == "." else f"{inside}/"
 
     @property
     def key(self) -> str:
-        """A name for the store."""
+        """Name of the folder's store."""
         named = f"{self.top}\0{self.folder}".encode("utf-8", "surrogateescape")
         return hashlib.sha256(named).hexdigest()[:20]
 
 
 def git_stamp(folder: Path) -> str:
-    """Tells whether the folder is still in the same repository; cheap."""
+    """Return a cheap value that changes when the folder is in another repository."""
     for above in (folder, *folder.parents):
         if os.path.lexists(above / ".git"):
             return f"{above} {(above / '.git').lstat().st_ino} {disk_stamp(above / '.git' / 'config')}"
@@ -52,7 +52,7 @@ def git_stamp(folder: Path) -> str:
 
 
 def place_of(folder: Path, git: Git) -> Place:
-    """Look the folder up; what is in no work tree, or is ignored there, is a place of its own."""
+    """Look up a folder; one outside of any work tree, or ignored there, is its own place."""
     repository = find_repository(folder)
     alone = Place(folder=folder, top=folder)
     if repository is None:
@@ -68,7 +68,7 @@ def place_of(folder: Path, git: Git) -> Place:
 
 
 def tracked_though_ignored(place: Place, git: Git) -> list[str]:
-    """What the user's index has in spite of the ignore patterns, relative to `top`."""
+    """Return the paths in the user's index that match ignore patterns, relative to `top`."""
     if place.index is None or not place.index.exists():
         return []
     arguments = ["ls-files", "-z", "-c", "-i", "--exclude-standard", "--full-name"]
@@ -83,7 +83,7 @@ def _is_ignored(place: Place, git: Git) -> bool:
 
 
 def _global_excludes(folder: Path, git: Git) -> list[Path]:
-    """The user's own ignore patterns for all repositories."""
+    """Return the files of the user's global ignore patterns."""
     found = _read(folder, git, ["config", "--type=path", "--get", "core.excludesFile"])
     if found is not None:
         named = os.fsdecode(found).strip("\n")
@@ -93,7 +93,7 @@ def _global_excludes(folder: Path, git: Git) -> list[Path]:
 
 
 def _read(folder: Path, git: Git, arguments: Sequence[str]) -> bytes | None:
-    """What git says of the user's repository, of whose configuration nothing acts; None where it fails."""
+    """Run git on the user's repository with its configuration inactive; return the output, or None on failure."""
     repository = find_repository(folder)
     with contextlib.suppress(SnapshotError, ValueError, OSError):
         if repository is not None:

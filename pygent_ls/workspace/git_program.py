@@ -1,4 +1,4 @@
-"""The git program, run for the daemon's own stores: nothing of the user's configuration has a say, and no hook runs."""
+"""Runs git for the daemon's own stores, without the user's configuration and hooks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUIET: Mapping[str, str] = {
     "GIT_NO_LAZY_FETCH": "1",
     "LC_ALL": "C",
 }
-"""No write that was not asked for, no question, no pattern where a name is meant, no network."""
+"""Variables that prevent unrequested writes, prompts, patterns in place of names, and network access."""
 
 ALONE: Mapping[str, str] = {
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -34,46 +34,49 @@ ALONE: Mapping[str, str] = {
     "MALLOC_TRIM_THRESHOLD_": "67108864",
     "MALLOC_TOP_PAD_": "16777216",
 }
-"""For the daemon's own stores: what the user configured for theirs does not count. Git takes and gives back memory for
-each file; the C library is to keep it, which halves the time of many files."""
+"""Variables for the daemon's own stores: the user's git configuration is not used. Git allocates and frees memory for
+each file; the C library is told to keep it, which halves the time for many files.
+"""
 
 PATTERN_FILES = frozenset({".gitignore", ".gitattributes", "exclude", "attributes"})
-"""Names of files that git opens without a look at their kind: it waits for the other end of a named pipe."""
+"""Files that git opens without checking their type: for a named pipe it waits until the other end is opened."""
 
 PATIENCE_S = 1.0
-"""How long a program runs before named pipes are looked for."""
+"""Time that a program runs before named pipes are searched for."""
 
 BETWEEN_PIPES_S = 0.005
-"""How often pipes that were found are released."""
+"""Interval between releases of the pipes found."""
 
 MAX_ENTRIES_SEEN = 200_000
-"""Number of directory entries among which pipes are looked for."""
+"""Maximum number of directory entries searched for pipes."""
 
 
 def users_environment(folder: Path) -> dict[str, str]:
-    """For looking at the user's repository: with their configuration, since that says what is ignored."""
+    """Return the environment for reading the user's repository, with the user's configuration, which defines ignored
+    files.
+    """
     return {**_environment(folder), **QUIET}
 
 
 def own_environment(own: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """For a store of the daemon for this folder; `own` says where it is."""
+    """Return the environment for a store of the daemon for this folder; `own` locates the store."""
     inherited = {name: value for name, value in _environment(folder).items() if not name.startswith("GIT_")}
     return {**inherited, **QUIET, **ALONE, **own}
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Git runs no other program for the daemon's stores, and would find none in the folder."""
+    """Return the environment for the daemon's stores; git runs no other program, and would find none in the folder."""
     return {**clean_environment(os.environ, lambda path: path.is_relative_to(folder)), "PATH": os.defpath}
 
 
 class SnapshotAbortedError(SnapshotError):
-    """The job was cancelled, or took too long: trying again at once is no use."""
+    """Raised if the job was cancelled or took too long, so that an immediate retry is useless."""
 
 
 class Git:
     """Runs git for one job. Blocking; `abort` may be called from another thread, and ends the job at once.
 
-    Raises `SnapshotError` where a program fails, where the job takes longer than `timeout_s` in all, or was aborted.
+    Raises `SnapshotError` if a program fails, or if the job takes longer than `timeout_s` in all or was aborted.
     """
 
     def __init__(self, program: str, *, timeout_s: float) -> None:
@@ -85,18 +88,18 @@ class Git:
         self._pipes: dict[Path, list[Path]] = {}
 
     def abort(self) -> None:
-        """End what runs, and start nothing more."""
+        """End running programs and start no more."""
         with self._lock:
             self._aborted = True
             for process in self._running:
                 process.kill()
 
     def hurry(self, timeout_s: float) -> None:
-        """Take no longer than this from now on."""
+        """Reduce the remaining time to this."""
         self._deadline = min(self._deadline, time.monotonic() + timeout_s)
 
     def close(self) -> None:
-        """End what still runs; the job is over."""
+        """End all programs that still run; the job is over."""
         with self._lock:
             left = tuple(self._running)
         for process in left:
@@ -105,7 +108,7 @@ class Git:
             self.ended(process)
 
     def check(self) -> None:
-        """Raises `SnapshotError` where the job is over."""
+        """Raise `SnapshotError` if the job is over."""
         if self._aborted:
             raise SnapshotAbortedError("it was cancelled")
         if time.monotonic() >= self._deadline:
@@ -120,11 +123,11 @@ class Git:
         stdin: bytes = b"",
         good: tuple[int, ...] = (0,),
     ) -> bytes:
-        """Standard output of `git ARGUMENTS`, once it has ended with one of the `good` exit codes."""
+        """Run `git ARGUMENTS` and return its standard output. `good` are the exit codes of success."""
         return self.start(arguments, cwd=cwd, environment=environment).end(stdin, good)
 
     def start(self, arguments: Sequence[str], *, cwd: Path, environment: Mapping[str, str]) -> RunningGit:
-        """Start a program, to run beside others."""
+        """Start a program that runs beside others."""
         self.check()
         try:
             process = subprocess.Popen(
@@ -144,29 +147,29 @@ class Git:
         return RunningGit(self, process, cwd)
 
     def left_s(self) -> float:
-        """Seconds until the job's time is over."""
+        """Return the seconds until the job's time limit."""
         return max(self._deadline - time.monotonic(), 0.0)
 
     def patience_s(self, folder: Path) -> float:
-        """Seconds to wait before `release_pipes` is called again."""
+        """Return the seconds to wait before calling `release_pipes` again."""
         return min(self.left_s(), BETWEEN_PIPES_S if self._pipes.get(folder) else PATIENCE_S)
 
     def release_pipes(self, folder: Path) -> None:
-        """Let programs that wait for a named pipe in place of a file of patterns find it empty."""
+        """Give programs blocked on a named pipe in place of a pattern file an empty input."""
         if folder not in self._pipes:
             self._pipes[folder] = [path for path in islice(entries_below(folder), MAX_ENTRIES_SEEN) if _is_pipe(path)]
         for path in self._pipes[folder]:
-            with contextlib.suppress(OSError):  # nobody waits for it
+            with contextlib.suppress(OSError):  # the pipe has no reader
                 os.close(open_file(path, os.O_WRONLY))
 
     def ended(self, process: subprocess.Popen[bytes]) -> None:
-        """A program is over."""
+        """Remove an ended program from the job."""
         with self._lock:
             self._running.discard(process)
 
 
 class RunningGit:
-    """A program that runs."""
+    """Running git program."""
 
     def __init__(self, job: Git, process: subprocess.Popen[bytes], folder: Path) -> None:
         self._job = job
@@ -174,7 +177,7 @@ class RunningGit:
         self._folder = folder
 
     def end(self, stdin: bytes = b"", good: tuple[int, ...] = (0,)) -> bytes:
-        """Feed it, wait for it, and return what it wrote."""
+        """Send the input, wait for the program and return its output."""
         process = self._process
         try:
             output, errors = self._communicate(stdin)
@@ -191,7 +194,7 @@ class RunningGit:
         return output
 
     def _communicate(self, stdin: bytes) -> tuple[bytes, bytes]:
-        """Both outputs. Raises `subprocess.TimeoutExpired` where the job's time is over."""
+        """Return both outputs. Raises `subprocess.TimeoutExpired` at the job's time limit."""
         given: bytes | None = stdin
         while True:
             try:
@@ -199,7 +202,7 @@ class RunningGit:
             except subprocess.TimeoutExpired:
                 if not self._job.left_s():
                     raise
-            given = None  # it is sent to its end by the calls that follow
+            given = None  # later calls continue sending it
             self._job.release_pipes(self._folder)
 
 

@@ -1,7 +1,7 @@
-"""One folder's states, kept by git outside the folder: a repository of the daemon's own in its state folder.
+"""Store of one folder's states: a git repository of the daemon's own in its state folder.
 
-A store has all of its objects itself: what the user, a command or git does to the user's repository takes nothing from
-it. Nothing of the user's configuration, hooks, filters or attributes has a say, so that bytes stay as they are.
+A store contains all of its objects itself: changes to the user's repository by the user, a command or git do not affect
+it. The user's configuration, hooks, filters and attributes do not apply, so that bytes stay unchanged.
 """
 
 from __future__ import annotations
@@ -47,70 +47,73 @@ CONFIG = """[core]
 [pygent]
 \tobjects = own
 """
-"""A store with another configuration was made by an earlier version, and its index may name objects that it lacks."""
+"""Configuration of a store. A store with another one was made by an earlier version, and its index may name missing
+objects.
+"""
 
 SEEN_INDEX = "seen-index"
-"""A file with the stamp of the user's index when its ignored files were looked for."""
+"""File with the stamp of the user's index at the last search for its ignored files."""
 
 ATTRIBUTES = "* -text !eol !crlf !filter !ident !working-tree-encoding\n"
-"""Stronger than any `.gitattributes`: no byte is converted, no filter is run."""
+"""Attributes that override any `.gitattributes`: no byte is converted and no filter is run."""
 
 OF_OPEN_FILES = b".#*\n.*.sw[a-p]\n"
-"""What Emacs and Vim keep beside a file while it is open there: no file of the user's, and gone when it is closed."""
+"""Files that Emacs and Vim create beside an open file and remove when it is closed; they are not the user's."""
 
 
 PATTERNS = "patterns"
-"""A folder with the ignore patterns that counted for a snapshot, as far as they are in no `.gitignore`; each file is
-named by its content, and what counts at the moment is in `info/exclude`, too."""
+"""Folder with the ignore patterns that applied to a snapshot, except those in `.gitignore` files; each file is named by
+its content. The current patterns are also in `info/exclude`.
+"""
 
 SNAPSHOTS = "snapshots"
-"""Names of the snapshots' trees; what else a snapshot has stands in `DISK` and `IGNORED` under the same name."""
+"""References to the snapshots' trees; a snapshot's other trees are in `DISK` and `IGNORED` under the same name."""
 
 DISK = "disk"
-"""Names of the trees of the disk alone, where unsaved buffers make a difference."""
+"""References to the trees of the disk alone, if unsaved buffers make a difference."""
 
 IGNORED = "ignored"
-"""Names of the trees of ignored files, where there are any."""
+"""References to the trees of ignored files, if there are any."""
 
 
 PUT_AWAY = ".gone"
-"""What the name of a store ends with while it is removed."""
+"""Suffix of a store's name while it is being removed."""
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-"""Git's name of a tree without entries."""
+"""Git's name of the empty tree."""
 
 
 REPACK = ("repack", "-a", "-d", "-l", "-q", "--window=0")
-"""Without a search for what is similar: somebody waits."""
+"""Repack command without a search for similar objects: a caller is waiting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file in a tree: git's mode (`100644`, `100755`, `120000` for a link) and its content's name."""
+    """File in a tree: git's mode (`100644`, `100755`, `120000` for a link) and its content's name."""
 
     mode: str
     blob: str
 
 
 Difference = tuple[str, Entry | None, Entry | None]
-"""A path, what is there in the first tree, and in the second."""
+"""Path with its entry in the first and in the second tree."""
 
 
 class NoStoreError(SnapshotError):
-    """What was kept of a folder has been removed."""
+    """Raised if the store of a folder has been removed."""
 
 
 class GitStore:
-    """The store of one place. Blocking; for one job, whose programs `git` runs."""
+    """Store of one place. Blocking; for one job, which runs programs with `git`."""
 
     def __init__(self, root: Path, place: Place, git: Git) -> None:
         self.place = place
         self.path = root / place.key
         self.git = git
         self.index = self.path / "index"
-        """Of what git does not ignore."""
+        """Index of files that git does not ignore."""
         self.ignored_index = self.path / "index.ignored"
-        """Of what is kept though git ignores it."""
+        """Index of stored ignored files."""
         self.environment = own_environment(
             {
                 "GIT_DIR": str(self.path),
@@ -123,9 +126,9 @@ class GitStore:
 
     @contextlib.contextmanager
     def locked(self, *, make: bool = False) -> Generator[None]:
-        """One job at a time in each store, also of several daemons.
+        """Lock the store, which also excludes other daemons.
 
-        Raises `NoStoreError` where there is no such store and none is to be made.
+        Raises `NoStoreError` if the store does not exist and `make` is false.
         """
         with contextlib.ExitStack() as stack:
             while not self._try_to_lock(stack, make=make):
@@ -154,7 +157,7 @@ class GitStore:
             return not is_removed
 
     def differences(self, old: str, new: str) -> list[Difference]:
-        """What differs between two trees, by path."""
+        """Return the differences between two trees, by path."""
         if old == new:
             return []
         fields = self.run("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", old, new).split(b"\0")
@@ -165,7 +168,7 @@ class GitStore:
         return sorted(found, key=lambda each: each[0])
 
     def entries(self, tree: str) -> dict[str, Entry]:
-        """All that is in a tree, by path."""
+        """Return all entries of a tree, by path."""
         found: dict[str, Entry] = {}
         for listed in split(self.run("ls-tree", "-r", "-z", tree)):
             facts, _, path = listed.partition("\t")
@@ -175,11 +178,11 @@ class GitStore:
         return found
 
     def paths_in(self, tree: str) -> list[str]:
-        """The paths of all files in a tree."""
+        """Return the paths of all files in a tree."""
         return split(self.run("ls-tree", "-r", "-z", "--name-only", tree))
 
     def read(self, blobs: Sequence[str]) -> dict[str, bytes]:
-        """The contents by name; what is no longer there is left out."""
+        """Return contents by name; missing ones are left out."""
         if not blobs:
             return {}
         output = self.run("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in blobs).encode())
@@ -196,7 +199,7 @@ class GitStore:
         return found
 
     def ignored(self, tree: str, paths: Sequence[str]) -> set[str]:
-        """Which of the paths the patterns in that tree ignore."""
+        """Return the paths that the patterns in that tree ignore."""
         if not paths:
             return set()
         names = [name for name in self.run("ls-tree", "-r", "-z", "--name-only", tree).split(b"\0") if name]
@@ -214,7 +217,7 @@ class GitStore:
                 ["check-ignore", "-z", "--stdin", "--no-index"],
                 cwd=scratch,
                 environment={**self.environment, "GIT_WORK_TREE": str(scratch), "GIT_LITERAL_PATHSPECS": "0"},
-                stdin=joined(f"./{prefix}{path}" for path in paths),  # a name that begins with `:` is no pattern then
+                stdin=joined(f"./{prefix}{path}" for path in paths),  # so that `:` does not begin a pattern
                 good=(0, 1),
             )
         finally:
@@ -222,7 +225,7 @@ class GitStore:
         return {path.removeprefix(f"./{prefix}") for path in split(found)}
 
     def prune(self, oldest: str, n_kept: int) -> int:
-        """Forget what is named before `oldest`, and all but the newest `n_kept`; returns how many went.
+        """Forget references older than `oldest`, and all but the newest `n_kept`; return the number removed.
 
         Call it in `locked`.
         """
@@ -233,25 +236,25 @@ class GitStore:
         return len(names) - len(kept)
 
     def forget(self, owners: Collection[str]) -> None:
-        """Forget the snapshots of these owners, and the store where it has no others; call it in `locked`.
+        """Forget these owners' snapshots, and the store if it has no others; call it in `locked`.
 
-        What only they had stays until `clean`.
+        Objects that only they had stay until `clean`.
         """
         left = [each for each in self.names() if _owner(each) not in owners]
         self._keep_only(left)
         self.forget_all()
 
     def clean(self, *, packs: bool = False) -> None:
-        """Remove what no name leads to any more, from `packs` too; call it in `locked`.
+        """Remove unreferenced objects, with `packs` also from packs; call it in `locked`.
 
-        Raises `SnapshotError` where the job ends before that: then it goes with what is pruned next.
+        Raises `SnapshotError` if the job ends before that; the next pruning then removes them.
         """
         if not self._loose_ends.exists():
             return
         if names := self.names():
             (self.path / SEEN_INDEX).unlink(missing_ok=True)
             newest = next(kind for kind in (DISK, SNAPSHOTS) if (self.path / "refs" / kind / names[-1]).exists())
-            self.run("read-tree", "-m", f"refs/{newest}/{names[-1]}")  # what stands in the index is not pruned
+            self.run("read-tree", "-m", f"refs/{newest}/{names[-1]}")  # objects in the index are not pruned
         self.ignored_index.unlink(missing_ok=True)
         if packs or self._unkept_pack.exists():
             self.run(*REPACK)
@@ -261,16 +264,16 @@ class GitStore:
 
     @property
     def _loose_ends(self) -> Path:
-        """A file that is there while there may be objects that no name leads to."""
+        """Marker file that exists while there may be unreferenced objects."""
         return self.path / "loose-ends"
 
     @property
     def _unkept_pack(self) -> Path:
-        """A file that is there while a pack has objects that were taken for an owner; `git prune` spares packs."""
+        """Marker file that exists while a pack has objects that were stored for an owner; `git prune` skips packs."""
         return self.path / "unkept-pack"
 
     def names(self) -> list[str]:
-        """The snapshots, the oldest first."""
+        """Return the names of the snapshots, oldest first."""
         return sorted(each.name for each in (self.path / "refs" / SNAPSHOTS).glob("*"))
 
     def _keep_only(self, names: Collection[str]) -> None:
@@ -280,9 +283,9 @@ class GitStore:
                 file.unlink()
 
     def forget_all(self) -> None:
-        """Remove the store, where no snapshot is in it, with what was taken in halves; call it in `locked`.
+        """Remove the store, including unfinished snapshots, if it has no snapshot; call it in `locked`.
 
-        Where the time is over before, `forget_unused` removes the rest.
+        If time runs out, `forget_unused` removes the rest.
         """
         if self.names():
             return
@@ -290,33 +293,34 @@ class GitStore:
         for folder in (gone / "objects").glob("*"):
             if not self.git.left_s():
                 return
-            shutil.rmtree(folder, ignore_errors=True)  # another daemon may remove the same
+            shutil.rmtree(folder, ignore_errors=True)  # another daemon may be removing it, too
         shutil.rmtree(gone, ignore_errors=True)
         with contextlib.suppress(OSError):
-            self.path.parent.rmdir()  # where it is empty now
+            self.path.parent.rmdir()  # succeeds only if it is empty
 
-    # For what reads and writes the store
+    # Access for readers and writers of the store
 
     def run(self, *arguments: str, stdin: bytes = b"", index: Path | None = None) -> bytes:
-        """Output of a git program on the store; `index` stands in for the store's own."""
+        """Run a git program on the store and return its output; `index` replaces the store's own."""
         return self.start(*arguments, index=index).end(stdin)
 
     def start(self, *arguments: str, index: Path | None = None) -> RunningGit:
         """Start a git program on the store."""
         environment = self.environment if index is None else {**self.environment, "GIT_INDEX_FILE": str(index)}
-        cwd = self.place.top if self.place.top.is_dir() else self.path  # what was kept can be read all the same
+        cwd = self.place.top if self.place.top.is_dir() else self.path  # states stay readable without the folder
         return self.git.start(arguments, cwd=cwd, environment=environment)
 
     def name_trees(self, name: str, tree: str, *, disk: str, ignored: str) -> None:
-        """Keep the trees of a snapshot under its name until it is pruned."""
+        """Reference the trees of a snapshot by its name until it is pruned."""
         named = {DISK: disk if disk != tree else "", IGNORED: ignored if ignored != EMPTY_TREE else "", SNAPSHOTS: tree}
         for kind, each in named.items():
             if each:
                 put(self.path / "refs" / kind / name, f"{each}\n".encode(), staged_in=self.path)
 
     def may_pack(self, name: str) -> bool:
-        """Whether a snapshot's files may go into a pack: beside those of others, files of an owner must not, since git
-        takes nothing out of a pack without writing it anew."""
+        """Return whether a snapshot's files may go into a pack. An owner's files must not be packed with others, since
+        git removes nothing from a pack without rewriting it.
+        """
         owner = _owner(name)
         if owner and not all(_owner(each) == owner for each in self.names()):
             return False
@@ -325,7 +329,7 @@ class GitStore:
         return True
 
     def _make(self) -> None:
-        """Make the store, or what is missing of it."""
+        """Create the store or its missing parts."""
         if _bytes_of(self.path / "config") != CONFIG.encode():
             for folder in ("objects", f"refs/{SNAPSHOTS}", "info"):
                 (self.path / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -336,7 +340,7 @@ class GitStore:
             put(self.path / "config", CONFIG.encode())
 
     def use_patterns(self, name: str = "") -> str:
-        """Let git ignore what it ignored when these patterns counted, or what it ignores now; returns their name."""
+        """Make git ignore what it ignored under these patterns, or what it ignores now; return the patterns' name."""
         kept = self.path / PATTERNS / name
         if name and kept.exists():
             patterns = kept.read_bytes()
@@ -351,13 +355,13 @@ class GitStore:
 
     def _patterns(self) -> bytes:
         patterns = OF_OPEN_FILES + b"".join(_bytes_of(file).rstrip(b"\n") + b"\n" for file in self.place.excludes)
-        if self.path.is_relative_to(self.place.top):  # a home folder holds the stores, too
+        if self.path.is_relative_to(self.place.top):  # the place may be a home folder, which contains the stores
             patterns += b"/" + os.fsencode(self.path.parent.relative_to(self.place.top)) + b"/\n"
         return patterns
 
 
 def _owner(name: str) -> str:
-    """For whom a snapshot was taken, by its name."""
+    """Return the owner in a snapshot's name."""
     return name.split("-", 2)[2] if name.count("-") >= 2 else ""
 
 
@@ -366,8 +370,9 @@ def _entry(mode: str, blob: str) -> Entry | None:
 
 
 def forget_unused(root: Path, oldest: str) -> None:
-    """Remove the stores of folders that no snapshot was taken of since `oldest`, and what is left of removed ones;
-    those in use now are left."""
+    """Remove stores of folders without snapshots since `oldest`, and remains of removed ones; stores in use are
+    left.
+    """
     for gone in root.glob(f"*{PUT_AWAY}"):
         shutil.rmtree(gone, ignore_errors=True)
     for path in sorted(root.glob("*/refs/snapshots")):
@@ -379,19 +384,19 @@ def forget_unused(root: Path, oldest: str) -> None:
 
 
 def _put_away(store: Path) -> Path:
-    """Rename a store that is to be removed, so that who waits for its lock finds none or a new one."""
+    """Rename a store that is to be removed, so that processes waiting for its lock find none or a new one."""
     gone = store.with_name(f"{store.name}-{secrets.token_hex(4)}{PUT_AWAY}")
     store.rename(gone)
     return gone
 
 
 def split(output: bytes) -> list[str]:
-    """Names that end with NUL each."""
+    """Split NUL-terminated names."""
     return [os.fsdecode(each) for each in output.split(b"\0") if each]
 
 
 def joined(paths: Iterable[str]) -> bytes:
-    """Names that end with NUL each, as git reads them."""
+    """Join names, each terminated by NUL, as git reads them."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
@@ -403,7 +408,7 @@ def _bytes_of(file: Path) -> bytes:
 
 
 def put(file: Path, data: bytes, *, staged_in: Path | None = None) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     staged = (staged_in or file.parent) / f"{file.name}.{os.getpid()}.new"
     staged.write_bytes(data)

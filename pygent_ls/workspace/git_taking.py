@@ -1,4 +1,4 @@
-"""A folder's state taken into its store, at the cost of what changed since the last time."""
+"""Takes a folder's state into its store, at the cost of what changed since the last time."""
 
 from __future__ import annotations
 
@@ -20,36 +20,38 @@ from pygent_ls.workspace.git_store import EMPTY_TREE, SEEN_INDEX, GitStore, join
 from pygent_ls.workspace.reading import MAX_DOCUMENT_BYTES, disk_stamp
 
 MAX_FILE_BYTES = MAX_DOCUMENT_BYTES
-"""Larger files are not kept: tools do not edit them, and they would make each snapshot slow."""
+"""Maximum size of a stored file: tools do not edit larger ones, and they would make each snapshot slow."""
 
 MAX_NEW_FILES = 100_000
-"""Most files that one snapshot takes in anew: a home folder opened by mistake is not copied."""
+"""Maximum number of new files in one snapshot: a home folder opened by mistake is not copied."""
 
 MAX_NEW_BYTES = 2 * 1024**3
-"""Most that one snapshot reads anew: some ten seconds on a usual disk, and a bound for what it may copy."""
+"""Maximum size of new data in one snapshot: some ten seconds on a usual disk, and a limit on copying."""
 
 USUAL_MODES = {0o644, 0o755}
-"""Permission bits that git's own two modes stand for; others are remembered beside the tree."""
+"""Permission bits represented by git's own two modes; others are recorded beside the tree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeState:
-    """A folder as it was. Paths are relative to the folder, with `/`."""
+    """Folder at a snapshot. Paths are relative to the folder, with `/`."""
 
     tree: str
-    """Git's name of it, in the folder's store; unsaved buffers stand in place of their files."""
+    """Git's name of the tree in the folder's store, with unsaved buffers in place of their files."""
     disk: str
-    """The same without the unsaved buffers."""
+    """Tree without the unsaved buffers."""
     ignored: str
-    """A tree of the files that are kept though git ignores them; see `git_ignored`."""
+    """Tree of the stored ignored files, as described in `git_ignored`."""
     ignored_left_out: tuple[str, ...]
-    """What git ignores and is not kept; folders end with `/`. The first ones, in the order of `rank`."""
+    """Ignored files and folders that are not stored; folders end with `/`. Only the first ones, in the order of
+    `rank`.
+    """
     patterns: str
-    """The store's name of the ignore patterns of that time, as far as they are in no `.gitignore`."""
+    """Store's name of the ignore patterns of that time, except those in `.gitignore` files."""
     modes: Mapping[str, int]
-    """Permission bits of files that have others than 644 and 755."""
+    """Permission bits of files other than 644 and 755."""
     left_out: frozenset[str]
-    """Files that were there and are not kept: too large, or not to be read. Ignored ones are in it, too."""
+    """Existing files that are not stored because they are too large or unreadable, including ignored ones."""
     nested: tuple[str, ...]
     """Folders that are repositories of their own; their files are not part of this tree."""
 
@@ -64,21 +66,21 @@ GONE = TreeState(
     left_out=frozenset(),
     nested=(),
 )
-"""Of a folder that is no longer there."""
+"""State of a folder that no longer exists."""
 
 
 def take(store: GitStore, overlays: Mapping[str, bytes], name: str, like: TreeState | None = None) -> TreeState:
-    """Keep the folder as it is now, under a new name that sorts by time; `overlays` replace what files hold.
+    """Store the folder's current state under a new name that sorts by time; `overlays` replace files' contents.
 
-    What git ignored when `like` was taken is ignored, whatever became of the user's repository since.
-    The store is locked. The indexes stay between snapshots, so that only files whose stat data changed are read.
+    With `like`, the ignore rules are those of that state, regardless of changes to the user's repository. The store
+    must be locked. The indexes persist between snapshots, so that only files with changed stat data are read.
     """
     patterns = store.use_patterns(like.patterns if like else "")
     try:
         return _Taking(store, patterns).run(overlays, name)
     except SnapshotAbortedError:
         raise
-    except SnapshotError:  # an index is damaged, or what it names is gone
+    except SnapshotError:  # an index is damaged, or its objects are missing
         for index in (store.index, store.ignored_index):
             index.unlink(missing_ok=True)
         return _Taking(store, patterns).run(overlays, name)
@@ -133,7 +135,7 @@ class _Taking:
         )
 
     def _forced(self) -> list[str]:
-        """What the user's index has though it is ignored, where it is not in ours yet."""
+        """Return ignored files in the user's index that are not in ours yet."""
         place = self._store.place
         if place.index is None:
             return []
@@ -143,7 +145,7 @@ class _Taking:
         return [path for path in tracked_though_ignored(place, self._store.git) if os.path.lexists(place.top / path)]
 
     def _sorted_out(self, paths: Mapping[str, None]) -> tuple[dict[str, int], list[str], list[str]]:
-        """The permission bits of files, what cannot be kept, and what can."""
+        """Return the permission bits of files, the paths that cannot be stored, and those that can."""
         n_bytes = 0
         modes: dict[str, int] = {}
         left_out: list[str] = []
@@ -152,7 +154,7 @@ class _Taking:
             full = self._top / path
             try:
                 status = full.lstat()
-            except OSError:  # gone since it was listed
+            except OSError:  # removed since it was listed
                 continue
             is_file = stat.S_ISREG(status.st_mode)
             if is_file and status.st_size <= MAX_FILE_BYTES and os.access(full, os.R_OK):
@@ -170,7 +172,7 @@ class _Taking:
         return modes, left_out, wanted
 
     def _keep_modes(self, seen: Mapping[str, int], removed: Sequence[str]) -> dict[str, int]:
-        """The unusual permission bits of all files, on the disk too."""
+        """Return the unusual permission bits of all files, and store them on the disk."""
         file = self._store.path / "modes.json"
         known: dict[str, int] = {}
         with contextlib.suppress(OSError, ValueError):
@@ -182,7 +184,7 @@ class _Taking:
         return now
 
     def _overlaid(self, overlays: Mapping[str, bytes]) -> str:
-        """The tree with other contents for some of its files; the index itself stays as the disk is."""
+        """Return the tree with other contents for some of its files; the index still matches the disk."""
         if not self._store.index.exists():
             return self._index.tree()
         scratch = self._store.path / "index.overlaid"
@@ -196,7 +198,7 @@ class _Taking:
             scratch.unlink(missing_ok=True)
 
     def _overlay(self, listed: str, overlays: Mapping[str, bytes]) -> str | None:
-        """The index entry that replaces a listed one; None where that is a link."""
+        """Return the index entry that replaces a listed one; None if that is a link."""
         facts, _, path = listed.partition("\t")
         if facts.startswith("120000"):
             return None

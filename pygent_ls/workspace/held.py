@@ -1,4 +1,4 @@
-"""What a path holds: nothing, a link, or a file, as it is told apart from what it held before."""
+"""State of a path (missing, link or file), for comparison with an earlier state."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pygent_ls.workspace.restoring import LINK, blob_of, bytes_of_buffer, bytes_
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a path holds; equal values are the same file."""
+    """State of a path; equal values mean the same file."""
 
     entry: Entry | None
     mode: int | None = None
-    """Permission bits of a file, if they are known and others than git's own two modes stand for."""
+    """Permission bits of a file if they are known and differ from git's own two modes."""
 
     def is_like(self, other: Held) -> bool:
-        """Whether both are the same as far as their permission bits are known."""
+        """Return whether both are the same as far as their permission bits are known."""
         return self.entry == other.entry and (self.mode == other.mode or None in (self.mode, other.mode))
 
 
@@ -31,13 +31,13 @@ NOTHING = Held(None)
 
 
 class Look:
-    """Looks at paths, and reads no file again whose stat data is the same. Blocking; for one thread at a time."""
+    """Reads the states of paths, and skips files whose stat data is unchanged. Blocking; for one thread at a time."""
 
     def __init__(self) -> None:
         self._known: dict[Path, tuple[tuple[int, ...], Held]] = {}
 
     def at(self, path: Path, unsaved: Mapping[Path, str]) -> Held:
-        """What the user sees at a path: the unsaved text, else what is on the disk."""
+        """Return the state that the user sees: the unsaved text, else what is on the disk."""
         if path in unsaved:
             return with_bytes(path, unsaved[path])[0]
         stamp = _stamp(path)
@@ -49,7 +49,7 @@ class Look:
 
 
 def is_too_large(path: Path) -> bool:
-    """Whether a file is larger than what is kept. Blocking."""
+    """Return whether a file is too large to be stored. Blocking."""
     try:
         return status_of(path).st_size > MAX_CONTENT_BYTES
     except OSError:
@@ -57,7 +57,7 @@ def is_too_large(path: Path) -> bool:
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """Of the path itself, links not followed; empty for nothing."""
+    """Return the stat data of the path itself, links not followed; empty if it is missing."""
     try:
         found = status_of(path)
     except OSError:
@@ -66,10 +66,9 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def with_bytes(path: Path, text: str | None = None) -> tuple[Held, bytes]:
-    """What a path holds if it holds that text, by default what is on the disk; and its bytes, empty for nothing.
+    """Return a path's state with that text, by default with what is on the disk, and its bytes, empty if missing.
 
-    What is neither file nor link, what cannot be read, and what is only reached through a link in place of a folder
-    counts as nothing. Blocking.
+    Paths that are neither file nor link, unreadable, or behind a link in place of a folder count as missing. Blocking.
     """
     try:
         found = bytes_on_disk(path)

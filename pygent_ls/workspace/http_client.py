@@ -1,4 +1,4 @@
-"""The web, by httpx: one request at a time, to an address that was judged before it is connected to."""
+"""HTTP client based on httpx: one request at a time, to an address that is checked before connecting."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     import httpx
 
 MAX_BODY_BYTES = 5_000_000
-"""Longer pages are cut: their text would be a hundred times what a model is shown."""
+"""Maximum size of a body; a longer page's text would be a hundred times what a model is shown."""
 
 TOTAL_S = 30.0
-"""For one request, from the name to the last byte."""
+"""Maximum time for one request, from name resolution to the last byte."""
 
 CONNECT_S = 10.0
 
 MAX_ADDRESSES = 3
-"""Of a host with many, so many are tried."""
+"""Maximum number of a host's addresses that are tried."""
 
 MAX_TYPE_CHARS = 1_000
-"""Of a content type: the standard library's reading of it takes the square of its length."""
+"""Maximum length of a content type: the standard library parses it in quadratic time."""
 
 USER_AGENT = "pygent-ls (a coding agent, on behalf of its user)"
 
 
 class HttpWeb:
-    """The `Web` port. Proxies of the environment are not used: they would connect to what was not judged here."""
+    """Implementation of `Web`. Proxies from the environment are not used: they would connect to unchecked addresses."""
 
     def __init__(self, processes: Processes, *, convert_s: float = CONVERT_S) -> None:
         self._processes = processes
@@ -43,7 +43,7 @@ class HttpWeb:
         self.one_at_a_time = asyncio.Lock()
 
     async def get(self, url: str, *, anywhere: bool = False) -> WebResponse:
-        """See the port."""
+        """Implement `Web`."""
         import httpx
 
         try:
@@ -57,7 +57,7 @@ class HttpWeb:
             raise ToolError(f"{url} could not be fetched: {error or type(error).__name__}.") from None
 
     async def text(self, response: WebResponse, url: str) -> WebText:
-        """See the port."""
+        """Implement `Web`."""
         return await page_text(self._processes, response, url, self._convert_s)
 
 
@@ -95,7 +95,7 @@ async def _get(url: httpx.URL, *, anywhere: bool) -> WebResponse:
 
 
 async def _addresses(url: httpx.URL) -> list[str]:
-    """Every address of the host, resolved this once."""
+    """Resolve the host once and return all of its addresses."""
     port = url.port or (443 if url.scheme == "https" else 80)
     try:
         found = await asyncio.get_running_loop().getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
@@ -106,12 +106,12 @@ async def _addresses(url: httpx.URL) -> list[str]:
 
 
 async def _ask(client: httpx.AsyncClient, url: httpx.URL, address: str) -> WebResponse:
-    """Connect to this very address; the server is told, and its certificate held against, the host's name."""
+    """Send a request to exactly this address; the Host header and the certificate check use the host's name."""
     headers = {
         "Host": url.netloc.decode("ascii"),
         "User-Agent": USER_AGENT,
         "Accept": "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5",
-        "Accept-Encoding": "identity",  # what is packed small could unpack to anything
+        "Accept-Encoding": "identity",  # compressed data could expand to any size
     }
     target = url.copy_with(host=address, fragment=None)
     request = client.build_request("GET", target, headers=headers, extensions=_extensions(client, url))
@@ -143,7 +143,7 @@ def _extensions(client: httpx.AsyncClient, url: httpx.URL) -> dict[str, object]:
 
 
 def _unpacked(raw: bytes, encoding: str) -> bytes:
-    """The body of a server that packs although it was not asked to. Raises `ToolError` or `zlib.error`."""
+    """Decompress the body of a server that compresses without being asked. Raises `ToolError` or `zlib.error`."""
     match encoding.strip().lower():
         case "" | "identity":
             return raw

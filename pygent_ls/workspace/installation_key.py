@@ -1,4 +1,4 @@
-"""A secret number of this installation, from which placeholders of secrets are made."""
+"""Secret key of this installation, from which placeholders for secrets are derived."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ N_BYTES = 32
 
 
 def installation_key(folder: Path) -> bytes:
-    """The key that is kept in the folder, made on first use and readable by its owner alone.
+    """Return the key stored in the folder, created on first use and readable by its owner only.
 
-    Where it cannot be kept, a new one each time: placeholders of other sessions are not found again then.
+    If it cannot be stored, returns a new one each time: placeholders of other sessions are then not recognized.
     """
     kept = folder / "placeholders.key"
     with suppress(OSError):
@@ -28,7 +28,7 @@ def installation_key(folder: Path) -> bytes:
             _write(draft, new)
             try:
                 os.link(draft, kept)
-            except FileExistsError:  # another daemon was quicker, or the file was spoilt
+            except FileExistsError:  # another daemon created it first, or the file was damaged
                 if len(kept.read_bytes()) != N_BYTES:
                     draft.replace(kept)
         finally:

@@ -1,4 +1,4 @@
-"""Results that were cut, kept whole in the state folder: a folder a session, a file a result, for their owner alone."""
+"""Complete results of truncated outputs, in the state folder: one folder per session, one private file per result."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from pathlib import Path
 from threading import Lock
 
 STALE_S = 7 * 24 * 3600.0
-"""A folder of no session that is kept, and in which nothing was written so long, is one that a daemon left behind."""
+"""Age without writes after which a folder without a stored session counts as left behind by a daemon."""
 
 MAX_ALL_BYTES = 512_000_000
-"""Of all sessions together; those of no session that is kept go first, then the ones that were written to longest
-ago."""
+"""Maximum total size of all sessions; folders without a stored session are removed first, then the least recently
+written.
+"""
 
 N_NAME_CHARS = 32
-"""Of a digest, for a name: ids are the provider's, and may be anything."""
+"""Number of digest characters in a file name: ids come from the provider and may contain anything."""
 
 
 def _none() -> Iterable[str]:
@@ -28,9 +29,9 @@ def _none() -> Iterable[str]:
 
 
 class KeptOutputs:
-    """The folder of all sessions. A session's results stay as long as the session does, and there is room.
+    """Folder of all sessions' results. They are kept as long as the session is, if there is room.
 
-    What was left behind is removed when the first result is kept, and by `tidy`.
+    Leftovers are removed when the first result is stored, and by `tidy`.
     """
 
     def __init__(
@@ -41,8 +42,9 @@ class KeptOutputs:
         max_all_bytes: int = MAX_ALL_BYTES,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`session_ids` gives those that are kept, in the trash, too, and may block; `clock` gives seconds since the
-        epoch, as files' times are."""
+        """Create the store. `session_ids` returns the stored sessions, including the trash, and may block; `clock`
+        returns seconds since the epoch, as file times do.
+        """
         self.root = root
         self._session_ids = session_ids
         self._max_all_bytes = max_all_bytes
@@ -52,11 +54,11 @@ class KeptOutputs:
         self._has_tidied = False
 
     def of(self, session_id: str) -> SessionOutputs:
-        """One session's, as an `OutputStore`."""
+        """Return the `OutputStore` of one session."""
         return SessionOutputs(self, self.root / _name(session_id))
 
     def prepare(self, folder: Path) -> None:
-        """Make a session's folder. Raises OSError."""
+        """Create a session's folder. Raises OSError."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._lock:
             self._ours.add(folder)
@@ -66,18 +68,19 @@ class KeptOutputs:
         self.tidy()
 
     def forget(self, folder: Path) -> None:
-        """Remove a session's folder, as far as that is possible."""
+        """Remove a session's folder, as far as possible."""
         with self._lock:
             self._ours.discard(folder)
         shutil.rmtree(folder, ignore_errors=True)
 
     def forget_session(self, session_id: str) -> None:
-        """Remove what is kept of a session. Blocking."""
+        """Remove a session's stored results. Blocking."""
         self.forget(self.root / _name(session_id))
 
     def tidy(self) -> None:
-        """Remove what belongs to no session and is stale, and the oldest folders where all of them are too large; none
-        that this daemon has written to. Blocking."""
+        """Remove stale folders without a session, and the oldest folders above the total limit, except those that this
+        daemon has written to. Blocking.
+        """
         found: list[tuple[bool, float, int, Path]] = []
         kept = {_name(each) for each in self._session_ids()}
         with suppress(FileNotFoundError):
@@ -97,26 +100,26 @@ class KeptOutputs:
 
 
 class SessionOutputs:
-    """The `OutputStore` port on the disk. Files are 0600 and their folder 0700."""
+    """Implementation of `OutputStore` on the disk. Files have mode 0600 and their folder 0700."""
 
     def __init__(self, all_sessions: KeptOutputs, folder: Path) -> None:
         self._all = all_sessions
         self._folder = folder
 
     async def write(self, tool_id: str, content: bytes, max_bytes: int) -> str:
-        """See the port."""
+        """Implement `OutputStore`."""
         return await asyncio.to_thread(self._write, self._path(tool_id), content, max_bytes)
 
     async def read(self, tool_id: str) -> bytes | None:
-        """See the port."""
+        """Implement `OutputStore`."""
         return await asyncio.to_thread(_read, self._path(tool_id))
 
     async def has(self, tool_id: str) -> bool:
-        """See the port."""
+        """Implement `OutputStore`."""
         return await asyncio.to_thread(self._path(tool_id).is_file)
 
     async def clear(self) -> None:
-        """See the port."""
+        """Implement `OutputStore`."""
         await asyncio.to_thread(self._all.forget, self._folder)
 
     def _path(self, tool_id: str) -> Path:
@@ -137,7 +140,7 @@ class SessionOutputs:
         return ""
 
     def _make_room(self, max_bytes: int, path: Path) -> None:
-        """Remove the oldest files until the others than that one are no more than so many bytes."""
+        """Remove the oldest files until all except `path` take at most so many bytes."""
         others: list[tuple[int, int, Path]] = []
         for each in self._folder.glob("*.txt"):
             if each != path:

@@ -1,4 +1,4 @@
-"""What processes that were killed in the middle of an edit have left beside the user's files."""
+"""Cleanup of temporary files that processes killed during an edit have left beside the user's files."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ _NAME = re.compile(r"\.pygent-[0-9a-f]{16}\.tmp")
 
 
 def clean_up(folder: Path) -> None:
-    """Remove what the processes whose records lie in that folder have left, and bring back what they had not yet
-    deleted for good; as far as the disk permits. Those that live keep theirs. Blocking.
+    """Remove the files left by processes with records in that folder, and restore files whose deletion was unfinished,
+    as far as the disk permits. Running processes keep theirs. Blocking.
 
-    Only what is noted is touched, and what has another form than a note says stays. See `temporary_files`.
+    Only recorded paths are touched, and files that do not match their record are kept. `temporary_files` writes the
+    records.
     """
     for record in folder.glob(f"{PREFIX}*.jsonl"):
-        with contextlib.suppress(OSError):  # most likely its process lives
+        with contextlib.suppress(OSError):  # usually its process still runs
             descriptor = os.open(record, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -41,8 +42,8 @@ def clean_up(folder: Path) -> None:
 
 def _clean_up(lines: Sequence[Mapping[str, Any]]) -> None:
     unwanted = {str(each) for line in lines if isinstance(line.get("dropped"), list) for each in line["dropped"]}
-    for line in reversed(lines):  # what is inside a folder was noted after it
-        with contextlib.suppress(OSError, ValueError):  # no system takes some paths
+    for line in reversed(lines):  # records of a folder's contents follow that of the folder
+        with contextlib.suppress(OSError, ValueError):  # no system accepts some paths
             match line:
                 case {"draft": str(draft)} if _NAME.fullmatch(Path(draft).name):
                     unlink(Path(draft))
@@ -56,14 +57,14 @@ def _clean_up(lines: Sequence[Mapping[str, Any]]) -> None:
 
 def _lines(data: bytes) -> Iterator[Mapping[str, Any]]:
     for each in data.splitlines():
-        with contextlib.suppress(ValueError):  # it was being written
+        with contextlib.suppress(ValueError):  # the line was being written
             line = json.loads(each)
             if isinstance(line, dict):
                 yield cast("Mapping[str, Any]", line)
 
 
 def _settle(aside: Path, path: Path, *, is_unwanted: bool) -> None:
-    """Delete a file for good, or bring it back where the edit that was to delete it had not come to its end."""
+    """Delete a file for good, or restore it if the edit that was to delete it did not finish."""
     if is_unwanted:
         unlink(aside)
         return

@@ -1,4 +1,4 @@
-"""Putting files in other places without overwriting what may have come there meanwhile."""
+"""Moves files into place without overwriting concurrent changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _COPIED_AT_ONCE = 1024**2
 
 
 def place_new(staged: Path, path: Path) -> None:
-    """Give a finished file its name, where nothing has that name. Raises FileExistsError where something has."""
+    """Rename a finished file to an unused name. Raises FileExistsError if the name is in use."""
     try:
         link(staged, path)
     except OSError as error:
@@ -41,10 +41,10 @@ def place_new(staged: Path, path: Path) -> None:
 
 
 def move(source: Path, destination: Path) -> None:
-    """Rename a file, a link or a folder. Raises FileExistsError where the destination exists, other OSErrors.
+    """Rename a file, a link or a folder. Raises FileExistsError if the destination exists, or other OSErrors.
 
-    The system's rename would overwrite, so the name is taken first, by something empty that may be overwritten.
-    Files are copied where the destination is on another file system.
+    The system's rename would overwrite, so an empty file or folder first reserves the name. Files are copied if the
+    destination is on another file system.
     """
     is_folder = stat.S_ISDIR(status_of(source).st_mode)
     if is_folder:
@@ -68,18 +68,17 @@ def move(source: Path, destination: Path) -> None:
 
 
 def stage_copy(source: Path, folder: Path, *, is_move: bool = False) -> Path:
-    """Copy a file's bytes and mode into a folder, under a name for a moment; return the path.
+    """Copy a file's bytes and mode into a folder under a temporary name; return the path.
 
-    Of a file that grows meanwhile the copy has what it held at first. A copy that is a move keeps owner, times and
-    extended attributes too, as far as that is permitted.
-    Raises OSError, and then nothing is left behind.
+    If the file grows meanwhile, the copy has the initial size. A copy for a move also keeps owner, times and extended
+    attributes, as far as permitted. Raises OSError, and then leaves nothing behind.
     """
     with os.fdopen(open_file(source, os.O_RDONLY), "rb", buffering=0) as old:
         status = check_regular(os.fstat(old.fileno()))
         staged = draft_in(folder)
         try:
             with os.fdopen(open_file(staged, os.O_CREAT | os.O_EXCL | os.O_WRONLY), "wb") as new:
-                n_left = status.st_size  # a program may write on without end
+                n_left = status.st_size  # a program may keep writing to the file
                 while n_left > 0 and (data := old.read(min(n_left, _COPIED_AT_ONCE))):
                     n_left -= new.write(data)
                 new.flush()
@@ -96,7 +95,7 @@ def stage_copy(source: Path, folder: Path, *, is_move: bool = False) -> Path:
 
 
 def _move_far(source: Path, destination: Path) -> None:
-    """Move a file or a link to another file system, over the empty file that holds its place."""
+    """Move a file or a link to another file system, over the empty file that reserves its name."""
     if stat.S_ISLNK(status_of(source).st_mode):
         staged = stage_link(read_link(source), destination.parent)
     else:
@@ -109,7 +108,7 @@ def _move_far(source: Path, destination: Path) -> None:
 
 
 def stage_link(target: bytes, folder: Path) -> Path:
-    """Make a link that leads there in a folder, under a name for a moment; return the path."""
+    """Create a link with this target in a folder under a temporary name; return the path."""
     staged = draft_in(folder)
     make_link(staged, target)
     return staged

@@ -1,10 +1,10 @@
-"""Converts one answer of a web server to text: a program of its own, started by `pages.py`.
+"""Converts one answer of a web server to text: a separate program, started by `pages.py`.
 
-It is a process and not a function, because libraries that read HTML have pages that they take minutes or gigabytes for,
-and a process can be ended, which a thread cannot.
+It is a process and not a function because some pages take HTML libraries minutes or gigabytes, and a process can be
+killed, unlike a thread.
 
-Reads from standard input one line of JSON, `{"url": …, "content_type": …, "charset": …, "max_chars": …}`, and the bytes
-of the body after it; writes `{"text": …, "n_chars": …, "is_cut": …}`, with the length of the whole text.
+Reads from standard input one line of JSON, `{"url": …, "content_type": …, "charset": …, "max_chars": …}`, followed by
+the bytes of the body; writes `{"text": …, "n_chars": …, "is_cut": …}`, with the length of the whole text.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from urllib.parse import urljoin
 from pygent_ls.workspace.child_limits import confine
 
 CPU_S = 10
-"""A page of a megabyte takes three seconds."""
+"""CPU time limit. A page of a megabyte takes three seconds."""
 
 MAX_MEMORY_BYTES = 1_000_000_000
-"""Of address space; a page of a megabyte takes a fifth of it."""
+"""Address space limit; a page of a megabyte takes a fifth of it."""
 
 MAX_HTML_CHARS = 1_000_000
-"""The rest of a longer page is left out."""
+"""Maximum length of HTML that is converted; the rest is left out."""
 
 MAX_BLANKS = 200
-"""In a row, within preformatted text: the patterns of markdownify take the square of their number."""
+"""Maximum run of blanks in preformatted text: markdownify's patterns take quadratic time in their number."""
 
 NOT_SAID = ("script", "style", "noscript", "template", "svg", "iframe", "object", "head")
-"""Parts of a page that nobody reads."""
+"""Elements without readable text."""
 
 
 def main() -> None:
-    """Do what standard input says."""
+    """Process the job given on standard input."""
     job: Mapping[str, Any] = json.loads(sys.stdin.buffer.readline())
     body = sys.stdin.buffer.read()
     confine(cpu_s=CPU_S, memory_bytes=MAX_MEMORY_BYTES, file_bytes=0)
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def text_of(body: bytes, *, url: str, content_type: str, charset: str | None) -> tuple[str, bool]:
-    """The body as text, HTML as markdown, and whether only its beginning."""
+    """Return the body as text, HTML as markdown, and whether only its beginning is included."""
     text = body.decode(_encoding(body, charset), "replace")
     if "html" in content_type or (not content_type and re.match(r"\s*+<(!doctype|html)", text, re.I)):
         return _markdown(text[:MAX_HTML_CHARS], url), len(text) > MAX_HTML_CHARS
@@ -80,7 +80,7 @@ def _markdown(html: str, url: str) -> str:
     for each in soup.find_all(NOT_SAID):
         each.decompose()
     for link in soup.find_all("a", href=True):
-        with contextlib.suppress(ValueError):  # `http://[`: the link stays as the page has it
+        with contextlib.suppress(ValueError):  # `http://[`: the link is left unchanged
             link["href"] = urljoin(url, str(link["href"]))
     for image in soup.find_all("img", src=re.compile("^data:")):
         image.decompose()
@@ -96,7 +96,7 @@ def _markdown(html: str, url: str) -> str:
 
 
 def _squeezed(text: str, *, is_pre: bool) -> str:
-    """The text with short runs of blanks; what a browser would show is the same, but for very long ones in `pre`."""
+    """Shorten runs of blanks, which does not change what a browser shows, except for very long ones in `pre`."""
     if is_pre:
         return re.sub(rf"([\t \r\n]{{{MAX_BLANKS}}})[\t \r\n]+", r"\1", text)
     return re.sub(r"[\t \r\n]+", lambda run: "\n" if "\n" in run[0] or "\r" in run[0] else " ", text)

@@ -1,4 +1,4 @@
-"""Answers of web servers as text, converted by a process of their own (`page_child.py`)."""
+"""Conversion of web server answers to text in a separate process (`page_child.py`)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pygent_ls.errors import ToolError
 PROGRAM = Path(__file__).with_name("page_child.py")
 
 CONVERT_S = 20.0
-"""What the program may take of a core, twice: the machine may be busy."""
+"""Time limit, twice the program's CPU limit since the machine may be busy."""
 
 MAX_CHARS = 200_000
-"""Of a page's text, that are passed on."""
+"""Maximum length of a page's text that is returned."""
 
 
 async def page_text(processes: Processes, response: WebResponse, url: str, limit_s: float) -> WebText:
-    """The text of an answer, HTML as markdown. Raises `ToolError` where it takes too much time or memory."""
+    """Return an answer's text, HTML as markdown. Raises `ToolError` if that takes too much time or memory."""
     job = {
         "url": url,
         "content_type": response.content_type,
@@ -36,7 +36,7 @@ async def page_text(processes: Processes, response: WebResponse, url: str, limit
                 argv=(sys.executable, "-P", str(PROGRAM)),
                 cwd=Path(scratch),
                 timeout_s=limit_s,
-                max_output_chars=MAX_CHARS * 8,  # an escaped character of JSON has six
+                max_output_chars=MAX_CHARS * 8,  # a JSON-escaped character takes six
                 stdin_bytes=json.dumps(job).encode() + b"\n" + response.body,
                 read_only=ReadOnly(scratch=Path(scratch), reads=(Path(sys.prefix), PROGRAM.parents[1])),
             )
@@ -52,5 +52,5 @@ async def page_text(processes: Processes, response: WebResponse, url: str, limit
 
 
 def _private_folder() -> tempfile.TemporaryDirectory[str]:
-    """Links resolved, so that the sandbox finds it."""
+    """Create a temporary folder; links are resolved so that the sandbox finds it."""
     return tempfile.TemporaryDirectory(prefix="pygent-page-", dir=os.path.realpath(tempfile.gettempdir()))

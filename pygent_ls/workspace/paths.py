@@ -1,4 +1,4 @@
-"""Where a model's path text leads: below a workspace folder, links resolved, or nowhere."""
+"""Resolution of paths given by a model, which must lead below a workspace folder with links resolved."""
 
 from __future__ import annotations
 
@@ -10,34 +10,35 @@ from pathlib import Path
 from pygent_ls.errors import OutsideWorkspaceError, ToolError
 
 MAX_NAME_BYTES = 255
-"""Longest name of a file on ext4, xfs, btrfs, APFS and NTFS (there in other units, but not more)."""
+"""Longest file name on ext4, xfs, btrfs, APFS and NTFS (measured in other units there, but not longer)."""
 
 MAX_PATH_BYTES = 4_095
-"""PATH_MAX of Linux without its final NUL; macOS takes 1,023 and says so itself."""
+"""PATH_MAX of Linux without its final NUL; macOS takes 1,023 and reports longer paths itself."""
 
 NO_FOLDER = "No folder is open, so there are no files to read or change. Open a folder in the editor, or pass --cwd."
 
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The workspace's folders, as given and as they resolved when this value was made.
+    """Workspace folders, as given and as resolved when this value was created.
 
-    Made with `Folders.of`. Later changes to a link that leads to a folder do not move the workspace.
+    Created with `Folders.of`. Later changes to a link to a folder do not move the workspace.
     """
 
     given: tuple[Path, ...]
-    """Absolute; for paths that repeat what the editor said."""
+    """Absolute paths; for paths that repeat the editor's spelling."""
     resolved: tuple[Path, ...]
-    """Absolute, links resolved; pairs with `given`."""
+    """Absolute paths with links resolved; pairs with `given`."""
     names: tuple[str, ...]
-    """What stands before a path where there are several folders: the basename, with `-2` and so on for a second
-    folder of that basename. Empty for the root of the file system."""
+    """Prefixes of paths, used with several folders: the basename, with `-2` and so on for repeated basenames. Empty for
+    the root of the file system.
+    """
     more: tuple[Path, ...] = ()
-    """Folders beside the workspace's that may be used too, links resolved; their paths are shown whole."""
+    """Folders outside the workspace that may also be used, links resolved; their paths are shown in full."""
 
     @classmethod
     def of(cls, folders: Iterable[str | Path], more: Iterable[Path] = ()) -> Folders:
-        """The value for these folders, in this order; one that is given twice counts once."""
+        """Create the value for these folders, in this order; duplicates count once."""
         pairs: dict[Path, Path] = {}
         for folder in folders:
             pairs.setdefault(Path(os.path.realpath(folder)), Path(folder).absolute())
@@ -46,13 +47,13 @@ class Folders:
         return cls(given=tuple(pairs.values()), resolved=resolved, names=names, more=beside)
 
     def resolve(self, path: str, *, follow: bool = True) -> Path:
-        """The absolute path that the text means, links resolved as the operating system does it.
+        """Return the absolute path that the text refers to, with links resolved as the operating system does.
 
-        Relative to the first folder; `NAME/…` where there are several. With `follow` False the last part is
-        left as it is, for deleting or moving a link itself. The file need not exist.
+        Paths are relative to the first folder; with several folders, `NAME/…` selects one. With `follow` False the last
+        part is not resolved, for deleting or moving a link itself. The file need not exist.
 
-        Raises `OutsideWorkspaceError` for what is not below (or equal to) a folder, or one of `more`; `ToolError` for
-        text that cannot be a path.
+        Raises `OutsideWorkspaceError` for paths that are not below (or equal to) a folder or one of `more`; `ToolError`
+        for text that cannot be a path.
         """
         _check_text(path)
         return self.check(self._anchored(path), follow=follow, said=path)
@@ -60,7 +61,7 @@ class Folders:
     def check(self, path: Path, *, follow: bool = True, said: str | None = None) -> Path:
         """Resolve an absolute path again and return it. Raises `OutsideWorkspaceError` as `resolve` does.
 
-        For a path that was resolved earlier: a link may have been put in its place since.
+        For a path that was resolved earlier: a link may have replaced it since.
         """
         if not self.resolved:
             raise ToolError(NO_FOLDER)
@@ -72,13 +73,13 @@ class Folders:
         return found
 
     def folder_of(self, path: Path) -> Path | None:
-        """The innermost folder that holds a resolved path, or is it."""
+        """Return the innermost folder that contains or equals a resolved path."""
         holding = [folder for folder in self.resolved if path.is_relative_to(folder)]
         return max(holding, key=lambda folder: len(folder.parts), default=None)
 
     def shown(self, path: Path) -> str:
-        """The path as people and models read it: relative, with `/`, the folder's name first where there are
-        several, and absolute where it is in no folder. `resolve` takes it back.
+        """Return the path for display: relative, with `/`, prefixed by the folder's name if there are several, and
+        absolute if it is in no folder. `resolve` accepts it.
 
         Bytes that are not UTF-8 are shown as `\\xNN`, so that the text can be sent anywhere.
         """
@@ -94,7 +95,7 @@ class Folders:
         return printable(name if inside == "." else f"{name}/{inside}")
 
     def _anchored(self, path: str) -> Path:
-        """The absolute path before links are resolved, `..` kept."""
+        """Return the absolute path before links are resolved, with `..` kept."""
         if not self.resolved:
             raise ToolError(NO_FOLDER)
         asked = Path(path)
@@ -117,13 +118,13 @@ class Folders:
 
 
 def _beside(more: Iterable[Path], resolved: Sequence[Path]) -> tuple[Path, ...]:
-    """Those that are not in the workspace anyway, links resolved."""
+    """Return the folders outside the workspace, links resolved."""
     found = dict.fromkeys(Path(os.path.realpath(each)) for each in more)
     return tuple(each for each in found if not any(each.is_relative_to(folder) for folder in resolved))
 
 
 def printable(text: str) -> str:
-    """The text with lone surrogates (bytes of a name that are not UTF-8, or a model's slip) spelled out."""
+    """Escape lone surrogates (bytes of a name that are not UTF-8, or a model's mistake)."""
     try:
         return os.fsencode(text).decode("utf-8", "backslashreplace")
     except UnicodeEncodeError:
@@ -131,7 +132,7 @@ def printable(text: str) -> str:
 
 
 def _check_text(path: str) -> None:
-    """Raises `ToolError` for text that can be no path."""
+    """Raise `ToolError` for text that cannot be a path."""
     _check_length(path)
     if not path.strip():
         raise ToolError("The path is empty; `.` is the workspace folder.")
@@ -153,17 +154,17 @@ def _check_text(path: str) -> None:
 
 
 def _check_length(path: str) -> None:
-    """Raises `ToolError` for a path that the system does not take; resolving a very long one takes minutes."""
+    """Raise `ToolError` for a path longer than the system accepts; resolving a very long one takes minutes."""
     n_bytes = len(path) if len(path) > MAX_PATH_BYTES else len(path.encode("utf-8", "surrogatepass"))
     if n_bytes > MAX_PATH_BYTES:
         raise ToolError(f"The path is too long: {n_bytes} bytes; the limit is {MAX_PATH_BYTES}.")
 
 
 def _real(path: Path) -> Path:
-    """The path with its links resolved.
+    """Resolve the links of a path.
 
-    Raises `OutsideWorkspaceError` where links run in a circle and hide where the rest leads: `realpath` gives up
-    there and removes what follows as text, links included. Likewise where a link may not be read.
+    Raises `OutsideWorkspaceError` for circular or unreadable links, which hide where the rest leads: `realpath` stops
+    there and processes the rest as text, links included.
     """
     try:
         real = os.path.realpath(path)
@@ -182,7 +183,7 @@ def _real_but_last(path: Path) -> Path:
 
 
 def _names(folders: Sequence[Path]) -> Iterable[str]:
-    """One word each, so that no name can be the beginning of a path in another folder."""
+    """Return a one-word name per folder, so that no name can be the beginning of a path in another folder."""
     taken = {folder.name for folder in folders}
     seen: set[str] = set()
     for folder in folders:

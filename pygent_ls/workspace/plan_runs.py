@@ -1,4 +1,4 @@
-"""In what order the parts of an edit plan are carried out, and what takes each of them back. Pure."""
+"""Order in which the parts of an edit plan are carried out, and their inverses. Pure."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from pygent_ls.workspace.documents import digest
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Operations that are carried out together: by the editor, or by the daemon."""
+    """Operations that are carried out together, by the editor or by the daemon."""
 
     is_editors: bool
     operations: tuple[FileOperation, ...]
 
 
 class _Touched:
-    """The paths of some operations."""
+    """Paths of a set of operations."""
 
     def __init__(self) -> None:
         self._paths: set[Path] = set()
@@ -38,7 +38,7 @@ class _Touched:
             self._above.update(path.parents)
 
     def affects(self, operation: FileOperation) -> bool:
-        """Whether it matters that the operation comes after these."""
+        """Return whether the operation must come after these."""
         return any(
             path in self._above or not self._paths.isdisjoint((path, *path.parents)) for path in paths_of(operation)
         )
@@ -47,10 +47,10 @@ class _Touched:
 def first_run(
     operations: Sequence[FileOperation], is_editors: Callable[[FileOperation], bool]
 ) -> tuple[Run, tuple[FileOperation, ...]]:
-    """The operations that come first, as many as the plan's order allows, and those that are left.
+    """Return the operations that come first, as many as the plan's order allows, and the rest.
 
-    Two operations may change places unless their paths are the same, or one is above the other. The editor's go first,
-    since only it can refuse, and no two of one run depend on each other. Those of one of the daemon's runs may.
+    Two operations may be reordered unless their paths are equal or one contains the other. The editor's go first, since
+    only it can refuse, and are independent of each other within a run. The daemon's need not be.
     """
     owners = [is_editors(operation) for operation in operations]
     places = _places_of_run(operations, owners, editors=True)
@@ -74,7 +74,7 @@ def _places_of_run(operations: Sequence[FileOperation], owners: Sequence[bool], 
 
 
 def independent(operations: Sequence[FileOperation]) -> list[int]:
-    """The places of the operations that no earlier one affects: they can be verified before anything is done."""
+    """Return the indexes of operations that no earlier one affects, which can be verified before anything is done."""
     found: list[int] = []
     before = _Touched()
     for place, operation in enumerate(operations):
@@ -85,7 +85,7 @@ def independent(operations: Sequence[FileOperation]) -> list[int]:
 
 
 def paths_of(operation: FileOperation) -> tuple[Path, ...]:
-    """The paths that an operation changes or reads; what it makes is the last."""
+    """Return the paths that an operation changes or reads; the one that it creates is last."""
     match operation:
         case WriteText(path=path) | DeleteFile(path=path):
             return (path,)
@@ -94,7 +94,7 @@ def paths_of(operation: FileOperation) -> tuple[Path, ...]:
 
 
 def inverse(operation: FileOperation) -> FileOperation | None:
-    """What takes back an operation that was carried out; None where nothing can: a deleted file that was no text."""
+    """Return the operation that undoes this one; None if it cannot be undone: a deleted file that was not text."""
     match operation:
         case WriteText(path=path, before=before):
             made = Document(

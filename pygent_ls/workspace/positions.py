@@ -1,10 +1,10 @@
-"""Places in a text as LSP counts them: lines and code units.
+"""Positions in a text as in LSP: lines and code units.
 
-A line ends with `\\n`, `\\r\\n` or `\\r`, and with nothing else: `str.splitlines` would also split at form feeds and
-at U+2028, where editors do not.
+A line ends with `\\n`, `\\r\\n` or `\\r`, and with nothing else: `str.splitlines` would also split at form feeds and at
+U+2028, where editors do not.
 
-The functions look at one place and never walk over the lines in Python, so that a change to a document of 50,000
-lines costs about a millisecond. `LineIndex` is for many places in the same text.
+The functions compute one position without iterating over lines in Python, so that a change to a document of 50,000
+lines costs about a millisecond. `LineIndex` is for many positions in the same text.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from operator import add
 from typing import Literal, NamedTuple
 
 PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
-"""What `character` counts: bytes, UTF-16 code units, or code points."""
+"""Unit of `character`: bytes, UTF-16 code units, or code points."""
 
 _BREAK = re.compile(r"\r\n?|\n")
 
 _WINDOW_CHARS = 2_048
-"""A stretch of text that is searched for line breaks one by one."""
+"""Length of text that is searched for line breaks one by one."""
 
 _MAX_WINDOW_CHARS = 131_072
-"""A stretch of text whose line breaks are counted at once: some 50 µs."""
+"""Length of text whose line breaks are counted at once: some 50 µs."""
 
 
 class Position(NamedTuple):
-    """A place between two characters: zero-based line, and code units from its start."""
+    """Position between two characters: zero-based line, and code units from its start."""
 
     line: int
     character: int
 
 
 def offset_at(text: str, position: Position, encoding: PositionEncoding) -> int:
-    """The offset of a position, clamped as LSP says: to the end of the line, or of the text where the line is
-    beyond the last. In the middle of a character it is the character's start.
+    """Return the offset of a position, clamped as in LSP: to the end of the line, or to the end of the text for a line
+    beyond the last. Inside a character, returns the character's start.
     """
     start = _line_start(text, position.line)
     if start is None:
@@ -45,7 +45,7 @@ def offset_at(text: str, position: Position, encoding: PositionEncoding) -> int:
 
 
 def position_at(text: str, offset: int, encoding: PositionEncoding) -> Position:
-    """The position of an offset; between `\\r` and `\\n` there is none, so that is the end of the line."""
+    """Return the position of an offset; an offset between `\\r` and `\\n` gives the end of the line."""
     offset = _outside_break(text, max(0, min(offset, len(text))))
     start = text.rfind("\n", 0, offset) + 1
     start = max(start, text.rfind("\r", start, offset) + 1)
@@ -53,7 +53,7 @@ def position_at(text: str, offset: int, encoding: PositionEncoding) -> Position:
 
 
 def apply_change(text: str, start: Position, end: Position, new: str, encoding: PositionEncoding) -> str:
-    """The text after an incremental change; a range that is the wrong way round is turned."""
+    """Return the text after an incremental change; a reversed range is swapped."""
     if end < start:
         start, end = end, start
     first_line = _line_start(text, start.line)
@@ -68,7 +68,7 @@ def apply_change(text: str, start: Position, end: Position, new: str, encoding: 
 
 
 class LineIndex:
-    """Where the lines of one text begin; conversions agree with `offset_at` and `position_at`."""
+    """Index of the line starts of one text; conversions agree with `offset_at` and `position_at`."""
 
     def __init__(self, text: str, encoding: PositionEncoding) -> None:
         self._text = text
@@ -77,27 +77,27 @@ class LineIndex:
 
     @property
     def n_lines(self) -> int:
-        """How many lines there are; what follows the last line break is one too, even when it is empty."""
+        """Number of lines, including the one after the last line break, even if it is empty."""
         return len(self._starts)
 
     def offset(self, position: Position) -> int:
-        """See `offset_at`."""
+        """Convert as `offset_at` does."""
         if position.line >= len(self._starts):
             return len(self._text)
         start = self._starts[max(0, position.line)]
         return _advance(self._text, start, _line_end(self._text, start), position.character, self._encoding)
 
     def position(self, offset: int) -> Position:
-        """See `position_at`."""
+        """Convert as `position_at` does."""
         offset = _outside_break(self._text, max(0, min(offset, len(self._text))))
         line = bisect_right(self._starts, offset) - 1
         return Position(line, _width(self._text[self._starts[line] : offset], self._encoding))
 
 
 def _line_start(text: str, line: int, origin: int = 0) -> int | None:
-    """Where a line begins, counted from the line that begins at `origin`; None beyond the last.
+    """Return the start of a line, counted from the line that begins at `origin`; None beyond the last.
 
-    Goes forward in windows that double, counting line breaks in C; when the line is in one, back into its half.
+    Searches forward in doubling windows, counting line breaks in C; within the window that contains the line, bisects.
     """
     if line <= 0:
         return origin
@@ -115,7 +115,7 @@ def _line_start(text: str, line: int, origin: int = 0) -> int | None:
 
 
 def _line_end(text: str, start: int) -> int:
-    """Where the line that begins at `start` ends, before its line break."""
+    """Return the end of the line that begins at `start`, before its line break."""
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
     carriage_return = text.find("\r", start, end)
@@ -131,7 +131,7 @@ def _line_starts(text: str) -> list[int]:
 
 def _count_breaks(text: str, start: int, end: int) -> int:
     n_breaks = text.count("\n", start, end)
-    if text.find("\r", start, end) >= 0:  # much faster than counting none
+    if text.find("\r", start, end) >= 0:  # much faster than a count of zero
         n_breaks += text.count("\r", start, end) - text.count("\r\n", start, end)
     return n_breaks
 
@@ -141,9 +141,9 @@ def _outside_break(text: str, offset: int) -> int:
 
 
 def _advance(text: str, start: int, end: int, n_units: int, encoding: PositionEncoding) -> int:
-    """The offset so many code units behind `start`, at most `end`."""
+    """Return the offset so many code units after `start`, at most `end`."""
     low, left = start, max(0, n_units)
-    high = min(end, start + left)  # a character takes one unit at least
+    high = min(end, start + left)  # a character takes at least one unit
     if encoding == "utf-32" or text[start:high].isascii():
         return high
     while low < high:
@@ -158,7 +158,7 @@ def _advance(text: str, start: int, end: int, n_units: int, encoding: PositionEn
 
 
 def _width(text: str, encoding: PositionEncoding) -> int:
-    """How many code units a text takes."""
+    """Return the number of code units in a text."""
     if encoding == "utf-32" or text.isascii():
         return len(text)
     if encoding == "utf-8":

@@ -1,7 +1,7 @@
-"""Child processes: each in a process group of its own, which is gone when its caller goes on, or when the daemon is.
+"""Child processes, each in its own process group, which ends before its caller continues, or with the daemon.
 
-A process that leaves its group (`setsid`, a daemon) is not followed; it can hold up nothing and fill nothing, and the
-sandbox is what holds it.
+A process that leaves its group (`setsid`, a daemon) is not followed; it cannot block or fill anything, and only the
+sandbox confines it.
 """
 
 from __future__ import annotations
@@ -31,17 +31,19 @@ from pygent_ls.workspace.sandbox.use import hold
 from pygent_ls.workspace.watchdog import Watchdog
 
 OF_OUR_MAKE = frozenset({"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"})
-"""What a `make` that started the daemon told its own children: another `make` would take itself for a part of it."""
+"""Variables that a `make` that started the daemon sets for its children: another `make` would take itself for a part of
+it.
+"""
 
 LOOK_AGAIN_S = 5.0
-"""Between two looks at what a command in the background leaves."""
+"""Interval between checks for files left by a background command."""
 
 
 class LocalProcesses:
-    """The `Processes` port on this machine."""
+    """Implementation of `Processes` on this machine."""
 
     def __init__(self, sandbox: Sandbox | None = None, *, hidden_variables: Collection[str] = ()) -> None:
-        """No program is given `hidden_variables`: the keys that the daemon itself pays with."""
+        """Create the port. `hidden_variables`, the daemon's own keys, are not passed to any program."""
         self._hidden = set(hidden_variables)
         self._running: set[Child] = set()
         self._sandbox = sandbox
@@ -51,7 +53,7 @@ class LocalProcesses:
         self.repositories = LocalRepositories(self._may_write)
 
     def beside(self, sandbox: Sandbox, *, hidden_variables: Collection[str]) -> LocalProcesses:
-        """The same processes, of which those that are started there are in another sandbox."""
+        """Return a view of the same processes that starts new ones in another sandbox."""
         other = LocalProcesses(sandbox)
         other._hidden, other._running, other._watchdog = self._hidden, self._running, self._watchdog
         other._sandboxes = self._sandboxes
@@ -61,11 +63,11 @@ class LocalProcesses:
         return other
 
     def hide(self, variables: Collection[str]) -> None:
-        """Give these variables to no program that is started from now on."""
+        """Pass these variables to no program from now on."""
         self._hidden.update(variables)
 
     def find(self, program: str, *, anywhere: bool = False) -> str | None:
-        """See the port. `rg` is the system's, else the one that pip installed with us."""
+        """Implement `Processes`. `rg` is the system's, else the one that pip installed with us."""
         if found := find_program(program, os.environ, _nowhere if anywhere else self._may_write):
             return found
         if program == "rg":
@@ -77,20 +79,20 @@ class LocalProcesses:
         return self._sandbox is not None and self._sandbox.may_write(path)
 
     async def sandbox(self) -> SandboxState:
-        """See the port. Looked at anew until it works, so that what is mended counts at once."""
+        """Implement `Processes`. Checked until it works, so that repairs take effect at once."""
         return await self._sandbox.state(self.find("bwrap")) if self._sandbox else SandboxState(kind="off")
 
     async def run(self, spec: ProcessSpec, on_output: OnOutput | None = None) -> ProcessResult:
-        """Run to the end; see the port. A piece of output is read only once the one before was taken, so a slow
-        `on_output` slows the program, and what has not been passed on never fills the memory.
+        """Implement `Processes`: run a program to its end. Output is read only after the last piece was taken, so a
+        slow `on_output` slows the program, and pending output never fills the memory.
 
-        Where output is left out, a line in its place says how many characters were.
-        Processes that the program leaves behind in its group are ended with it.
+        A line in place of omitted output gives the number of omitted characters. Processes that the program leaves in
+        its group are ended with it.
         """
         return await self.finish(await self.begin(spec, on_output))
 
     async def begin(self, spec: ProcessSpec, on_output: OnOutput | None, stdin: int | None = None) -> Running:
-        """Start a program, which reads `stdin` where it is given; `finish` must be called. Raises `ToolError`."""
+        """Start a program, with `stdin` as its input if given; `finish` must be called. Raises `ToolError`."""
         with contextlib.ExitStack() as undo:
             argv, stay = await self._confined(spec, undo)
             if argv == spec.argv:
@@ -107,7 +109,7 @@ class LocalProcesses:
             return Running(child, spec, started, stay)
 
     def _inherited(self, spec: ProcessSpec, argv: tuple[str, ...]) -> dict[str, str]:
-        """What a program is given of the daemon's environment."""
+        """Return the variables of the daemon's environment that a program inherits."""
         is_confined = argv != spec.argv
         without = self._hidden | OF_OUR_MAKE
         if is_confined:
@@ -118,11 +120,11 @@ class LocalProcesses:
         clean = clean_environment(inherited, self._may_write)
         if spec.read_only or not is_confined:
             return clean
-        # bubblewrap itself runs outside: all but what it would be loaded with is for the command
+        # bubblewrap itself runs outside: all variables that do not affect its loading are for the command
         return {name: clean.get(name, "") if name.startswith("LD_") else inherited[name] for name in inherited}
 
     async def finish(self, running: Running) -> ProcessResult:
-        """Follow a program to its end, or end it; then tell what of it matters to the sandbox, after its output."""
+        """Follow a program to its end, or end it; then append notes that concern the sandbox to its output."""
         child = running.child
         try:
             timed_out = await self._followed(running)
@@ -140,14 +142,14 @@ class LocalProcesses:
             if child.is_gone:
                 self._running.remove(child)
                 self._watchdog.forget(child.pid)
-            else:  # a Ctrl-C can come in between anywhere: what is not gone stays known, and goes with the daemon
+            else:  # a Ctrl-C can arrive at any point: remaining processes stay registered and end with the daemon
                 child.signal(signal.SIGKILL)
             child.close()
             if running.stay is not None and self._sandbox is not None:
                 running.notes.extend(self._sandbox.left(running.stay))
 
     async def _followed(self, running: Running) -> bool:
-        """Follow it to its end, or end it where it takes or uses too much; true where it took too long."""
+        """Follow a program to its end, or end it at a limit; return whether it exceeded the time limit."""
         if running.stay is None or self._sandbox is None:
             return await _follow(running.child, running.spec.timeout_s)
         holding = asyncio.create_task(hold(running.child.pid, self._sandbox.resources))
@@ -162,14 +164,14 @@ class LocalProcesses:
                 running.notes.append(holding.result())
 
     def kill_all(self) -> None:
-        """SIGKILL every group that still runs, at once, and remove what they shared; for the daemon's exit."""
+        """Send SIGKILL to every running group at once, and remove their shared files; for the daemon's exit."""
         for child in tuple(self._running):
             child.signal(signal.SIGKILL)
         for sandbox in self._sandboxes:
             sandbox.close()
 
     async def _confined(self, spec: ProcessSpec, undo: contextlib.ExitStack) -> tuple[tuple[str, ...], Stay | None]:
-        """The command line, in the sandbox where it is to be. Raises `ToolError` where that cannot be."""
+        """Return the command line, in the sandbox if required. Raises `ToolError` if that is not possible."""
         sandbox = self._sandbox
         if not (spec.sandboxed or spec.read_only) or sandbox is None or not spec.argv or not spec.cwd.is_dir():
             return spec.argv, None
@@ -194,8 +196,9 @@ class LocalProcesses:
 
 
 async def _look_again(stay: Stay, spec: ProcessSpec) -> None:
-    """Look at what a command without an end leaves; others are looked at when they end, since a test may make and
-    remove a repository that would run something."""
+    """Check repeatedly for files left by a command that runs on; others are checked when they end, since a test may
+    create and remove a repository that would run something.
+    """
     while math.isinf(spec.timeout_s):
         await asyncio.sleep(LOOK_AGAIN_S)
         await asyncio.to_thread(stay.look)
@@ -206,19 +209,21 @@ def _nowhere(_path: Path) -> bool:
 
 
 def processes_in(folder: Path) -> LocalProcesses:
-    """The processes of a command that is run in a folder: no program is looked for in there. Nothing is sandboxed."""
+    """Return the processes of a command run in a folder, without a sandbox. Programs are not searched for in that
+    folder.
+    """
     return LocalProcesses(Sandbox(SandboxOptions(mode="off"), lambda: [folder.resolve()]))
 
 
 async def _follow(child: Child, timeout_s: float) -> bool:
-    """Follow the program to its end, or end it; true where it took too long."""
+    """Follow the program to its end, or end it; return whether it exceeded the time limit."""
     limit = asyncio.timeout(timeout_s)
     try:
         async with limit:
             await child.follow()
     except TimeoutError:
         if not limit.expired():
-            raise  # on_output's own
+            raise  # raised by on_output
         return True
     finally:
         await child.end()

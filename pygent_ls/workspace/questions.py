@@ -1,7 +1,7 @@
-"""What a copier template says of itself: its description and its questions, from `copier.yml`, without running copier.
+"""Description and questions of a copier template, read from `copier.yml` without running copier.
 
-Reading takes a millisecond, where copier's import takes half a second. Who wrote the file is unknown: nothing that it
-holds is more than data, and nothing grows beyond a bound.
+Reading takes a millisecond, while copier's import takes half a second. The file is untrusted: its contents are treated
+as data, and all sizes are bounded.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from pygent_ls.file_access import read_beginning
 CONFIGURATIONS = ("copier.yml", "copier.yaml")
 
 MAX_CONFIGURATION_BYTES = 100_000
-"""The longest of the templates that are known for their many questions has 40 kB."""
+"""Maximum size; the longest template known for its many questions has 40 kB."""
 
 MAX_QUESTIONS = 100
 
 MAX_CHOICES = 100
 
 MAX_VALUE_CHARS = 10_000
-"""Longest default, as JSON: aliases make a short file a long one."""
+"""Longest default, as JSON: aliases can make a short file a long value."""
 
 _TYPES: Mapping[str, QuestionType] = {name: name for name in get_args(QuestionType)}
 
 
 class _BrokenError(Exception):
-    """The configuration cannot be used; the text says why."""
+    """Raised if the configuration cannot be used; the text says why."""
 
 
 def read_template(folder: Path, name: str, kind: TemplateKind, *, is_users: bool) -> Template:
-    """The template in this folder, by this name. One that cannot be used says why in `problem`. Blocking."""
+    """Read the template in this folder, under this name. If it cannot be used, `problem` says why. Blocking."""
     folder = folder.resolve()
     try:
         given = _configuration(folder)
@@ -55,7 +55,7 @@ def read_template(folder: Path, name: str, kind: TemplateKind, *, is_users: bool
 
 
 def _configuration(folder: Path) -> dict[str, Any]:
-    """The documents of `copier.yml` as one. Raises `_BrokenError`."""
+    """Return the documents of `copier.yml` as one. Raises `_BrokenError`."""
     files = [file for file in (folder / each for each in CONFIGURATIONS) if file.is_file()]
     if len(files) > 1:
         raise _BrokenError("it has both a copier.yml and a copier.yaml")
@@ -79,14 +79,14 @@ def _configuration(folder: Path) -> dict[str, Any]:
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
-    """Raises `_BrokenError`."""
+    """Parse YAML. Raises `_BrokenError`."""
     merged: dict[str, Any] = {}
     try:
         for document in filter(None, read_yaml(data)):
             if not _is_table(document):
                 raise _BrokenError("its copier.yml contains something other than questions and settings")
             merged.update(document)
-    except (ValueError, RecursionError) as error:  # also a date that is none; lists in lists without end
+    except (ValueError, RecursionError) as error:  # also an invalid date, or lists nested too deep
         raise _BrokenError(f"its copier.yml is invalid: {str(error)[:300]}") from None
     return merged
 
@@ -96,19 +96,19 @@ def _is_table(value: object) -> TypeGuard[dict[str, Any]]:
 
 
 def _questions(given: Mapping[str, Any]) -> Iterable[Question]:
-    """Raises `_BrokenError` for too many, or for one that is none."""
+    """Return the questions. Raises `_BrokenError` for too many, or for an invalid one."""
     asked = {name: value for name, value in given.items() if not name.startswith("_")}
     if len(asked) > MAX_QUESTIONS:
         raise _BrokenError(f"it has more than {MAX_QUESTIONS} questions")
     marks = _marks(given)
     for name, value in asked.items():
         details = cast("dict[str, Any]", value) if isinstance(value, dict) else {"default": value}
-        if details.get("when", True) not in (False, "false", "no"):  # a value that it computes for itself
+        if details.get("when", True) not in (False, "false", "no"):  # a value that is computed
             yield _question(name, details, marks)
 
 
 def _marks(given: Mapping[str, Any]) -> tuple[str, str]:
-    """What an expression begins with."""
+    """Return the marks that begin an expression."""
     options = given.get("_envops")
     options = cast("dict[str, Any]", options) if isinstance(options, dict) else {}
     return str(options.get("variable_start_string", "{{")), str(options.get("block_start_string", "{%"))
@@ -133,7 +133,7 @@ def _question(name: str, details: Mapping[str, Any], marks: tuple[str, str]) -> 
 
 
 def _choices(given: object) -> tuple[object, ...]:
-    """The values of a list, a list of pairs or a table; none where they are not all plain values."""
+    """Return the values of a list, a list of pairs or a table; empty if one is not a plain value."""
     listed: list[object] = []
     if isinstance(given, dict):
         listed = list(cast("dict[object, object]", given).values())
@@ -150,7 +150,7 @@ def _holds(value: object, marks: tuple[str, str]) -> bool:
 
 
 def _bounded(name: str, value: object) -> object:
-    """The value as JSON has it. Raises `_BrokenError` for one that is too long, or holds itself."""
+    """Return the value as JSON data. Raises `_BrokenError` for one that is too long or contains itself."""
     try:
         text = "".join(islice(json.JSONEncoder(default=str).iterencode(value), MAX_VALUE_CHARS))
         if len(text) > MAX_VALUE_CHARS:
@@ -169,4 +169,4 @@ def _not_run(given: Mapping[str, Any]) -> Iterable[str]:
 
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""Names of templates; folders with others, as `.git`, are none."""
+"""Valid template names; folders with other names, such as `.git`, are ignored."""

@@ -1,4 +1,4 @@
-"""Files on the disk as documents, and the stamps that tell whether they changed."""
+"""Reads files on the disk as documents, with stamps that show whether they changed."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from pygent_ls.workspace.documents import document_from_bytes
 from pygent_ls.workspace.paths import printable
 
 MAX_DOCUMENT_BYTES = 10_000_000
-"""Larger files are not read whole: some 2.5 million tokens, and editors refuse or cripple them too."""
+"""Maximum size of a file read whole: some 2.5 million tokens; editors also refuse or degrade larger files."""
 
 MAX_PIECE_BYTES = 1_000_000
-"""Of a line that is read at once."""
+"""Maximum length of a line piece that is read at once."""
 
 MAX_TREE_ENTRIES = 5_000
-"""Most entries that a tree's stamp is made of: about 20 ms of stat calls; more would cost more than a search."""
+"""Maximum number of entries in a tree's stamp: about 20 ms of stat calls; more would cost more than a search."""
 
 MAX_NAMES = 2_000
-"""Most names of a folder that are compared with a name that is not there."""
+"""Maximum number of names in a folder that are compared with a missing name."""
 
 MAX_NAMES_SEEN = 20_000
-"""Most names that are looked through for files of a name: some 50 ms."""
+"""Maximum number of names searched for files with a given name: some 50 ms."""
 
 MAX_ATTEMPTS = 3
-"""How often a file that changes while it is read is read again."""
+"""Maximum number of attempts to read a file that changes while it is read."""
 
 
 async def read_document(path: Path, name: str | None = None) -> Document:
-    """Read the text file at a resolved path whole. `name` is what errors call it, the path by default.
+    """Read the text file at a resolved path whole. `name` is its name in errors, the path by default.
 
-    Raises `ToolError`: no such file (with the nearest name there is), a folder, a device, not text, too large,
-    not readable.
+    Raises `ToolError`: no such file (with the nearest existing name), a folder, a device, not text, too large, not
+    readable.
     """
     name = printable(str(path)) if name is None else name
     data, stamp = await _read_whole(path, name)
@@ -72,15 +72,17 @@ async def _read_whole(path: Path, name: str) -> tuple[bytes, Stamp]:
 
 
 def beginning_of(path: Path, max_bytes: int) -> bytes:
-    """The first bytes of a regular file, which may lie anywhere; a named pipe is not waited for. Blocking.
+    """Read the first bytes of a regular file anywhere; a named pipe is not waited for. Blocking.
 
-    Raises OSError, and ValueError for a path that no file can have.
+    Raises OSError, and ValueError for an invalid path.
     """
     return read_beginning(path, max_bytes)
 
 
 def lines_of(path: Path, numbers: Collection[int]) -> dict[int, bytes]:
-    """Lines of a file; see `Workspace.lines_on_disk`. Of a line beyond `MAX_DOCUMENT_BYTES` there is the beginning."""
+    """Return lines of a file for `Workspace.lines_on_disk`. A line beyond `MAX_DOCUMENT_BYTES` is cut to its
+    beginning.
+    """
     found = dict.fromkeys(numbers, b"")
     last, number = max(numbers, default=0), 1
     try:
@@ -102,9 +104,9 @@ def lines_of(path: Path, numbers: Collection[int]) -> dict[int, bytes]:
 
 
 def disk_stamp(path: Path) -> Stamp:
-    """The file's inode, size and times of change, or `MISSING`; links are followed.
+    """Return the file's inode, size and change times, or `MISSING`; links are followed.
 
-    The time of the inode's change is part of it, because programs may set the other one back.
+    The inode's change time is included, because programs may reset the modification time.
     """
     try:
         return _stamp(path.stat())
@@ -115,7 +117,7 @@ def disk_stamp(path: Path) -> Stamp:
 
 
 def status(path: Path) -> FileStatus:
-    """What there is at a path. Blocking."""
+    """Return the kind and facts of what is at a path. Blocking."""
     try:
         found = path.stat()
     except OSError:
@@ -125,7 +127,7 @@ def status(path: Path) -> FileStatus:
 
 
 def files_below(path: Path) -> Iterator[Path]:
-    """The regular files below a folder, or the file itself; links are not followed. Blocking."""
+    """Yield the regular files below a folder, or the file itself; links are not followed. Blocking."""
     for file in (path, *entries_below(path)):
         with contextlib.suppress(OSError):
             if stat.S_ISREG(status_of(file).st_mode):
@@ -133,10 +135,10 @@ def files_below(path: Path) -> Iterator[Path]:
 
 
 def files_named(folders: Sequence[Path], is_wanted: Callable[[str], bool]) -> list[Path]:
-    """See `Workspace.files_named`. Blocking."""
+    """Return the files for `Workspace.files_named`. Blocking."""
     found: list[Path] = []
     waiting, n_seen = list(folders), 0
-    for folder in waiting:  # it grows
+    for folder in waiting:  # the list grows
         with contextlib.suppress(OSError):
             for entry in entries(folder):
                 n_seen += 1
@@ -150,9 +152,9 @@ def files_named(folders: Sequence[Path], is_wanted: Callable[[str], bool]) -> li
 
 
 def tree_stamp(folder: Path) -> Stamp | None:
-    """One digest over the name, inode, size and times of everything below a folder; None beyond
-    `MAX_TREE_ENTRIES`. `.git` counts by name only: git itself rewrites it when it is asked for the status.
-    Links are not followed. Blocking: call it in a thread.
+    """Return one digest over the name, inode, size and times of everything below a folder; None beyond
+    `MAX_TREE_ENTRIES`. `.git` counts by name only: git itself rewrites it when asked for the status. Links are not
+    followed. Blocking: call it in a thread.
     """
     if not folder.is_dir():
         return disk_stamp(folder)
@@ -170,7 +172,7 @@ def _stamp(status: os.stat_result) -> Stamp:
 
 
 def _tree_facts(folder: Path) -> Iterator[bytes]:
-    """A line for each entry, in no order; what cannot be read is an entry too, what vanishes meanwhile is not."""
+    """Yield a line for each entry, unordered; unreadable ones are included, those that vanish meanwhile are not."""
     waiting = [(folder, b"")]
     while waiting:
         current, above = waiting.pop()
@@ -196,7 +198,7 @@ def _tree_facts(folder: Path) -> Iterator[bytes]:
 
 
 def _read_bytes(path: Path, name: str) -> tuple[bytes, Stamp]:
-    """The whole file and the stamp that belongs to exactly these bytes."""
+    """Return the whole file and the stamp that belongs to exactly these bytes."""
     data, stamp = b"", MISSING
     for _ in range(MAX_ATTEMPTS):
         with os.fdopen(open_file(path, os.O_RDONLY), "rb") as file:
@@ -243,7 +245,7 @@ def _unreadable(path: Path, name: str, error: OSError) -> ToolError:
 
 
 def _nearest(path: Path) -> str:
-    """A sentence that names what was perhaps meant, or nothing."""
+    """Return a sentence that names the nearest existing file, or empty text."""
     try:
         names = [entry.name for entry in islice(entries(path.parent), MAX_NAMES)]
     except OSError:

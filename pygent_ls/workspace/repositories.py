@@ -1,8 +1,8 @@
-"""Git repositories, found and read without anything that they are configured to run.
+"""Finds git repositories and reads them without running anything that they configure.
 
-Git reads a repository here through a folder of the daemon's own: its HEAD, links to its index, references and objects,
-and a configuration that is written anew from the settings which only say how something is read. The repository's own
-configuration is in no place where git, or a program that git starts, would look for it.
+Git reads a repository through a folder of the daemon's own. It contains the HEAD, links to the index, references and
+objects, and a new configuration made from the settings that only affect how data is read. The repository's own
+configuration is not in any place where git, or a program that git starts, would look for it.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from pygent_ls.workspace import git_config
 from pygent_ls.workspace.environment import is_safe
 
 MAX_POINTER_BYTES = 10_000
-"""Of a file that holds a path or a reference."""
+"""Maximum size of a file that contains a path or a reference."""
 
 MAX_LOG_BYTES = 10_000_000
-"""Of the log of a linked work tree's HEAD, which is copied: some 50,000 entries."""
+"""Maximum size of the HEAD log of a linked work tree, which is copied: some 50,000 entries."""
 
 _POINTER = re.compile(r"gitdir: (.*[^\r\n])[\r\n]*+", re.DOTALL)
 
 _OF_WORK_TREE = re.compile(r"index|sharedindex\..*|(?!HEAD$)[A-Z_]*HEAD", re.DOTALL)
-"""What git reads as it is of a work tree's folder. `HEAD` itself must be no link, and is copied."""
+"""Files of a work tree's git folder that are linked. `HEAD` itself must not be a link, and is copied."""
 
 _COMMON = ("objects", "refs", "packed-refs", "reftable", "shallow")
-"""What it reads of the folder that all work trees share."""
+"""Files of the folder shared by all work trees that are linked."""
 
 
 class LocalRepositories:
-    """The `Repositories` port on this machine."""
+    """Implementation of `Repositories` on this machine."""
 
     def __init__(self, may_write: Callable[[Path], bool]) -> None:
-        """`may_write` tells what a command in the sandbox can write."""
+        """Create the port. `may_write` returns whether a command in the sandbox can write a path."""
         self._may_write = may_write
 
     async def find(self, folder: Path) -> Repository | None:
-        """See the port."""
+        """Implement `Repositories`."""
         return await asyncio.to_thread(find_repository, folder)
 
     @contextlib.asynccontextmanager
     async def inert(self, repository: Repository) -> AsyncGenerator[Mapping[str, str]]:
-        """See the port."""
+        """Implement `Repositories`."""
         with contextlib.ExitStack() as stack:
             entered = asyncio.to_thread(stack.enter_context, inert(repository))
             try:
@@ -61,7 +61,9 @@ class LocalRepositories:
             yield {**variables, **await asyncio.to_thread(self._of_the_user)}
 
     def _of_the_user(self) -> Mapping[str, str]:
-        """The user's own configuration counts unless a part of it can be written from the sandbox."""
+        """Return the variables for the user's own configuration, which applies unless a part of it is writable from the
+        sandbox.
+        """
         home = Path.home()
         base = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
         given = os.environ.get("GIT_CONFIG_GLOBAL")
@@ -75,7 +77,7 @@ class LocalRepositories:
 
 
 def find_repository(folder: Path) -> Repository | None:
-    """The repository whose work tree the folder lies in, or None. Blocking."""
+    """Return the repository whose work tree contains the folder, or None. Blocking."""
     for top in (folder, *folder.parents):
         entry = top / ".git"
         if not os.path.lexists(entry):
@@ -94,9 +96,9 @@ def find_repository(folder: Path) -> Repository | None:
 
 @contextlib.contextmanager
 def inert(repository: Repository) -> Generator[Mapping[str, str]]:
-    """The variables under which git reads a repository and nothing of its configuration acts. Blocking.
+    """Yield the variables with which git reads a repository without applying its configuration. Blocking.
 
-    Raises ValueError, with what is wrong with the configuration, and OSError.
+    Raises ValueError, with the problem in the configuration, and OSError.
     """
     settings = _settings(repository)
     with tempfile.TemporaryDirectory(prefix="pygent-ls-git-", ignore_cleanup_errors=True) as made:
@@ -117,7 +119,7 @@ def inert(repository: Repository) -> Generator[Mapping[str, str]]:
 
 
 def _settings(repository: Repository) -> list[git_config.Setting]:
-    """Those that count of the repository's own configuration."""
+    """Return the effective settings of the repository's own configuration."""
     given = git_config.read(repository.common / "config")
     values = dict(given)
     if (values.get("extensions.worktreeconfig", "false") or "true").lower() in ("true", "yes", "on", "1"):
@@ -129,7 +131,7 @@ def _settings(repository: Repository) -> list[git_config.Setting]:
 
 
 def _parts(repository: Repository) -> Iterator[tuple[str, Path]]:
-    """What the folder for reading links to, by name."""
+    """Yield the link targets of the reading folder by name."""
     own, common = repository.own, repository.common
     yield from ((name, common / name) for name in _COMMON)
     yield ("logs", common / "logs") if own == common else ("logs/refs", common / "logs" / "refs")
@@ -139,14 +141,14 @@ def _parts(repository: Repository) -> Iterator[tuple[str, Path]]:
 
 
 def _head(file: Path) -> str:
-    """What HEAD says; old versions of git made it a link."""
+    """Return the contents of HEAD, which old versions of git made a link."""
     if file.is_symlink() and (target := file.readlink()).parts[:1] == ("refs",):
         return f"ref: {target}\n"
     return _small(file)
 
 
 def _log(file: Path) -> bytes:
-    """The log of HEAD; nothing if there is none, or too much."""
+    """Return the log of HEAD; empty if it is missing or too large."""
     with contextlib.suppress(OSError):
         entries = read_beginning(file, MAX_LOG_BYTES + 1)
         return entries if len(entries) <= MAX_LOG_BYTES else b""
@@ -158,5 +160,5 @@ def _is_there(folder: Path, name: str) -> bool:
 
 
 def _small(file: Path) -> str:
-    """The text of a small file. Raises OSError."""
+    """Return the text of a small file. Raises OSError."""
     return read_beginning(file, MAX_POINTER_BYTES).decode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""One file on the disk brought back to what it was; links are neither followed nor lost."""
+"""Restores one file on the disk; links are neither followed nor lost."""
 
 from __future__ import annotations
 
@@ -27,22 +27,24 @@ from pygent_ls.workspace.temporary_files import remove
 from pygent_ls.workspace.writing import replace_file, write_error
 
 LINK = "120000"
-"""Git's mode of a link; its content is where it leads."""
+"""Git's mode of a link; its content is the link's target."""
 
 
 def blob_of(data: bytes) -> str:
-    """Git's name of a content."""
+    """Return git's name of a content."""
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def entry_on_disk(path: Path) -> Entry | None:
-    """What is at a path now; None for nothing and for a folder. Raises OSError, or `SnapshotError` for a device."""
+    """Return the entry at a path; None if it is missing or a folder. Raises OSError, or `SnapshotError` for a
+    device.
+    """
     found = bytes_on_disk(path)
     return found[0] if found else None
 
 
 def bytes_on_disk(path: Path) -> tuple[Entry, bytes, int] | None:
-    """The same with its bytes, which are where a link leads, and its permission bits."""
+    """Return the entry with its bytes (for a link, its target) and its permission bits."""
     try:
         data, status = read_file(path)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
@@ -59,12 +61,12 @@ def bytes_on_disk(path: Path) -> tuple[Entry, bytes, int] | None:
 
 
 def bytes_of_buffer(path: Path, text: str) -> bytes:
-    """An unsaved buffer as it would be saved: in the encoding that its file has. Blocking."""
+    """Encode an unsaved buffer as it would be saved, in its file's encoding. Blocking."""
     return encoded(text, encoding_on_disk(path))
 
 
 def encoding_on_disk(path: Path) -> TextEncoding:
-    """The encoding of a file; UTF-8 if there is none, or it is not text. Blocking."""
+    """Return the encoding of a file; UTF-8 if it is missing or not text. Blocking."""
     with contextlib.suppress(OSError):
         decoded = decode(read_file(path)[0])
         if decoded is not None:
@@ -73,7 +75,7 @@ def encoding_on_disk(path: Path) -> TextEncoding:
 
 
 def encoded(text: str, encoding: TextEncoding) -> bytes:
-    """The text in that encoding, or in UTF-8 if that has no such character."""
+    """Encode the text, in UTF-8 if the encoding lacks one of its characters."""
     try:
         return encoding.encode(text)
     except UnicodeEncodeError:
@@ -81,10 +83,10 @@ def encoded(text: str, encoding: TextEncoding) -> bytes:
 
 
 def restore_file(folder: Path, path: Path, now: Entry | None, then: tuple[Entry, bytes] | None, mode: int) -> None:
-    """Let `path`, below `folder`, be what it was: `then`, with its permission bits, or nothing. Blocking.
+    """Restore `path`, below `folder`, to `then` with its permission bits, or remove it without a `then`. Blocking.
 
-    `now` is what stands there as far as the caller knows. Raises `SnapshotError` where something else does; OSError,
-    or `ToolError` with the name of the file, where the disk refuses, or a link stands in place of a folder on the way.
+    `now` is what the caller expects at the path. Raises `SnapshotError` if something else is there; OSError, or
+    `ToolError` with the name of the file, if the disk refuses or a link replaces a folder on the way.
     """
     if ".git" in path.parts:
         raise SnapshotError("it belongs to git itself")
@@ -124,7 +126,7 @@ def _place_link(path: Path, target: bytes) -> None:
 
 
 def _remove_empty(folder: Path, parent: Path) -> None:
-    """Git knows no empty folders, so one that is empty now is taken for new."""
+    """Remove folders that are now empty: git does not record empty folders, so they are taken for new."""
     with contextlib.suppress(OSError):
         while parent != folder:
             remove_folder(parent)

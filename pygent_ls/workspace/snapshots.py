@@ -1,11 +1,10 @@
-"""The workspace's states, kept outside it so that they can be brought back; the user's repository is never written.
+"""Snapshots of the workspace, stored outside it for later restoring; the user's repository is never written.
 
-What a snapshot has: every file of the workspace's folders that git would not ignore, tracked or not, also where there
-is no git, with the text of unsaved buffers in place of their files; links as links; permission bits. What it has not:
-files above `MAX_FILE_BYTES`, files that cannot be read, empty folders, what editors keep beside a file that is open
-(`.#NAME`, `.NAME.swp`), and whatever lies in `.git`. Of what git ignores, small files outside ignored folders are kept
-in a tree of their own, and the names of the rest; see `git_ignored`.
-A repository inside the workspace is kept in a store of its own.
+A snapshot has every file in the workspace folders that git would not ignore, tracked or not, also without git, with the
+text of unsaved buffers in place of their files; links as links; permission bits. It has no files above
+`MAX_FILE_BYTES`, unreadable files, empty folders, editors' files beside an open file (`.#NAME`, `.NAME.swp`), or
+contents of `.git`. Small ignored files outside ignored folders are stored in a tree of their own (`git_ignored`), with
+the names of the rest. A repository inside the workspace has its own store.
 """
 
 from __future__ import annotations
@@ -29,35 +28,37 @@ from pygent_ls.workspace.git_store import Difference, Entry, GitStore, NoStoreEr
 from pygent_ls.workspace.git_taking import GONE, TreeState, take
 
 SNAPSHOT_TIMEOUT_S = 30.0
-"""Longest that a snapshot, or looking into one, may take: a first one of 100,000 files on a slow disk."""
+"""Maximum time for taking or reading a snapshot: a first one of 100,000 files on a slow disk."""
 
 MAX_SNAPSHOTS = 500
-"""Most snapshots of a folder that are kept: at two around each shell command, more than a long day's work."""
+"""Maximum number of snapshots per folder: at two around each shell command, more than a long day's work."""
 
 PRUNE_EACH = 100
-"""Snapshots of a folder after which old ones are looked for again."""
+"""Number of snapshots of a folder after which it is pruned again."""
 
 PRUNE_EACH_S = 6 * 3600.0
-"""Time after which they are looked for again: a daemon may run for weeks."""
+"""Time after which a folder is pruned again: a daemon may run for weeks."""
 
 MAX_REPOSITORIES = 50
-"""Most repositories of a workspace, those inside others included, that are looked into."""
+"""Maximum number of repositories read in a workspace, nested ones included."""
 
 FORGET_TIMEOUT_S = 0.6
-"""For forgetting what was kept for one owner: the daemon is to be gone within 3 s, and turns may take 2.3 s to end."""
+"""Time limit for forgetting one owner's snapshots: the daemon should exit within 3 s, and turns may take 2.3 s to
+end.
+"""
 
 HOME_TIMEOUT_S = 8.0
-"""For a workspace that is the home folder itself: a small one is kept, and nobody waits long for a large one."""
+"""Time limit for a workspace that is the home folder: a small one is stored, and a large one causes no long wait."""
 
 Value = TypeVar("Value")
 
 Compare = Callable[[GitStore, TreeState, TreeState], Sequence[Value]]
-"""Tells what differs between two states of a folder, by paths relative to it."""
+"""Returns the differences between two states of a folder, by paths relative to it."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Pruned:
-    """When a store was last pruned, by the monotonic clock, and the snapshots since."""
+    """Time of a store's last pruning, by the monotonic clock, and the snapshots since."""
 
     at_s: float
     n_since: int = 0
@@ -65,16 +66,16 @@ class _Pruned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """The workspace as it was."""
+    """Snapshot of the workspace."""
 
     states: Mapping[Path, tuple[Place, TreeState]]
-    """By folder, absolute; a repository inside another is a folder of its own."""
+    """States by absolute folder; a repository inside another is a folder of its own."""
 
     def __bool__(self) -> bool:
         return bool(self.states)
 
     def is_left_out(self, path: Path) -> bool:
-        """Whether the file was there and is not kept."""
+        """Return whether the file existed and is not stored."""
         for folder, (_, state) in self.states.items():
             if path.is_relative_to(folder) and path.relative_to(folder).as_posix() in state.left_out:
                 return True
@@ -82,31 +83,31 @@ class Snapshot:
 
     @property
     def left_out(self) -> Iterator[Path]:
-        """What was there and is not kept, files and folders: too large, not to be read, ignored, or git's own."""
+        """Yield the existing files and folders that are not stored: too large, unreadable, ignored, or git's own."""
         for folder, (_, state) in self.states.items():
             yield folder / ".git"
             yield from (folder / name for name in (*state.left_out, *state.ignored_left_out))
 
     def mode(self, path: Path) -> int | None:
-        """The permission bits of a file where they are unusual."""
+        """Return the permission bits of a file if they are unusual."""
         for folder, (_, state) in self.states.items():
             if path.is_relative_to(folder) and (mode := state.modes.get(path.relative_to(folder).as_posix())):
                 return mode
         return None
 
     def folders_above(self, path: Path) -> list[Path]:
-        """The kept folders that the path lies in."""
+        """Return the stored folders that contain the path."""
         return [folder for folder in self.states if path.is_relative_to(folder)]
 
     @property
     def trees(self) -> Mapping[Path, tuple[str, ...]]:
-        """What tells two snapshots apart."""
+        """Return the values that distinguish snapshots."""
         return {folder: (state.tree, state.disk, state.ignored) for folder, (_, state) in self.states.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathChange:
-    """A path that differs between two snapshots."""
+    """Path that differs between two snapshots."""
 
     path: Path
     folder: Path
@@ -115,9 +116,9 @@ class PathChange:
 
 
 class Snapshots:
-    """Takes snapshots and reads them. Work is done in threads, and ends at once when its caller is cancelled.
+    """Takes and reads snapshots in threads. A job ends at once when its caller is cancelled.
 
-    Every method raises `SnapshotError` where git fails, or is not there.
+    Every method raises `SnapshotError` if git fails or is missing.
     """
 
     def __init__(
@@ -132,13 +133,13 @@ class Snapshots:
         self._root = root
         self._find_git = find_git
         self.days = days
-        """How long a snapshot is kept."""
+        """Number of days that a snapshot is kept."""
         self._places: dict[Path, tuple[str, Place]] = {}
         self._pruned: dict[str, _Pruned] = {}
         self._looked_at_all = False
         self._forgotten: set[str] = set()
         self._jobs: dict[Git, str] = {}
-        """What is under way, and for which owner."""
+        """Running jobs with their owners."""
 
     async def take(
         self,
@@ -148,20 +149,20 @@ class Snapshots:
         *,
         owner: str = "",
     ) -> Snapshot:
-        """The workspace as it is now; `overlays` are the contents of unsaved buffers.
+        """Take a snapshot; `overlays` are the contents of unsaved buffers.
 
-        With `like`, its folders are looked at in the same stores, so that the two can be compared. What was taken for
-        an `owner`, letters and digits, can be forgotten by that name.
+        With `like`, its folders are read in the same stores, so that the two can be compared. Snapshots of an `owner`,
+        letters and digits, can be forgotten by that name.
         """
         if owner in self._forgotten:
             raise SnapshotAbortedError("no more snapshots are kept for this session")
         return await self._job(lambda git: self._take(git, _name(owner), folders, overlays, like), owner)
 
     async def forget(self, owner: str, snapshots: Iterable[Snapshot]) -> None:
-        """Forget all that was taken for that owner, in the stores of these snapshots and those used last; as far as it
-        can be done in `FORGET_TIMEOUT_S`, what is left goes with what is pruned next.
+        """Forget an owner's snapshots, in the stores of these snapshots and those used last, within `FORGET_TIMEOUT_S`;
+        later pruning removes the rest.
 
-        What is being taken for the owner is given up, and nothing is taken for them from now on.
+        Running jobs of the owner are aborted, and no new snapshots are taken for it.
         """
         self._forgotten.add(owner)
         for git, whose in self._jobs.items():
@@ -172,29 +173,30 @@ class Snapshots:
         await self._job(lambda git: self._forget(git, places.values()))
 
     async def changes(self, old: Snapshot, new: Snapshot) -> list[PathChange]:
-        """What differs, by path, with unsaved buffers in place of their files; a folder that only one of them has is
-        left out."""
+        """Return the differences by path, with unsaved buffers in place of their files; folders in only one are left
+        out.
+        """
         return await self._job(lambda git: self._changes(git, old, new, tree_changes))
 
     async def disk_changes(self, old: Snapshot, new: Snapshot) -> list[PathChange]:
-        """What differs on the disk, by path, also of ignored files that were kept in `old`."""
+        """Return the differences on the disk by path, including ignored files that were stored in `old`."""
         return await self._job(lambda git: self._changes(git, old, new, disk_changes))
 
     async def present(self, snapshot: Snapshot, paths: Collection[Path]) -> set[Path]:
-        """Which of the paths the snapshot has."""
+        """Return the paths that the snapshot contains."""
         return await self._job(lambda git: self._present(git, snapshot, paths)) if paths else set()
 
     async def contents(self, snapshot: Snapshot, wanted: Iterable[tuple[Path, Entry]]) -> dict[str, bytes]:
-        """The contents of entries (folder, entry) by their blob; what cannot be had any more is missing."""
+        """Return the contents of entries (folder, entry) by their blob; unavailable ones are left out."""
         pairs = list(wanted)
         return await self._job(lambda git: self._contents(git, snapshot, pairs)) if pairs else {}
 
     async def ignored(self, snapshot: Snapshot, paths: Iterable[PathChange]) -> set[Path]:
-        """Which of the paths the ignore patterns of that time left out."""
+        """Return the paths that were excluded by the ignore patterns of that time."""
         asked = list(paths)
         return await self._job(lambda git: self._ignored(git, snapshot, asked)) if asked else set()
 
-    # In a thread
+    # Run in threads
 
     def _take(
         self, git: Git, name: str, folders: Sequence[Path], overlays: Mapping[Path, bytes], like: Snapshot | None
@@ -244,7 +246,9 @@ class Snapshots:
         return known[1]
 
     def _prune(self, store: GitStore) -> None:
-        """Now and then; what fails is left for the next time. The stores of other folders are looked at once."""
+        """Prune at intervals; failures are retried the next time. The first call also removes unused stores of other
+        folders.
+        """
         oldest = f"{datetime.now(UTC) - timedelta(days=self.days):%Y%m%dT%H%M%S}"
         if not self._looked_at_all:
             self._looked_at_all = True
@@ -267,8 +271,9 @@ class Snapshots:
     def _compared(
         self, git: Git, old: Snapshot, new: Snapshot, compare: Compare[Value], path_of: Callable[[Value], str]
     ) -> Iterator[tuple[Path, Value]]:
-        """What differs in each folder that both have. What lies in an inner one of these counts there alone: the outer
-        one, too, has its files once they are no longer a repository of their own."""
+        """Yield the differences in each folder that both have. Paths in an inner folder count for that folder only: the
+        outer folder also contains them once the inner one is no longer a repository.
+        """
         both = [folder for folder in old.states if folder in new.states]
         for folder in both:
             inner = [each for each in both if each != folder and each.is_relative_to(folder)]
@@ -337,13 +342,13 @@ class Snapshots:
 
 
 def _name(owner: str) -> str:
-    """Of a snapshot; names sort by time."""
+    """Return a new snapshot name for an owner; names sort by time."""
     name = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-{secrets.token_hex(4)}"
     return f"{name}-{owner}" if owner else name
 
 
 def _check_size(folder: Path, git: Git) -> None:
-    """Raises `SnapshotAbortedError` for what lies above the home folder; the home itself is given less time."""
+    """Raise `SnapshotAbortedError` for folders above the home folder; the home itself gets less time."""
     home = Path(os.path.realpath(Path.home()))
     if folder == home:
         git.hurry(HOME_TIMEOUT_S)

@@ -1,6 +1,6 @@
-"""Templates in folders: those that came with us, and the user's own.
+"""Template folders: the shipped ones, and the user's own.
 
-A template is rendered by copier, in a process of its own (`copier_child.py`) and into a private temporary folder, which
+A template is rendered by copier, in a separate process (`copier_child.py`) and into a private temporary folder, which
 is read and removed. Nothing here writes to the workspace.
 """
 
@@ -26,10 +26,10 @@ from pygent_ls.workspace.questions import NAME, read_template
 PROGRAM = Path(__file__).with_name("copier_child.py")
 
 RENDER_S = 40.0
-"""Rendering takes one second; a loaded machine needs several to import copier."""
+"""Time limit. Rendering takes one second; a loaded machine needs several to import copier."""
 
 MAX_FILES = 500
-"""A project that begins with more is copied, not rendered; and nobody could look at what is to be allowed."""
+"""Maximum number of files: larger projects are copied, not rendered, and users could not review them for approval."""
 
 MAX_CHARS = 5_000_000
 
@@ -37,7 +37,7 @@ _FOLDERS: Mapping[TemplateKind, str] = {"template": "templates", "component": "c
 
 
 class TemplateFolders:
-    """The `Templates` port. Each root holds `templates/NAME/` and `components/NAME/`; later roots win."""
+    """Implementation of `Templates`. Each root contains `templates/NAME/` and `components/NAME/`; later roots win."""
 
     def __init__(self, processes: Processes, *, shipped: Path, users: Path, render_s: float = RENDER_S) -> None:
         self._processes = processes
@@ -47,11 +47,11 @@ class TemplateFolders:
 
     @property
     def sources(self) -> Sequence[Path]:
-        """See the port. What came with us does not change."""
+        """Implement `Templates`. The shipped templates do not change."""
         return tuple(self._users / folder for folder in _FOLDERS.values())
 
     async def list_all(self, kind: TemplateKind) -> Sequence[Template]:
-        """See the port."""
+        """Implement `Templates`."""
         return await asyncio.to_thread(self._list, kind)
 
     def _list(self, kind: TemplateKind) -> Sequence[Template]:
@@ -64,7 +64,7 @@ class TemplateFolders:
     async def render(
         self, template: Template, answers: Mapping[str, object], *, likely: Mapping[str, object], folder: Path
     ) -> Rendered:
-        """See the port."""
+        """Implement `Templates`."""
         private = await asyncio.to_thread(_private_folder)
         try:
             target = Path(private.name) / (folder.name or "root")
@@ -100,21 +100,21 @@ class TemplateFolders:
 
 
 def _private_folder() -> tempfile.TemporaryDirectory[str]:
-    """Links resolved, so that its path is found in what is rendered."""
+    """Create a temporary folder; links are resolved so that its path is found in the rendered files."""
     return tempfile.TemporaryDirectory(prefix="pygent-template-", dir=os.path.realpath(tempfile.gettempdir()))
 
 
 def _answer(result: ProcessResult) -> Mapping[str, Any]:
-    """The last line of what the program wrote; empty where it was ended before it could."""
+    """Return the last line of the program's output as JSON; empty if the program was killed before that."""
     lines = result.stdout.strip().splitlines()
     try:
         return cast("Mapping[str, Any]", json.loads(lines[-1])) if lines else {}
-    except (ValueError, RecursionError):  # an answer of the template may be nested as deep as it likes
+    except (ValueError, RecursionError):  # the template's answers may be nested arbitrarily deep
         return {}
 
 
 def _in_words(error: str) -> str:
-    """What copier's error means to who called the tool."""
+    """Describe copier's error for the caller of the tool."""
     kind, _, said = error.partition(": ")
     match kind:
         case "ForbiddenPathError":
@@ -138,7 +138,7 @@ def _folders(parent: Path) -> Iterator[Path]:
 
 
 def _read_all(target: Path, folder: Path) -> tuple[tuple[RenderedFile, ...], tuple[str, ...]]:
-    """All that was rendered. Blocking. Raises `ToolError` for too much of it."""
+    """Read all rendered files. Blocking. Raises `ToolError` if there are too many."""
     files: list[RenderedFile] = []
     left_out: list[str] = []
     n_chars = 0
@@ -168,7 +168,7 @@ def _read_all(target: Path, folder: Path) -> tuple[tuple[RenderedFile, ...], tup
 
 
 def _entries(target: Path) -> Iterator[Path]:
-    """Files, links and empty folders below; links are not followed."""
+    """Yield files, links and empty folders below; links are not followed."""
     for current, folders, names in os.walk(target):
         folders.sort()
         here = Path(current)

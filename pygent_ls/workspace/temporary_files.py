@@ -1,7 +1,7 @@
-"""Files that exist for a moment beside those that they are for.
+"""Temporary files beside their targets.
 
-A process notes each of them before it is made, in a record of its own that it holds locked, and removes the record once
-none of them is left. A record whose lock is free belongs to a process that was killed: see `leftovers.py`.
+A process records each of them before it is created, in a record file that it holds locked, and removes the record when
+none of them is left. A record with a free lock belongs to a process that was killed; `leftovers.py` cleans it up.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pathlib import Path
 from pygent_ls.file_access import status_of, unlink
 
 PREFIX = "unfinished-"
-"""Of the names of records. They have no folder of their own: to remove one takes longer than all else here."""
+"""Prefix of record names. They have no folder of their own: removing one takes longer than everything else here."""
 
 
 class _Record:
-    """What this process has noted. Where that is not possible, files are made all the same."""
+    """Record of this process's temporary files. If it cannot be written, files are created anyway."""
 
     def __init__(self) -> None:
         self.folder: Path | None = None
@@ -32,19 +32,19 @@ class _Record:
         self._lock = threading.Lock()
 
     def note(self, path: Path | None, **line: object) -> None:
-        """Add a line, about what will be at `path` until it is `settled`; nothing where no record is kept."""
+        """Append a line about the file at `path` until it is `settled`. Does nothing if no record is kept."""
         folder = self.folder
         if folder is None:
             return
         with self._lock, contextlib.suppress(OSError):
-            while self._file is None or not os.fstat(self._descriptor).st_nlink:  # it may have been removed
+            while self._file is None or not os.fstat(self._descriptor).st_nlink:  # the file may have been removed
                 self._begin(folder)
             os.write(self._descriptor, json.dumps(line).encode() + b"\n")
             if path is not None:
                 self._noted.add(path)
 
     def settled(self, path: Path) -> None:
-        """It is gone, or something that stays; the record with it where it was the last one."""
+        """Mark a path as removed or permanent; removes the record with its last path."""
         with self._lock, contextlib.suppress(OSError):
             self._noted.discard(path)
             if not self._noted and self._file is not None:
@@ -64,46 +64,48 @@ class _Record:
 
 
 _record = _Record()
-"""One a process, since its lock tells whether the process lives."""
+"""Record of the process, one only, since its lock shows that the process is alive."""
 
 
 def keep_record(folder: Path) -> None:
-    """Note in that folder what this process makes from now on; see `leftovers.clean_up`."""
+    """Record this process's temporary files in that folder from now on, for `leftovers.clean_up`."""
     _record.folder = folder
 
 
 def draft_in(folder: Path) -> Path:
-    """A path for a file that is written there and then takes its own name, or is removed; see `settle`."""
+    """Return a path for a file that is written there and then renamed or removed; call `settle` afterwards."""
     path = folder / _name()
     _record.note(path, draft=str(path))
     return path
 
 
 def place_aside(path: Path) -> Path:
-    """A path beside a file that is to be deleted, where it waits until nothing can fail any more; see `settle`."""
+    """Return a path beside a file to be deleted, which holds it until no step can fail any more; call `settle`
+    afterwards.
+    """
     aside = path.with_name(_name())
     _record.note(aside, aside=str(aside), of=str(path))
     return aside
 
 
 def drop(asides: Iterable[Path]) -> None:
-    """Nobody wants these back, whatever happens from now on; `remove` them."""
+    """Mark files as not to be restored in any case; `remove` them afterwards."""
     if found := [str(each) for each in asides]:
         _record.note(None, dropped=found)
 
 
 def hold_place(holder: Path, source: Path) -> None:
-    """Something empty was made where something will be, as long as `source` exists; `settle` it then."""
+    """Record an empty placeholder for a path, needed as long as `source` exists; call `settle` afterwards."""
     _record.note(holder, holder=str(holder), inode=status_of(holder).st_ino, source=str(source))
 
 
 def settle(path: Path) -> None:
-    """What was made at that path has another name now, or is no longer there, or stays."""
+    """Record that the file at a path was renamed or removed, or is permanent."""
     _record.settled(path)
 
 
 def remove(paths: Iterable[Path]) -> None:
-    """Remove files that are not wanted any more, as far as they are there and the disk permits."""
+    """Remove unneeded files that exist, as far as the disk permits."""
     for path in paths:
         with contextlib.suppress(OSError):
             with contextlib.suppress(FileNotFoundError):
@@ -112,5 +114,5 @@ def remove(paths: Iterable[Path]) -> None:
 
 
 def _name() -> str:
-    """Hidden, and short enough for any folder."""
+    """Return a hidden name that is short enough for any folder."""
     return f".pygent-{secrets.token_hex(8)}.tmp"

@@ -1,4 +1,4 @@
-"""What snapshots leave out, by its stat data: what becomes of it while a command runs can be named, if not undone."""
+"""Stat data of files that snapshots leave out, so that changes during a command can be reported, if not undone."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from pathlib import Path
 from pygent_ls.file_access import entries, status_of
 
 MAX_UNKEPT = 2_000
-"""Files and folders that are looked at, those first that lie least deep; some 20 ms around each command."""
+"""Maximum number of files and folders checked, those nearest to the top first; some 20 ms around each command."""
 
 Stamps = Mapping[Path, tuple[int, ...]]
-"""Of files and links their size and time of change; of folders nothing, but of `.git` which folder it is."""
+"""Stamps by path: size and modification time of files and links, the inode of `.git` folders, nothing of other
+folders.
+"""
 
 
 def stamps_of(paths: Iterable[Path]) -> Stamps:
-    """What stands at these paths, and below those that are folders. Blocking."""
+    """Return the stamps of these paths, and of everything below folders. Blocking."""
     found: dict[Path, tuple[int, ...]] = {}
     waiting = deque(sorted(paths, key=lambda path: (len(path.parts), path)))
     while waiting and len(found) < MAX_UNKEPT:
@@ -32,9 +34,9 @@ def stamps_of(paths: Iterable[Path]) -> Stamps:
 
 
 def changed_since(stamps: Stamps) -> Iterator[Path]:
-    """What is another now, or gone; what lay in a folder that is gone is not told of. Blocking."""
+    """Yield paths that were changed or removed; the contents of a removed folder are not listed. Blocking."""
     gone: set[Path] = set()
-    for path, stamp in stamps.items():  # folders come before what is in them
+    for path, stamp in stamps.items():  # folders precede their contents
         now = _stamp(path)
         if now is None:
             gone.add(path)
@@ -43,7 +45,7 @@ def changed_since(stamps: Stamps) -> Iterator[Path]:
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
-    """None for nothing, and for devices, sockets and pipes."""
+    """Return the stamp; None if the path is missing, a device, a socket or a pipe."""
     try:
         status = status_of(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""Ends what the daemon started when the daemon itself is gone, also when it was killed with SIGKILL."""
+"""Ends the daemon's child processes when the daemon ends, even if it was killed with SIGKILL."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ for each in $groups; do
     kill -s KILL -- "-$each" 2>/dev/null
 done
 """
-"""Keeps a list of process groups; the end of its input is the end of the daemon. Nothing but what every sh has built
-in, so it takes no memory worth counting and starts in a millisecond."""
+"""Script that tracks process groups; the end of its input means the end of the daemon. It uses only sh builtins, so it
+takes hardly any memory and starts in a millisecond.
+"""
 
 ENDING_S = 1.0
-"""For it to notice that its input has ended."""
+"""Maximum time for it to notice the end of its input."""
 
 
 class Watchdog:
-    """A process of its own that holds a pipe to the daemon, started with the first program.
+    """Separate process that holds a pipe to the daemon, started with the first program.
 
-    The kernel closes the pipe whatever way the daemon ends. A program that was started within the last moment
-    (it is told of right after it started) may be missed.
+    The kernel closes the pipe however the daemon ends. A program started in the last moment may be missed, since it is
+    registered right after its start.
     """
 
     def __init__(self) -> None:
@@ -46,7 +47,7 @@ class Watchdog:
         self._let_go: Callable[[], object] | None = None
 
     def start(self) -> None:
-        """Start it where it does not run yet. Raises `ToolError`: nothing shall run unwatched."""
+        """Start the watchdog if it does not run yet. Raises `ToolError`, since no program may run unwatched."""
         if self._pipe is None:
             try:
                 self._pipe = self._started()
@@ -54,12 +55,12 @@ class Watchdog:
                 raise ToolError(f"Programs cannot be started now: {error.strerror}.") from None
 
     def watch(self, group: int) -> None:
-        """This process group is to end with the daemon."""
+        """End this process group with the daemon."""
         self._groups.add(group)
         self._tell("+", group)
 
     def forget(self, group: int) -> None:
-        """This group is gone; its number may be another's soon."""
+        """Remove an ended group, whose number may soon be reused."""
         self._groups.discard(group)
         self._tell("-", group)
 
@@ -68,12 +69,12 @@ class Watchdog:
             return
         try:
             os.write(self._pipe, f"{change} {group}\n".encode())
-        except (BrokenPipeError, BlockingIOError):  # somebody killed it, or stopped it
+        except (BrokenPipeError, BlockingIOError):  # it was killed or stopped
             self._replace()
 
     def _replace(self) -> None:
         if self._process is not None and self._let_go is not None:
-            self._process.kill()  # one that is only stopped would end what still runs
+            self._process.kill()  # a merely stopped one would end programs that still run
             self._let_go()
         self._pipe = self._started()
         for group in self._groups:

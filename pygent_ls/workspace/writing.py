@@ -1,4 +1,4 @@
-"""Bytes on the disk: a file holds the old ones or the new ones, whatever happens in between."""
+"""Atomic file writes: a file holds either the old or the new bytes, even after a failure."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def write_atomically(path: Path, data: bytes, mode: int | None = None, *, name: str | None = None) -> None:
-    """Let the file hold these bytes, all of them or none; return when they are on the disk.
+    """Replace the file's contents atomically; return when they are on the disk.
 
-    A link that stands at `path` stays, its target is written. `mode` are permission bits; None keeps those of the
-    file, with its owner and extended attributes as far as that is permitted, or gives a new file the usual ones.
-    Other names of the same file (hard links) keep the old content. The folder must exist. Blocking.
+    If `path` is a link, its target is written. `mode` are permission bits; None keeps those of the file, with its owner
+    and extended attributes as far as permitted, or gives a new file the usual ones. Other names of the same file (hard
+    links) keep the old content. The folder must exist. Blocking.
 
-    Raises `ToolError` (read-only, no space, a folder, no such folder), and then nothing is left behind.
-    `name` is what it calls the file, the path by default.
+    Raises `ToolError` (read-only, no space, a folder, no such folder), and then leaves nothing behind. `name` is the
+    file's name in errors, the path by default.
     """
     name = printable(str(path)) if name is None else name
     try:
@@ -36,7 +36,7 @@ def write_atomically(path: Path, data: bytes, mode: int | None = None, *, name: 
 
 
 def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
-    """The same at a resolved path, where no link is followed. Raises OSError."""
+    """Replace a file at a resolved path, without following links. Raises OSError."""
     staged = stage(path, data, mode, folder=path.parent)
     try:
         rename(staged, path)
@@ -46,14 +46,14 @@ def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
 
 
 def stage(path: Path, data: bytes, mode: int | None, *, folder: Path) -> Path:
-    """Write the bytes beside the file that they are for, ready to take its place; return where.
+    """Write the bytes to a file beside their target, ready to replace it; return its path.
 
-    The file is looked at for its mode and owner only. Raises OSError, and then nothing is left behind.
+    The target is used for its mode and owner only. Raises OSError, and then leaves nothing behind.
     """
     old = _status(path)
     if old is not None:
         check_regular(old)
-        if not is_writable(path):  # replacing it needs no permission to write it
+        if not is_writable(path):  # replacing a file needs no permission to write it
             raise PermissionError(errno.EACCES, "it cannot be written")
     staged = draft_in(folder)
     first_mode = 0o666 if old is None and mode is None else 0o600
@@ -79,9 +79,9 @@ def stage(path: Path, data: bytes, mode: int | None, *, folder: Path) -> Path:
 
 @contextlib.contextmanager
 def alone_in(folder: Path) -> Generator[None]:
-    """Read a file of this folder and write it again while no other process does so by this function.
+    """Hold this folder's lock to read and rewrite a file while other processes wait.
 
-    The folder is made if it is missing, for this user alone. Blocking. Raises OSError.
+    Creates the folder, private to this user, if it is missing. Blocking. Raises OSError.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -93,7 +93,7 @@ def alone_in(folder: Path) -> Generator[None]:
 
 
 def write_error(name: str, error: OSError) -> ToolError:
-    """What a model reads where the disk refused."""
+    """Describe a disk error for the model."""
     if error.errno == errno.EXDEV:
         return ToolError(f"{name} is on another file system. Files can be moved there, but folders cannot.")
     if error.errno in _NO_SPACE:
@@ -122,7 +122,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Generator[int | None]:
-    """The descriptor of a file; None if it may not be read."""
+    """Open a file and yield its descriptor; None if it may not be read."""
     try:
         fd = open_file(path, os.O_RDONLY)
     except PermissionError:
@@ -135,14 +135,14 @@ def _opened(path: Path) -> Generator[int | None]:
 
 
 def take_after(fd: int, old_fd: int | None, old: os.stat_result) -> None:
-    """Give a new file the old one's owner, mode and extended attributes, as far as that is permitted."""
+    """Give a new file the old one's owner, mode and extended attributes, as far as permitted."""
     now = os.fstat(fd)
     mode = stat.S_IMODE(old.st_mode)
     if (now.st_uid, now.st_gid) != (old.st_uid, old.st_gid):
         try:
             os.fchown(fd, old.st_uid, old.st_gid)
         except PermissionError:
-            mode &= ~(stat.S_ISUID | stat.S_ISGID)  # they would lend another user's rights
+            mode &= ~(stat.S_ISUID | stat.S_ISGID)  # they would grant another user's rights
             with contextlib.suppress(PermissionError):
                 os.fchown(fd, -1, old.st_gid)
     os.fchmod(fd, mode)  # after the owner: a change of owner drops the setuid bit
