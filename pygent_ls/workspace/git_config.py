@@ -38,7 +38,7 @@ version of git may know more keys than we do.
 
 
 class Setting(NamedTuple):
-    """Line of a configuration. The value is None without a `=`, which means true."""
+    """Line of a configuration. A missing `=` gives None, which means true."""
 
     key: str
     """Key `section.name` or `section.subsection.name`, as `git config --list` writes it."""

@@ -1,1 +1,1 @@
-"""The sandbox for commands: what it shows, what it protects, and what is looked for after each of them."""
+"""Sandbox for commands: visible and protected paths, and checks after each command."""

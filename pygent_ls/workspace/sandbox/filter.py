@@ -1,8 +1,9 @@
-"""The system calls that no command in the sandbox may make, as the program that the kernel's filter runs.
+"""System call filter for commands in the sandbox, as a program that the kernel runs.
 
-A user namespace of its own would give a command every capability in it, and with them the parts of the kernel that only
-root reaches else. Kernel keyrings and sockets to the host of a virtual machine belong to no namespace. What a filter
-cannot read (calls that are queued in memory, and on 32-bit x86 the arguments of `socketcall`) is refused as a whole.
+A user namespace of its own would give a command every capability in it, and with them access to parts of the kernel
+that otherwise only root reaches. Kernel keyrings and sockets to a virtual machine's host belong to no namespace. Calls
+that a filter cannot read (those queued in memory, and on 32-bit x86 the arguments of `socketcall`) are refused
+completely.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _NR, _ARCH, _FIRST_ARGUMENT = 0, 4, 16
 _EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
 _NEW_USER_NAMESPACE = 0x10000000
 _FAMILIES = (1, 2, 10, 16)
-"""Of sockets: Unix, IPv4, IPv6, and questions to the kernel about the network."""
+"""Allowed socket families: Unix, IPv4, IPv6, and netlink (kernel queries about the network)."""
 _NEW_SOCKET = 1
 _X32 = 0x40000000
 
@@ -34,7 +35,7 @@ class _Calls:
     keys: tuple[int, int, int]
     socketcall: int | None = None
     queues: tuple[int, int, int] = (425, 426, 427)
-    """Of `io_uring`."""
+    """Calls of `io_uring`."""
 
 
 _ARCHITECTURES = {
@@ -43,15 +44,16 @@ _ARCHITECTURES = {
     0xC00000B7: _Calls(clone=220, clone3=435, unshare=97, setns=268, socket=198, keys=(217, 218, 219)),
     0x40000028: _Calls(clone=120, clone3=435, unshare=337, setns=375, socket=281, keys=(309, 310, 311)),
 }
-"""By the kernel's name of the architecture: x86-64, its 32-bit sibling, ARM of 64 bits and of 32."""
+"""System calls by the kernel's number of the architecture: x86-64, its 32-bit variant, 64-bit ARM and 32-bit ARM."""
 
 MACHINES = frozenset({"x86_64", "aarch64"})
-"""As `os.uname` names them."""
+"""Supported machines, as named by `os.uname`."""
 
 
 def program() -> bytes:
-    """The filter, for bubblewrap's `--seccomp`. `clone3` is told to be missing, so that programs use `clone`, whose
-    flags a filter can read; an architecture that is none of these makes no call at all."""
+    """Return the filter for bubblewrap's `--seccomp`. `clone3` is reported as missing, so that programs use `clone`,
+    whose flags a filter can read; all calls of unlisted architectures are refused.
+    """
     code = [_statement(_LOAD, _ARCH)]
     for architecture, calls in _ARCHITECTURES.items():
         body = _body(calls, has_x32=architecture == 0xC000003E)

@@ -1,4 +1,4 @@
-"""What of the homes is shown in the sandbox: tools, what they have downloaded, and what the settings name."""
+"""Paths of the homes shown in the sandbox: tools, their downloads, and folders from the settings."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ BESIDE_PROGRAMS = ("bin", "sbin", "lib", "lib64", "libexec", "share", "include")
 """Folders of an installation whose `bin` is on the PATH."""
 
 MAX_LINKS = 1_000
-"""Links looked at in one folder of programs."""
+"""Maximum number of links read in one folder of programs."""
 
 MAX_HOPS = 10
-"""Links that lead to an interpreter, one after the other."""
+"""Maximum number of successive links to an interpreter."""
 
 ENVIRONMENTS = (".venv", "venv", "env")
-"""Python environments in a workspace's folder; their interpreter may lie in the home."""
+"""Python environments in a workspace folder, whose interpreter may be in the home."""
 
 _INTERPRETER = re.compile(r"(?:python|pypy)[0-9.]*t?")
 
@@ -31,7 +31,7 @@ _ROOT = Path("/")
 
 
 def hidden_homes(home: Path) -> tuple[Path, ...]:
-    """The folders that hold homes, and this one; none that the system itself lies in."""
+    """Return the folders that contain homes, and this home, except those that contain the system itself."""
     real = {each.resolve() for each in (*HOMES, *_own_homes(home)) if each.is_dir()}
     outer = {each for each in real if not Path("/usr/bin").is_relative_to(each)}
     return tuple(
@@ -40,7 +40,7 @@ def hidden_homes(home: Path) -> tuple[Path, ...]:
 
 
 def _own_homes(home: Path) -> set[Path]:
-    """The user's home as the environment names it, and as the system does."""
+    """Return the user's home according to the environment and according to the system."""
     try:
         return {home, Path(pwd.getpwuid(os.geteuid()).pw_dir)}
     except KeyError:  # a container's user without a line in /etc/passwd
@@ -48,7 +48,7 @@ def _own_homes(home: Path) -> set[Path]:
 
 
 def is_there(path: Path) -> bool:
-    """Whether the path leads to something that this user can see."""
+    """Return whether the path leads to something that this user can see."""
     try:
         path.stat()
     except (OSError, ValueError):
@@ -57,9 +57,9 @@ def is_there(path: Path) -> bool:
 
 
 def shown(home: Path, folders: Sequence[Path], more: Sequence[Path], environment: Mapping[str, str]) -> list[Path]:
-    """What is there of all that may be seen in the homes, each by the name that programs use; no home as a whole.
+    """Return the existing paths that may be seen in the homes, each by the name that programs use; never a whole home.
 
-    A link in the workspace shows nothing but an interpreter: commands can make links there.
+    A link in the workspace only makes an interpreter visible: commands can create links there.
     """
     bases = hidden_homes(home)
     homes = _own_homes(home)
@@ -89,12 +89,12 @@ def _may_be_shown(path: Path, homes: Collection[Path], folders: Sequence[Path]) 
 
 
 def _is_led_by(path: Path | str, folders: Sequence[Path]) -> bool:
-    """Whether anything on the way to what the path leads to lies in these folders."""
+    """Return whether anything on the way to the path's target is in these folders."""
     return any(_lies_in(step, folders) for step in steps(os.fspath(path)))
 
 
 def _is_too_much(path: Path, homes: Collection[Path]) -> bool:
-    """Whether it holds a home, or the data of all programs."""
+    """Return whether the path contains a home, or the data of all programs."""
     return any(home.is_relative_to(path) or path in (home / "share", home / ".local" / "share") for home in homes)
 
 
@@ -114,13 +114,15 @@ def _of_tools(environment: Mapping[str, str], bases: Sequence[Path], folders: Se
 
 
 def _behind_links(folder: Path, bases: Sequence[Path], folders: Sequence[Path]) -> Iterator[Path]:
-    """Where the programs in a folder lead, with what is installed beside them; not by way of the workspace."""
+    """Yield the targets of the programs in a folder, with their installations, except those reached through the
+    workspace.
+    """
     try:
         with os.scandir(folder) as entries:
             links = [entry.path for _, entry in zip(range(MAX_LINKS), entries, strict=False) if entry.is_symlink()]
     except OSError:
         return
-    if not _lies_in(os.path.realpath(folder), bases):  # the system's are many, and few lead to a home at once
+    if not _lies_in(os.path.realpath(folder), bases):  # the system has many links, and few lead directly to a home
         links = [link for link in links if _lies_in(os.readlink(link), bases)]  # noqa: PTH115 - there are thousands
     for target in map(Path, {os.path.realpath(link) for link in links if not _is_led_by(link, folders)}):
         if target.parent != folder:
@@ -129,7 +131,7 @@ def _behind_links(folder: Path, bases: Sequence[Path], folders: Sequence[Path]) 
 
 
 def _installation(program: Path) -> Iterator[Path]:
-    """What belongs to a program that lies in a `bin`, and the `bin`."""
+    """Yield the parts of the installation of a program in a `bin`, and the `bin`."""
     if program.parent.name in ("bin", "sbin"):
         for name in BESIDE_PROGRAMS:
             yield program.parent.parent / name

@@ -1,4 +1,4 @@
-"""The command line of bubblewrap: what is shown, what can be written, what is hidden and protected."""
+"""Command line of bubblewrap: visible, writable, hidden and protected paths."""
 
 from __future__ import annotations
 
@@ -14,53 +14,54 @@ from pygent_ls.workspace.sandbox.places import OF_ROOT, SECRETS, SERVICE_FOLDERS
 from pygent_ls.workspace.sandbox.repositories import Protection
 
 RUNNING_SYSTEM = ("/run/current-system", "/run/booted-system", "/run/opengl-driver")
-"""Links to the programs of some distributions; all else below /run is sockets of the system's services."""
+"""Links to the programs of some distributions; everything else below /run is sockets of system services."""
 
 NAME_SERVICE = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager")
-"""Where /etc/resolv.conf may lead; of use only with a network."""
+"""Possible targets of /etc/resolv.conf; used only with a network."""
 
 ROOT_KEEPS = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_SETGID", "CAP_SETUID")
-"""Where the daemon is root (a container): what it takes to work on files of other users, and nothing with which a
-read-only mount could be changed, or a file reached around it."""
+"""Capabilities kept if the daemon is root (in a container): those for working on other users' files, but none that
+could change a read-only mount or reach a file around it.
+"""
 
 OF_KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
 """Settings of the machine; root may write some of them without any capability."""
 
-TMP = "/tmp"  # noqa: S108 - its place inside
+TMP = "/tmp"  # noqa: S108 - its path inside
 
 CACHES = f"{TMP}/caches"
-"""Where programs that need a cache to run at all (uv, go, npm) find one that they can write."""
+"""Writable cache folder for programs that do not run without one (uv, go, npm)."""
 
 
 _ESCAPED = re.compile(rb"[ \t\n\\\\]")
 _ESCAPE = re.compile(rb"\\\\([0-7]{3})")
-"""How the system writes paths in its list of mounts."""
+"""Escape sequence in the system's list of mounts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a command in the sandbox may see and do."""
+    """Paths that a command in the sandbox may see and change."""
 
     folders: tuple[Path, ...]
-    """May be written, their protected parts aside. Absolute, links resolved."""
+    """Writable folders, except for their protected parts. Absolute, links resolved."""
     network: bool
     home: Path
     own: tuple[Path, ...]
-    """The daemon's configuration and state."""
+    """Daemon's configuration and state."""
     temporary: Path
-    """Holds `tmp`, which stands in the place of /tmp, `empty`, an empty folder, and `nothing`, an empty file."""
+    """Folder with `tmp`, which is mounted at /tmp, `empty`, an empty folder, and `nothing`, an empty file."""
     read: tuple[Path, ...] = ()
-    """Folders of the home that the settings show."""
+    """Folders of the home that the settings make visible."""
     protected: Mapping[Path, Protection] = field(default_factory=dict[Path, Protection])
     namespaces: bool = False
-    """Whether bubblewrap keeps commands from making user namespaces, beside the filter."""
+    """Whether bubblewrap, in addition to the filter, prevents commands from creating user namespaces."""
 
 
 def arguments(limits: Limits, cwd: Path, read_only: ReadOnly | None = None) -> list[str]:
-    """What bubblewrap is told. Later mounts cover earlier ones, so the order is: all, what is hidden of it, what is
-    shown of that, folders, what is protected.
+    """Return bubblewrap's arguments. Later mounts cover earlier ones, so the order is: everything, hidden parts of it,
+    visible parts of those, folders, protected paths.
 
-    A program that is `read_only` can write the folders no more than all else, whatever the limits say.
+    A `read_only` program cannot write to the folders or anything else, regardless of the limits.
     """
     if read_only:
         limits = replace(limits, network=False, protected={})
@@ -83,8 +84,9 @@ def arguments(limits: Limits, cwd: Path, read_only: ReadOnly | None = None) -> l
 
 
 def listed(paths: Iterable[Path]) -> Iterator[str]:
-    """How the system's list of mounts names each of these paths where it is mounted on itself: what is mounted, and
-    where. bubblewrap finds both by name, so a command that runs could put a link in the way. Raises OSError."""
+    """Yield the line in the system's list of mounts for each of these paths when mounted on itself: source and target.
+    bubblewrap finds both by name, so a running command could put a link in the way. Raises OSError.
+    """
     mounts: dict[bytes, tuple[bytes, bytes]] = {}
     for line in Path("/proc/self/mountinfo").read_bytes().splitlines():
         number, _, _, *places = line.split(b" ")[:5]
@@ -100,7 +102,7 @@ def listed(paths: Iterable[Path]) -> Iterator[str]:
 
 
 def _mount_of(path: Path) -> bytes:
-    """The number of the mount in which a path lies."""
+    """Return the number of the mount that contains a path."""
     descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         return Path(f"/proc/self/fdinfo/{descriptor}").read_bytes().partition(b"mnt_id:")[2].split()[0]
@@ -114,7 +116,7 @@ def _caches() -> Iterator[str]:
 
 
 def _mounts(limits: Limits, folders: Sequence[Path], cwd: Path, read_only: ReadOnly | None) -> Iterator[str]:
-    """The folders, and what is hidden or protected around them and in them."""
+    """Yield the arguments for the folders, and for paths hidden or protected around them and in them."""
     bind = "--ro-bind" if read_only else "--bind"
     system = dict(_system(network=limits.network))
     bases = (*hidden_homes(limits.home), *system)
@@ -157,11 +159,11 @@ def _seen(read_only: ReadOnly) -> Iterator[str]:
 def _emptied(
     limits: Limits, empty: Sequence[Path], system: Mapping[Path, Sequence[Path]], show: Sequence[Path]
 ) -> Iterator[str]:
-    """Folders of which little is shown."""
+    """Yield the arguments for folders of which little is visible."""
     for base in empty:
         yield from ("--tmpfs", str(base))
     if Path("/var") in empty:
-        yield from ("--bind", str(limits.temporary / "tmp"), "/var/tmp")  # noqa: S108 - its place inside
+        yield from ("--bind", str(limits.temporary / "tmp"), "/var/tmp")  # noqa: S108 - its path inside
         yield from ("--symlink", "/run", "/var/run", "--symlink", "/run/lock", "/var/lock")
     for base in empty:
         for path in system.get(base, ()):
@@ -172,7 +174,7 @@ def _emptied(
 
 
 def _system(*, network: bool) -> Iterator[tuple[Path, Sequence[Path]]]:
-    """What services use, hidden, and what is shown of it all the same."""
+    """Yield hidden folders of services, each with its visible parts."""
     run = (*RUNNING_SYSTEM, *(NAME_SERVICE if network else ()))
     var = [Path("/var") / name for name in VAR_READ]
     for path, shows in ((Path("/run"), list(map(Path, run))), (Path("/var"), var)):
@@ -184,7 +186,7 @@ def _system(*, network: bool) -> Iterator[tuple[Path, Sequence[Path]]]:
 
 
 def _hidden(limits: Limits) -> Iterator[Path]:
-    """The secrets that there are, by their real paths, and the sockets of what acts for the user."""
+    """Yield the existing secrets, by their real paths, and the sockets of programs that act for the user."""
     below_home = (limits.home / name for name in SECRETS)
     outside = (path for path in sockets(os.environ) if not any(path.is_relative_to(each) for each in limits.folders))
     for path in (*below_home, *map(Path, OF_ROOT), *limits.own, limits.temporary, *outside):

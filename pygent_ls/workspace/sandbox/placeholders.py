@@ -1,9 +1,9 @@
-"""What stands in a workspace for as long as a command runs in the sandbox, so that a read-only mount can lie on it.
+"""Placeholder files in a workspace, on which read-only mounts are placed while a command runs in the sandbox.
 
-A mount needs something to lie on, and what is missing cannot be covered otherwise. It is removed when nobody needs it
-any more: every command holds a shared lock on the folder that is its workspace, in whatever process, and who can lock
-the folder alone is the last one. What was left by a process that was killed is known by its look: empty (or, as git
-requires of one file, a dot), with the sticky bit. What the user puts into one of them stays.
+A mount needs an existing path, and a missing path cannot be covered otherwise. Every command holds a shared lock on its
+workspace folder, in whatever process; the one that can lock the folder exclusively is the last and removes the
+placeholders. A placeholder left by a killed process is recognized by its form: empty (or, as git requires of one file,
+a dot), with the sticky bit. Anything that the user puts into one is kept.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ from pygent_ls import file_access
 PlaceholderKind = Literal["folder", "file", "dot"]
 
 DOT = b".\n"
-"""Content of `commondir`, which leads a repository to itself; git reads no empty one."""
+"""Content of `commondir`, which refers a repository to itself; git does not accept an empty one."""
 
 _FOLDER, _FILE = 0o1755, 0o1644
 
 
 class Placeholders:
-    """Those that one command needs, in one folder of a workspace."""
+    """Placeholders of one command in one folder of a workspace."""
 
     def __init__(self, folder: Path) -> None:
-        """Lock the folder for a command; `leave` must be called. Blocking, for as long as another one removes."""
+        """Lock the folder for a command; `leave` must be called. Blocking while another command removes
+        placeholders.
+        """
         self._made: set[Path] = set()
         self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -40,7 +42,7 @@ class Placeholders:
             self._descriptor = -1
 
     def make(self, path: Path, kind: PlaceholderKind) -> bool:
-        """Put one there if nothing is; whether one is there now, this one's or another's."""
+        """Create a placeholder if the path is missing; return whether there is one now, new or existing."""
         with contextlib.suppress(OSError):
             if kind == "folder":
                 file_access.make_folder(path)
@@ -57,11 +59,11 @@ class Placeholders:
         return file_access.is_there(path)
 
     def leave(self, candidates: Iterable[Path]) -> None:
-        """Let go of the folder; the last one removes what stands at any of these paths, whoever has made it."""
+        """Release the folder; the last command removes the placeholders at these paths, whoever created them."""
         try:
             if self._descriptor != -1:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # others need them
+        except OSError:  # other commands need them
             pass
         else:
             for path in sorted({*candidates, *self._made}, reverse=True):
@@ -74,7 +76,7 @@ class Placeholders:
 
 
 def is_placeholder(path: Path) -> bool:
-    """Whether it looks like one: made here, and nothing put into it."""
+    """Return whether a path has the form of a placeholder: created here and still empty."""
     try:
         status = file_access.status_of(path)
         if not status.st_mode & stat.S_ISVTX:

@@ -1,4 +1,4 @@
-"""What the sandbox shows and hides, by name; docs/configuration.md and docs/permissions.md describe it in general."""
+"""Names of the paths that the sandbox shows and hides, described in docs/configuration.md and docs/permissions.md."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ SECRETS = (
     *(".bash_history", ".zsh_history", ".histfile", ".local/share/fish", ".python_history", ".psql_history"),
     *(".mysql_history", ".sqlite_history", ".node_repl_history", ".irb_history", ".rediscli_history", ".lesshst"),
 )
-"""Keys, passwords, sessions of browsers and other agents, and the histories in which passwords end up, below the home.
-Hidden wherever the home is shown: in a folder of `HOME_READ` or of the settings, or if the home is a workspace."""
+"""Keys, passwords, sessions of browsers and other agents, and histories that contain passwords, below the home. Hidden
+wherever the home is visible: in a folder of `HOME_READ` or of the settings, or if the home is a workspace.
+"""
 
 HOME_READ = (
     *(".cargo", ".rustup", "go", ".pyenv", ".nvm", ".fnm", ".volta", ".asdf", ".mise", ".sdkman", ".jenv", ".rbenv"),
@@ -66,13 +67,13 @@ HOME_READ = (
     *(".cache/selenium", ".cache/bazel", ".cache/bazelisk", ".cache/ccache", ".cache/sccache", ".ccache", ".cache/zig"),
     *(".cache/coursier", ".cache/huggingface", ".cache/torch", ".cache/fontconfig", ".cache/nix", ".cache/black"),
 )
-"""What of a home is shown, read-only: tools, what they have downloaded, and settings that builds and git need."""
+"""Read-only visible paths of a home: tools, their downloads, and settings that builds and git need."""
 
 HOMES = (Path("/home"), Path("/root"))
-"""Where people's homes are; nothing in them is shown but what the lists and the settings name."""
+"""Folders with homes; only the paths in the lists and the settings are visible in them."""
 
 SHARED_TOOLS = (Path("/home/linuxbrew/.linuxbrew"),)
-"""Tools of all users that lie among the homes."""
+"""Tools of all users that are located among the homes."""
 
 VAR_READ = (
     *("lib/dpkg", "lib/apt", "lib/rpm", "lib/pacman", "lib/apk", "lib/portage", "lib/alternatives", "lib/gems"),
@@ -90,7 +91,7 @@ VAR_READ = (
     ),
     *("lib/pki", "lib/java", "lib/jenkins/tools"),
 )
-"""What of /var is shown, read-only: what packages keep there for programs. The rest is the services'."""
+"""Read-only visible paths of /var: files that packages keep there for programs. The rest belongs to services."""
 
 SERVICE_FOLDERS = (Path("/nix/var/nix/daemon-socket"), Path("/mnt/wslg"))
 """Folders of sockets elsewhere."""
@@ -119,10 +120,10 @@ TOOL_VARIABLES = (
     *("MAVEN_HOME", "GRADLE_HOME", "DOTNET_ROOT", "GEM_HOME", "OPAMROOT", "FLUTTER_ROOT", "JULIA_DEPOT_PATH"),
     *("HOMEBREW_PREFIX", "PLAYWRIGHT_BROWSERS_PATH", "NIX_PROFILES"),
 )
-"""Variables by which the user says where tools are; what they name in a home is shown."""
+"""Variables with which the user names the location of tools; their values in a home are visible."""
 
 OF_ROOT = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-")
-"""What root may read, who the daemon is in a container."""
+"""Files readable by root, which the daemon is in a container."""
 
 CREDENTIALS = frozenset(
     {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_CLIENT_SECRET"}
@@ -136,17 +137,18 @@ CREDENTIALS = frozenset(
     | {"SLACK_BOT_TOKEN", "SLACK_TOKEN", "DISCORD_TOKEN", "TELEGRAM_BOT_TOKEN", "STRIPE_SECRET_KEY", "STRIPE_API_KEY"}
     | {"PGPASSWORD", "MYSQL_PWD", "REDISCLI_AUTH", "SSHPASS", "SUDO_ASKPASS", "SSH_ASKPASS", "GIT_ASKPASS"}
 )
-"""Variables that hold what the files above hold."""
+"""Variables with the same contents as the files above."""
 
 AGENTS = ("SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST")
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET", "XAUTHORITY", "ICEAUTHORITY", "SESSION_MANAGER")
 OF_SERVICES = frozenset({*AGENTS, *DISPLAYS, "TMUX", "STY", "VSCODE_IPC_HOOK_CLI", "VSCODE_GIT_IPC_HANDLE", "NVIM"})
-"""Variables that lead to what acts for the user: keys that are unlocked, the desktop, the terminal, the editor."""
+"""Variables that lead to programs that act for the user: key agents, the desktop, the terminal, the editor."""
 
 
 def sockets(environment: Mapping[str, str]) -> Iterator[Path]:
-    """The sockets that processes of this machine listen on, and those that the environment tells of. The latter may
-    belong to another network namespace, whose sockets no list has."""
+    """Yield the sockets on which processes of this machine listen, and those in the environment. The latter may belong
+    to another network namespace, whose sockets no list contains.
+    """
     with contextlib.suppress(OSError):
         for line in Path("/proc/net/unix").read_text("utf-8", "surrogateescape").splitlines()[1:]:
             columns = line.split(None, 7)

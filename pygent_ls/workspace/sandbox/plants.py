@@ -1,4 +1,4 @@
-"""What a command in the sandbox left that would make programs run outside of it later: found and made harmless."""
+"""Finds and disarms files left by a sandboxed command that would make programs run outside the sandbox later."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_CONFIG_BYTES = 65_536
 MAX_NAMED = 10
 
 OF_PACKAGES = frozenset({"site-packages", "node_modules"})
-"""Folders of installed packages, which are full of what acts once the packages are used: it is not told of."""
+"""Folders of installed packages, which are full of files that take effect when the packages are used: not reported."""
 
 _SECTION = re.compile(r'\[(?:(?P<plain>[a-z]+)|(?P<named>remote|branch|submodule) "[^"\\\n]*")\]')
 _SETTING = re.compile(r'(?P<key>[a-zA-Z]+) = (?P<value>[^"\\;#\n]*)')
@@ -34,17 +34,17 @@ _PLAIN_KEYS = {
     "branch": {"remote", "merge", "rebase"},
     "submodule": {"active", "url"},
 }
-"""What `git init`, `git clone` and tests write into a repository, and what runs nothing."""
+"""Keys that `git init`, `git clone` and tests write into a repository and that run nothing."""
 
 _REMOTE_PROGRAM = re.compile(r"\w+::|-")
 
 
 def look_after(protected: Protections, before: Survey, *, runs: bool = False) -> tuple[list[str], Survey]:
-    """Make harmless what a command has made, as far as it can be found; returns what is to be told, in sentences, and
-    what there is now.
+    """Disarm what a command has created, as far as it can be found; return the notes, in sentences, and the current
+    survey.
 
-    New repositories that would run something are made unusable: git does not find them any more. What else is new and
-    acts is told of, unless the command still `runs`.
+    New repositories that would run something are made unusable: git no longer finds them. Other new acting files are
+    reported, unless the command still `runs`.
     """
     told = [*_restore_links(protected), *_remove_links(protected)]
     after = survey(protected.folders, max_entries=before.entries + MORE_ENTRIES, before=before, opens=True)
@@ -90,8 +90,9 @@ def _restore_links(protected: Protections) -> Iterator[str]:
 
 
 def _remove_links(protected: Protections) -> Iterator[str]:
-    """Take new links out of repositories' own folders: git writes through them, what it is told to a file that it is
-    led to, such as a commit's message or the names of branches."""
+    """Remove new links from repositories' own folders: git writes through them, and the data, such as a commit message
+    or branch names, would reach the file that they lead to.
+    """
     for git, before in protected.gits.items():
         for path, target in links_in(git, opens=True).items():
             if before.get(path) == target:
@@ -104,7 +105,7 @@ def _remove_links(protected: Protections) -> Iterator[str]:
 
 
 def _is_harmless(path: Path, before: Survey) -> bool:
-    """Whether git may find this `.git`."""
+    """Return whether git may find this `.git`."""
     status = path.lstat()
     if stat.S_ISDIR(status.st_mode):
         return _is_harmless_folder(path, is_module=False)
@@ -121,7 +122,7 @@ def _is_harmless(path: Path, before: Survey) -> bool:
 
 
 def _is_harmless_folder(git: Path, *, is_module: bool) -> bool:
-    """Whether a repository's folder is as git itself makes one: no hook, no settings but the usual ones."""
+    """Return whether a repository's folder is as git itself creates it: no hook, and only the usual settings."""
     try:
         if not stat.S_ISDIR(git.lstat().st_mode):
             return False
@@ -171,7 +172,7 @@ def _is_harmless_config(config: Path, *, is_module: bool) -> bool:
 
 
 def _disarm(path: Path, folders: Sequence[Path], *, bare: bool) -> Iterator[str]:
-    """Rename what makes git find a repository, without following a link on the way."""
+    """Rename the files by which git finds a repository, without following a link on the way."""
     mark = f".untrusted-{secrets.token_hex(4)}"
     name = _name(path, folders)
     try:

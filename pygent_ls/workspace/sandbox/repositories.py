@@ -1,7 +1,8 @@
-"""What is protected in a workspace: by whom something would be run outside the sandbox later.
+"""Protected paths of a workspace: those that would make programs run outside the sandbox later.
 
-In a repository's own folder everything can be written but what names programs or leads to settings elsewhere. Where the
-list of such names is open (the repositories of submodules and work trees) the whole is read-only but for those known.
+In a repository's own folder, everything is writable except names of programs and references to settings elsewhere. If
+the list of such names is open (the repositories of submodules and work trees), the whole folder is read-only except for
+known names.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ from pygent_ls.workspace.sandbox.placeholders import PlaceholderKind, is_placeho
 from pygent_ls.workspace.sandbox.survey import Survey, listing
 
 Protection = Literal["pin", "read"] | PlaceholderKind
-"""How a path is protected: `pin` can be written but not be renamed or replaced, `read` cannot be written; a kind of
-placeholder stands for a path that is missing and cannot be made."""
+"""Protection of a path: `pin` can be written but not renamed or replaced, `read` cannot be written; a kind of
+placeholder is for a missing path that must not be created.
+"""
 
 MAX_REPOSITORIES = 40
-"""Whose parts are protected each; of the others nothing can be written."""
+"""Maximum number of repositories whose parts are protected individually; all others are read-only."""
 
 MAX_ACTING = 60
-"""Files of editors, agents and shells in deeper folders that are protected."""
+"""Maximum number of files of editors, agents and shells in deeper folders that are protected."""
 
 MAX_NAMED = 10
 MAX_MODULE_FOLDERS = 2_000
@@ -43,7 +45,7 @@ MAX_GITLINK_BYTES = 4_096
 _FILES = ("config", "config.worktree")
 _FOLDERS = ("hooks", "remotes", "branches", "modules", "worktrees")
 COVERED_IN_GIT = (*_FILES, "commondir", *_FOLDERS)
-"""Names in a repository's own folder that are missing in most, or can be read only."""
+"""Names in a repository's own folder that are missing in most repositories, or are read-only."""
 _ELSEWHERE = re.compile(
     r"^[^\S\n]*+(?:worktree\s*+=|bare[^\S\n]*+(?:=\s*+(?:true|yes|on|[1-9])|$))", re.MULTILINE | re.IGNORECASE
 )
@@ -55,23 +57,23 @@ _RUNS = re.compile(
     re.IGNORECASE,
 )
 _MAY_BE_NO_PATH = re.compile(r"(?:gui|imap|instaweb|lfs|remote|sendemail|trailer)\..*", re.IGNORECASE)
-"""Of which only what is there is protected: most values are addresses or names."""
+"""Settings of which only existing files are protected: most values are addresses or names."""
 _INCLUDES = re.compile(r"include(?:if\..*)?\.path", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(slots=True)
 class Protections:
-    """What is protected, by path. A path is real but for its last name."""
+    """Protections by path. Paths are resolved except for their last name."""
 
     folders: Sequence[Path]
     paths: dict[Path, Protection] = field(default_factory=dict[Path, Protection])
     links: dict[Path, Path] = field(default_factory=dict[Path, Path])
-    """Links, on which no mount can lie, and where they lead: put back after the command."""
+    """Links with their targets, restored after the command, since mounts cannot be placed on links."""
     gits: dict[Path, Mapping[Path, bytes]] = field(default_factory=dict[Path, Mapping[Path, bytes]])
-    """Repositories' own folders that can be written in part, and the links in them, through which git would write."""
+    """Partly writable folders of repositories, with the links in them, through which git would write."""
 
     def add(self, path: Path, how: Protection, *, is_inside: bool = False) -> None:
-        """Protect a path in the folders, and what leads to it; `is_inside` what is read-only as a whole."""
+        """Protect a path in the folders, and the way to it; `is_inside` is for a path inside a read-only one."""
         top = max(
             (each for each in self.folders if path.is_relative_to(each)), key=lambda each: len(each.parts), default=None
         )
@@ -86,7 +88,7 @@ class Protections:
             self.paths[path] = how
 
     def add_name(self, path: Path, missing: PlaceholderKind | None, *, is_inside: bool = False) -> None:
-        """Protect what is there by that name, by links too; or keep it `missing`."""
+        """Protect the file with that name and its link targets; or if it is missing, reserve it as `missing`."""
         if path.is_symlink():
             for step in map(Path, steps(os.fspath(path))):
                 if step.is_symlink() and any(step.is_relative_to(folder) for folder in self.folders):
@@ -105,22 +107,23 @@ class Protections:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Reads git's settings, by the program and with the environment that are given."""
+    """Reads git's settings with the given program and environment."""
 
     git: str
     environment: Mapping[str, str]
 
     def of(self, top: Path, files: Sequence[Path]) -> Iterator[tuple[Path | None, str, str]]:
-        """The file, the key and the value of each setting that counts in this work tree, or would under another
-        condition: on another branch, or for another owner of the folder. `files` are the repository's own. No program
-        is run for it."""
+        """Yield the file, the key and the value of each setting that applies in this work tree, or would under another
+        condition: on another branch, or for another owner of the folder. `files` are the repository's own. Runs no
+        program of the repository.
+        """
         waiting, seen = list(files), set[Path | None]()
         for source, key, value in self._listed(top):
             seen.add(source)
             if source is not None and _INCLUDES.fullmatch(key):
                 waiting.append(_place(source.parent, value))
             yield source, key, value
-        for file in waiting:  # it grows
+        for file in waiting:  # the list grows
             if file in seen or len(seen) >= MAX_CONFIG_FILES:
                 continue
             seen.add(file)
@@ -154,7 +157,9 @@ class Settings:
 
 
 def protections(folders: Sequence[Path], found: Survey, settings: Settings | None) -> Protections:
-    """What to protect in these folders, in which that was found; without `settings` nothing that git's name."""
+    """Return the protections for these folders with the surveyed contents; without `settings`, none from git's
+    settings.
+    """
     made = Protections(folders)
     for folder in folders:
         for name in OPENED:
@@ -170,7 +175,9 @@ def protections(folders: Sequence[Path], found: Survey, settings: Settings | Non
 
 
 def _protect_acting(made: Protections, found: Survey) -> None:
-    """Protect files of editors, agents and shells, and what names programs in repositories of others than git."""
+    """Protect files of editors, agents and shells, and files that name programs in repositories of other systems than
+    git.
+    """
     n_deeper = 0
     for path in found.acting:
         if files := VERSION_CONTROL.get(path.name.casefold()):
@@ -185,7 +192,7 @@ def _protect_acting(made: Protections, found: Survey) -> None:
 
 
 def _protect_repository(made: Protections, path: Path, *, is_whole: bool) -> None:
-    """`path` is a `.git`, or a bare repository."""
+    """Protect the repository at `path`, a `.git` or a bare repository."""
     if path.is_symlink() or path.is_file():
         made.add_name(path, None)
         targets = [path.resolve()] if path.is_symlink() else list(leads_to(path))
@@ -197,7 +204,7 @@ def _protect_repository(made: Protections, path: Path, *, is_whole: bool) -> Non
 
 
 def leads_to(gitlink: Path) -> Iterator[Path]:
-    """Where a file named `.git` leads: a repository's folder, and the one that it shares settings with."""
+    """Yield the targets of a file named `.git`: a repository's folder, and the one that it shares settings with."""
     text = _text(gitlink, MAX_GITLINK_BYTES)
     if not text.startswith("gitdir: "):
         return
@@ -230,9 +237,9 @@ def _protect_git_folder(made: Protections, git: Path, *, is_whole: bool = False,
 
 
 def _repositories_in(modules: Path) -> Iterator[Path]:
-    """The repositories of submodules, whose names may hold slashes."""
+    """Yield the repositories of submodules, whose names may contain slashes."""
     left = list(_folders_in(modules))
-    for looked_at, folder in enumerate(left):  # it grows
+    for looked_at, folder in enumerate(left):  # the list grows
         if looked_at >= MAX_MODULE_FOLDERS:
             return
         if (folder / "HEAD").is_file() and (folder / "objects").is_dir():
@@ -252,13 +259,13 @@ def _folders_in(folder: Path) -> Iterable[Path]:
 
 
 def _leads_elsewhere(config: Path) -> bool:
-    """Whether the settings of a repository may name another work tree."""
+    """Return whether the settings of a repository may name another work tree."""
     text = _text(config, git_config.MAX_BYTES + 1)
     return len(text) > git_config.MAX_BYTES or _ELSEWHERE.search(text) is not None
 
 
 def _text(path: Path, max_bytes: int) -> str:
-    """The text of a file that may be anything by now; nothing if it cannot be read."""
+    """Return the text of a file whose type is unknown; empty if it cannot be read."""
     try:
         return os.fsdecode(read_beginning(path, max_bytes))
     except OSError:
@@ -266,11 +273,11 @@ def _text(path: Path, max_bytes: int) -> str:
 
 
 def links_in(git: Path, *, opens: bool = False) -> dict[Path, bytes]:
-    """The links in a repository's own folder, and where they lead; of its objects in the upper folder alone."""
+    """Return the links in a repository's own folder with their targets; among its objects, only in the top folder."""
     found: dict[Path, bytes] = {}
     left = [os.fspath(git)]
     objects = {os.fspath(each / "objects") for each in (git, *_repositories_in(git / "modules"))}
-    for folder in left:  # it grows
+    for folder in left:  # the list grows
         with contextlib.suppress(OSError):
             for entry in listing(folder, opens=opens):
                 if entry.is_symlink():
@@ -289,8 +296,8 @@ def _protect_all_settings(made: Protections, found: Survey, settings: Settings) 
 
 
 def _protect_settings(made: Protections, top: Path, settings: Settings) -> None:
-    """Protect what the settings name that count in a work tree's folder."""
-    with contextlib.suppress(OSError, RuntimeError):  # the second for links in a circle
+    """Protect paths named by the settings that apply in a work tree's folder."""
+    with contextlib.suppress(OSError, RuntimeError):  # the second for circular links
         if repository := find_repository(top):
             files = [repository.common / "config", repository.own / "config.worktree"]
             _protect_named(made, repository.top, settings.of(repository.top, files))
@@ -299,8 +306,9 @@ def _protect_settings(made: Protections, top: Path, settings: Settings) -> None:
 
 
 def _protect_named(made: Protections, top: Path, settings: Iterable[tuple[Path | None, str, str]]) -> None:
-    """Protect what git's settings name: folders of hooks, further files of settings, programs in the workspace. Git
-    takes relative paths from the upper folder of the work tree."""
+    """Protect paths named by git's settings: hook folders, further settings files, programs in the workspace. Git
+    resolves relative paths from the top folder of the work tree.
+    """
     for source, key, value in settings:
         if source is not None:
             made.add_name(source, None)
@@ -321,15 +329,15 @@ def _protect_named(made: Protections, top: Path, settings: Iterable[tuple[Path |
 
 
 def _place(base: Path, value: str) -> Path:
-    """The path that a setting means, real but for its last name."""
-    path = base / os.path.expanduser(value)  # noqa: PTH111 - a `~` in the middle is no home
+    """Return the path that a setting refers to, resolved except for its last name."""
+    path = base / os.path.expanduser(value)  # noqa: PTH111 - only a leading `~` is a home
     if path.name in ("", ".."):
         return Path(os.path.realpath(path))
     return Path(os.path.realpath(path.parent)) / path.name
 
 
 def _first_missing(path: Path) -> Path:
-    """The path, or what is missing on the way to it."""
+    """Return the path, or its first missing parent."""
     missing = [each for each in (path, *path.parents) if not os.path.lexists(each)]
     return missing[-1] if missing else path
 
@@ -343,7 +351,7 @@ def _words(value: str) -> Sequence[str]:
 
 
 def explanations(made: Protections, missing: Collection[Path], output: str) -> list[str]:
-    """Why a command failed whose output names something that is protected, in sentences for the model."""
+    """Explain, in sentences for the model, why a command failed whose output names a protected path."""
     told: list[str] = []
     named: list[str] = []
     for path in made.paths.keys() | made.links.keys():

@@ -1,8 +1,8 @@
-"""The sandbox for commands: bubblewrap, where the machine has it.
+"""Sandbox for commands, using bubblewrap if the machine has it.
 
-Inside, the system can be read, and of the home what tools need; nothing is written but the workspace's folders and a
-/tmp of its own. Processes see each other alone. The network is cut unless the settings say otherwise.
-`--die-with-parent` is not used: it would kill a command's other processes when bubblewrap itself gets the polite
+Inside, the system is readable, as are the parts of the home that tools need; only the workspace folders and a private
+/tmp are writable. Processes see only each other. The network is disabled unless the settings enable it.
+`--die-with-parent` is not used: it would kill a command's other processes when bubblewrap itself gets the initial
 SIGTERM, before they could clean up; the process group and the watchdog end them.
 """
 
@@ -46,15 +46,15 @@ log = logging.getLogger(__name__)
 SandboxMode = Literal["auto", "require", "off"]
 
 PROBE_S = 10.0
-"""Setting up takes about 20 ms here."""
+"""Time limit for the probe; setting up the sandbox takes about 20 ms here."""
 
 SHELL = "/bin/sh"
 
 REFUSALS = ("Read-only file system", "EROFS", "resource busy", "EBUSY", "Is a directory", "EISDIR")
-"""What programs write that met a mount, or a placeholder."""
+"""Texts that programs print when they meet a mount or a placeholder."""
 
 WITH_FILTER = 'exec 9<"$1"; shift; exec "$@"'
-"""Opens the filter of system calls where bubblewrap looks for it."""
+"""Shell script that opens the system call filter on the descriptor where bubblewrap expects it."""
 
 WITH_LIMITS = """
 ulimit -c 0
@@ -76,23 +76,25 @@ $1 "*) ;; *)
 done
 exec "$@"
 """
-"""Runs inside, where a user namespace counts the processes of this command alone. The limit of files is in blocks of
-512 bytes. A lower limit that holds already stays. Then it looks whether all is mounted that should be, see `listed`."""
+"""Shell script that runs inside, where a user namespace counts the processes of this command alone. The file limit is
+in blocks of 512 bytes. A lower limit already in effect is kept. Then it checks that all paths are mounted as expected
+by `listed`.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """What one command may use up."""
+    """Limits on the resources of one command."""
 
     processes: int = 4_096
     memory_mb: int = 0
-    """Of all its processes; 0 for four fifths of the machine's."""
+    """Memory of all its processes; 0 for four fifths of the machine's."""
     file_mb: int = 65_536
     """Size of a file that it writes."""
 
     @property
     def memory_bytes(self) -> int:
-        """The limit of memory in bytes."""
+        """Memory limit in bytes."""
         if self.memory_mb:
             return self.memory_mb * 1_048_576
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 5 * 4
@@ -100,20 +102,20 @@ class Resources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxOptions:
-    """How the settings want the sandbox."""
+    """Sandbox options from the settings."""
 
     mode: SandboxMode = "auto"
     network: bool = False
     read: tuple[Path, ...] = ()
-    """Folders of the home that are shown."""
+    """Folders of the home that are visible."""
     resources: Resources = field(default_factory=Resources)
 
 
 class Stay:
-    """What stands on the disk for one command that runs, from before it begins until it has ended."""
+    """Files on the disk for one running command, from before it begins until it has ended."""
 
     def __init__(self, folders: Sequence[Path], settings: Settings | None, known: Survey | None = None) -> None:
-        """`known` is what an earlier command left. Blocking; `leave` must be called."""
+        """Create the placeholders. `known` is the survey after an earlier command. Blocking; `leave` must be called."""
         self._lock = threading.Lock()
         self._has_left = False
         self._told: list[str] = []
@@ -126,19 +128,21 @@ class Stay:
             self._missing = {path for path, how in self.protected.paths.items() if how not in ("pin", "read")}
             for path in self._missing:
                 if not self._make(path, self.protected.paths[path]):
-                    del self.protected.paths[path]  # nor can a command make it
+                    del self.protected.paths[path]  # a command cannot create it either
         except BaseException:
             self._let_go()
             raise
 
     def look(self) -> None:
-        """Look for what the command left so far, while it runs. Blocking."""
+        """Check for files left by the command so far, while it runs. Blocking."""
         with self._lock:
             if not self._has_left:
                 self._told += look_after(self.protected, self.before, runs=True)[0]
 
     def leave(self) -> list[str]:
-        """Look for what the command left, and remove what stood there for it; returns what is to be told. Once."""
+        """Check for files left by the command, and remove its placeholders; return the notes to report. Call it
+        once.
+        """
         with self._lock:
             if self._has_left:
                 return []
@@ -150,7 +154,9 @@ class Stay:
                 self._let_go()
 
     def explain(self, output: str, *, failed: bool) -> list[str]:
-        """Why a command met what is protected, if it wrote so; in one line, if it did not fail."""
+        """Explain why a command met a protected path, if its output says so; in one line if the command did not
+        fail.
+        """
         if not failed:
             output = "\n".join(line for line in output.splitlines() if any(each in line for each in REFUSALS))
         if not any(each in output for each in REFUSALS):
@@ -168,7 +174,7 @@ class Stay:
 
 
 class Sandbox:
-    """Sets up the sandbox of one daemon's commands."""
+    """Sets up the sandbox for one daemon's commands."""
 
     def __init__(
         self, options: SandboxOptions, folders: Callable[[], Sequence[Path]], *, own: Sequence[Path] = ()
@@ -177,32 +183,34 @@ class Sandbox:
         self._folders = folders
         self._own = tuple(path.resolve() for path in own)
         self._works: tuple[object, ...] = ()
-        """With what it was seen to work last."""
+        """Conditions under which it worked last."""
         self._namespaces = True
         self._temporary: Path | None = None
         self._removal: Callable[[], object] | None = None
         self._making = threading.Lock()
-        """The probe runs in a thread, and two commands that begin together have one each."""
+        """Lock for the probe, which runs in a thread; without it, two commands that start together would each run
+        one.
+        """
         self._stays: set[Stay] = set()
         self._known: Survey | None = None
-        """What was found last; what has not changed since is not looked at again."""
+        """Latest survey; paths unchanged since then are not read again."""
 
     @property
     def resources(self) -> Resources:
-        """What a command may use up."""
+        """Resource limits of a command."""
         return self._options.resources
 
     def change(self, options: SandboxOptions) -> None:
-        """Set it up like this from the next command on."""
+        """Use these options from the next command on."""
         self._options = options
 
     def may_write(self, path: Path) -> bool:
-        """Whether a command in the sandbox could have written there; the path has no links before its last part."""
+        """Return whether a command in the sandbox could have written there; only the path's last part may be a link."""
         own = [self._temporary] if self._temporary is not None else []
         return any(path.is_relative_to(folder) for folder in (*self._folders(), *own))
 
     async def state(self, bwrap: str | None) -> SandboxState:
-        """Whether commands will run in it; `bwrap` is the program's path, None where there is none."""
+        """Return whether commands will run in the sandbox; `bwrap` is the program's path, None if it is missing."""
         required = self._options.mode == "require"
         if self._options.mode == "off":
             return SandboxState(kind="off")
@@ -217,8 +225,9 @@ class Sandbox:
         return SandboxState(kind="on", reason=self._weakness(), required=required, has_network=self._options.network)
 
     def enter(self, bwrap: str, git: str | None, cwd: Path) -> tuple[tuple[str, ...], Stay]:
-        """The beginning of a command line that runs the rest in the sandbox, and what stands for it meanwhile.
-        Blocking; some 20 ms, and 40 more in a workspace of 20,000 files."""
+        """Return the start of a command line that runs the rest in the sandbox, with its placeholders. Blocking; some
+        20 ms, and 40 more in a workspace of 20,000 files.
+        """
         settings = Settings(git, clean_environment({**os.environ, **QUIET}, self.may_write)) if git else None
         stay = Stay(_existing(self._folders()), settings, self._known)
         self._stays.add(stay)
@@ -230,24 +239,25 @@ class Sandbox:
             raise
 
     def look(self, bwrap: str, cwd: Path, read_only: ReadOnly) -> tuple[str, ...]:
-        """The beginning of a command line whose rest can write nothing in the workspace, so that nothing stands there
-        for it. Blocking."""
+        """Return the start of a command line whose rest cannot write to the workspace and so needs no placeholders.
+        Blocking.
+        """
         return self._beginning(bwrap, self._limits(), cwd.absolute(), read_only)
 
     def look_at_all(self) -> None:
-        """Look for what commands that still run left so far: a program that runs outside may act by it. Blocking."""
+        """Check for files left by running commands so far, since a program outside may act on them. Blocking."""
         for stay in tuple(self._stays):
             stay.look()
 
     def tidy(self) -> None:
-        """Remove what stands in the folders for commands of a daemon that was killed. Blocking, and quick."""
+        """Remove placeholders in the folders left by a killed daemon. Blocking, and quick."""
         for folder in _existing(self._folders()):
             names = (*OPENED, ".git", *(f".git/{name}" for name in COVERED_IN_GIT))
             with contextlib.suppress(OSError):
                 Placeholders(folder).leave(folder / name for name in names)
 
     def left(self, stay: Stay) -> list[str]:
-        """A command has ended; returns what is to be told of what it left. Blocking."""
+        """Process the end of a command; return the notes on the files that it left. Blocking."""
         told = stay.leave()
         self._known = stay.after
         for each in told:
@@ -256,8 +266,9 @@ class Sandbox:
         return told
 
     def close(self) -> None:
-        """Remove what the commands shared under `/tmp`, and what stands for them in the workspace; the daemon leaves
-        without the interpreter's own farewell."""
+        """Remove the commands' shared files under `/tmp` and their placeholders in the workspace; the daemon exits
+        without the interpreter's own cleanup.
+        """
         for stay in tuple(self._stays):
             self.left(stay)
         if self._removal is not None:
@@ -299,7 +310,7 @@ class Sandbox:
         )
 
     def _problem(self, bwrap: str) -> str:
-        """Why it cannot be set up; empty where it can."""
+        """Return why the sandbox cannot be set up; empty if it can."""
         if self._works == self._signature(bwrap):
             return ""
         self._namespaces = True
@@ -330,7 +341,7 @@ class Sandbox:
         return f"{bwrap} cannot set it up: {said[-1] if said else f'exit code {done.returncode}'}"
 
     def _weakness(self) -> str:
-        """What it does not hold on this machine, although it works."""
+        """Return the restrictions that it cannot enforce on this machine, although it works."""
         if os.uname().machine in MACHINES or (self._namespaces and os.geteuid() != 0):
             return ""
         return "Commands in it can create user namespaces."
@@ -340,8 +351,9 @@ class Sandbox:
 
 
 def _existing(folders: Sequence[Path], *besides: Path) -> tuple[Path, ...]:
-    """The folders that are there and are no link: a command may have made one where a folder is missing. The root is
-    left out unless it is in `besides`."""
+    """Return the existing folders that are not links: a command may have created a link for a missing folder. The root
+    is left out unless it is in `besides`.
+    """
     return tuple(
         folder
         for folder in folders

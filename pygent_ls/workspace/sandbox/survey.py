@@ -1,5 +1,6 @@
-"""What a workspace holds that acts by itself: repositories, and files of editors, agents and shells. Looked for before
-a command runs, to protect it, and after it, to find what is new."""
+"""Survey of workspace files that take effect by themselves: repositories, and files of editors, agents and shells.
+Taken before a command runs, to protect them, and after it, to find new ones.
+"""
 
 from __future__ import annotations
 
@@ -15,52 +16,53 @@ from pygent_ls.agent.acting_places import OPENED, VERSION_CONTROL, is_acting_fil
 from pygent_ls.workspace.sandbox.placeholders import is_placeholder
 
 MAX_ENTRIES = 20_000
-"""Names that are looked at before a command, the upper folders first: about 40 ms."""
+"""Maximum number of names read before a command, top folders first: about 40 ms."""
 
 MORE_ENTRIES = 30_000
-"""Names that are looked at after it in addition, so that what it makes does not hide what else it makes."""
+"""Maximum number of additional names read after it, so that new files cannot hide other new files."""
 
 TICK_NS = 50_000_000
-"""Longer than the clock of a file system stands still."""
+"""Longer than the resolution of a file system's clock."""
 
 _ACTING = frozenset({*OPENED, *VERSION_CONTROL})
 _BARE = frozenset({"head", "objects", "refs"})
 _LINKED = frozenset({"head", "commondir"})
-"""In small letters: some file systems do not tell cases apart."""
+"""In lower case: some file systems ignore case."""
 
 
 @dataclass(slots=True)
 class Survey:
-    """What was found, by path, with what tells whether it is still the same: device and inode."""
+    """Surveyed paths with their device and inode, which show whether they are still the same."""
 
     repositories: dict[Path, tuple[int, int]] = field(default_factory=dict[Path, tuple[int, int]])
-    """The `.git` of each: a folder, a file that leads to one, or a link."""
+    """`.git` of each repository: a folder, a file that refers to one, or a link."""
     bare: dict[Path, tuple[int, int]] = field(default_factory=dict[Path, tuple[int, int]])
     """Folders that git takes for a repository without files."""
     acting: dict[Path, tuple[int, int]] = field(default_factory=dict[Path, tuple[int, int]])
-    """Other files and folders by whose names something acts."""
+    """Other files and folders that take effect by their names."""
     plain: dict[str, tuple[tuple[int, int], Sequence[str]]] = field(
         default_factory=dict[str, tuple[tuple[int, int], Sequence[str]]]
     )
-    """Folders in which nothing of that is: as they were then, and the folders in them."""
+    """Folders without any of these: their stamp at that time, and their subfolders."""
     entries: int = 0
     closed: set[str] = field(default_factory=set[str])
     """Folders that cannot be listed."""
     is_whole: bool = True
-    """Whether all was looked at."""
+    """Whether everything was read."""
 
 
 def survey(
     folders: Iterable[Path], *, max_entries: int = MAX_ENTRIES, before: Survey | None = None, opens: bool = False
 ) -> Survey:
-    """Look through these folders, the upper ones first. What is in a repository's own folder is not looked at, nor is
-    what has not changed since the look `before`. If it `opens` them, folders that could be listed then can be again:
-    git needs no list of names."""
+    """Survey these folders, the top ones first. Contents of a repository's own folder, and folders unchanged since the
+    survey `before`, are not read. With `opens`, folders that could be listed then are made listable again: git does not
+    need to list names.
+    """
     found = Survey()
     left = [os.fspath(folder) for folder in folders]
     seen = set(left)
     known: dict[str, tuple[tuple[int, int], Sequence[str]]] = {} if before is None else before.plain
-    for each in left:  # it grows
+    for each in left:  # the list grows
         if found.entries >= max_entries:
             found.is_whole = False
             break
@@ -76,8 +78,9 @@ def survey(
 
 
 def _stamp(folder: str) -> tuple[int, int] | None:
-    """Which folder it is, and when names were last added or removed in it, which no program can set; None where that
-    cannot be told yet, since more may come at the same tick of the clock."""
+    """Return the folder's identity and the time when names were last added or removed, which programs cannot set; None
+    if more changes may occur at the same clock tick.
+    """
     try:
         status = os.lstat(folder)
     except OSError:
@@ -86,7 +89,7 @@ def _stamp(folder: str) -> tuple[int, int] | None:
 
 
 def listing(folder: str, *, opens: bool) -> list[os.DirEntry[str]]:
-    """What a folder holds; if it `opens` the folder, also if its owner may not list it so far. Raises OSError."""
+    """Return a folder's entries; with `opens`, make it listable by its owner first if needed. Raises OSError."""
     try:
         with os.scandir(folder) as entries:
             return list(entries)
@@ -101,7 +104,7 @@ def listing(folder: str, *, opens: bool) -> list[os.DirEntry[str]]:
 
 
 def _look_into(folder: str, found: Survey, *, opens: bool) -> Sequence[str]:
-    """Note what is in one folder; returns the folders in it that are to be looked into."""
+    """Record the contents of one folder; return its subfolders to survey."""
     below: list[str] = []
     names: list[str] = []
     stamp = _stamp(folder)
@@ -122,7 +125,7 @@ def _look_into(folder: str, found: Survey, *, opens: bool) -> Sequence[str]:
     except PermissionError:
         found.closed.add(folder)
         return ()
-    except OSError:  # gone
+    except OSError:  # removed
         return ()
     found.entries += len(names) + 1
     lowered_names = {name.casefold() for name in names} if len(names) >= len(_LINKED) else set[str]()

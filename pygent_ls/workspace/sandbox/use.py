@@ -1,7 +1,7 @@
-"""How much the processes of a command use, and their end where it is too much.
+"""Measures the resources that a command's processes use, and ends them at the limit.
 
-Limits of the kernel hold for a process each (memory), or not for root (their number), and control groups are rarely
-ours to make: so the processes are counted from outside while the command runs.
+Kernel limits apply per process (memory), or not to root (number of processes), and the daemon can rarely create control
+groups: so the processes are counted from outside while the command runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from pygent_ls.workspace.sandbox.sandbox import Resources
 
 FIRST_LOOK_S = 0.25
-"""Most commands have ended by then."""
+"""Time before the first check; most commands have ended by then."""
 
 MAX_LOOK_S = 1.0
 
@@ -24,7 +24,9 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 async def hold(pid: int, resources: Resources) -> str:
-    """Look at what a process and its descendants use until it is too much; end them, and return why in a sentence."""
+    """Check the resources of a process and its descendants until they exceed a limit; end them, and return the reason
+    in a sentence.
+    """
     wait_s = FIRST_LOOK_S
     shared_before = _shared_by_all()
     while True:
@@ -45,15 +47,16 @@ def _end_if_too_much(pid: int, resources: Resources, shared_before: int) -> str:
     ):
         reason = f"The command was stopped: it used more than {resources.memory_bytes // 1_048_576} MB of memory."
     if reason:
-        for first in family[1:2]:  # the first in its namespace, with which the kernel ends all others
+        for first in family[1:2]:  # the first in its namespace; the kernel ends all others with it
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(first, signal.SIGKILL)
     return reason
 
 
 def _family(pid: int) -> tuple[list[int], int]:
-    """A process and its descendants, the elder first, and the memory that they have together, in bytes; what they
-    share is counted for each."""
+    """Return a process and its descendants, parents first, and their total memory in bytes; shared memory counts for
+    each.
+    """
     children: dict[int, list[int]] = {}
     memory: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
@@ -64,13 +67,13 @@ def _family(pid: int) -> tuple[list[int], int]:
                 children.setdefault(int(fields[1]), []).append(int(name))
                 memory[int(name)] = int(fields[21]) * PAGE_BYTES
     family = [pid]
-    for each in family:  # it grows
+    for each in family:  # the list grows
         family += children.get(each, ())
     return family, sum(memory.get(each, 0) for each in family)
 
 
 def _own_memory(pid: int) -> int:
-    """The memory of a process in bytes, its part of what is shared."""
+    """Return the memory of a process in bytes, including its share of shared memory."""
     with contextlib.suppress(OSError, ValueError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines():
             if line.startswith("Pss:"):
@@ -79,14 +82,14 @@ def _own_memory(pid: int) -> int:
 
 
 def _shared_by_all() -> int:
-    """Memory of the machine that is files without a disk, in bytes."""
+    """Return the machine's memory in memory-backed files, in bytes."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         return int(Path("/proc/meminfo").read_text("ascii").partition("Shmem:")[2].split()[0]) * 1024
     return 0
 
 
 def _in_no_process(family: Sequence[int]) -> int:
-    """Memory of a command, in bytes, that is files without a disk: in `/dev/shm`, or open without a name."""
+    """Return a command's memory in memory-backed files, in bytes: in `/dev/shm`, or open without a name."""
     sizes: dict[int, int] = {}
     in_memory = 0
     for pid in family[1:]:
@@ -97,7 +100,7 @@ def _in_no_process(family: Sequence[int]) -> int:
                     if os.fspath(entry.readlink()).startswith("/memfd:"):
                         status = entry.stat()
                         sizes[status.st_ino] = status.st_blocks * 512
-            if pid != family[1]:  # that is bubblewrap's own
+            if pid != family[1]:  # bubblewrap's own
                 used = os.statvfs(folder / "root" / "dev")
                 in_memory = max(in_memory, (used.f_blocks - used.f_bfree) * used.f_frsize)
     return in_memory + sum(sizes.values())
