@@ -1,4 +1,4 @@
-"""`pygent-ls demo`: an editor in a few hundred lines, which shows one turn of the real daemon.
+"""Command `pygent-ls demo`: a minimal editor that shows one turn of the real daemon.
 
-It knows nothing of the daemon but its protocol, and needs nothing but the standard library.
+It uses only the daemon's protocol and the standard library.
 """

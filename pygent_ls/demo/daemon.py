@@ -1,4 +1,4 @@
-"""The daemon as a child process, and its messages."""
+"""Daemon as a child process, and its messages."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from time import monotonic
 from typing import Any, cast
 
 READ_BYTES = 65_536
-"""A Linux pipe."""
+"""Capacity of a Linux pipe."""
 
 CLOSING_S = 5.0
-"""For the daemon to end, which promises to be gone within 3 s."""
+"""Maximum time for the daemon to end; it promises to exit within 3 s."""
 
 Message = dict[str, Any]
 
 
 class DemoError(Exception):
-    """The demo cannot go on; the text is for the person who watches."""
+    """Raised if the demo cannot continue; the text is for the user."""
 
 
 class Daemon:
-    """A language server over standard input and output. Reads block, for a time that the caller gives."""
+    """Language server on standard input and output. Reads block, up to a timeout given by the caller."""
 
     def __init__(self, command: Sequence[str], *, folder: Path, environment: Mapping[str, str], log: Path) -> None:
-        """Start it in `folder`; `log` takes its standard error. Raises `DemoError`."""
+        """Start the daemon in `folder`; `log` receives its standard error. Raises `DemoError`."""
         self._log = log
         self._received = bytearray()
         try:
@@ -55,14 +55,14 @@ class Daemon:
             raise self._gone() from None
 
     def receive(self, timeout_s: float) -> Message:
-        """The next message. Raises `DemoError` when none comes in time, or the daemon has ended."""
+        """Return the next message. Raises `DemoError` if none arrives in time, or the daemon has ended."""
         deadline = monotonic() + timeout_s
         while (message := self._take()) is None:
             self._read(deadline, timeout_s)
         return message
 
     def close(self) -> int:
-        """Let it end, and see to it that it has; the exit code. To be called on every path."""
+        """Shut the daemon down and make sure that it ends; return its exit code. To be called on every path."""
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()
@@ -84,7 +84,7 @@ class Daemon:
         self._received += piece
 
     def _take(self) -> Message | None:
-        """A whole message of what was received, taken out of it."""
+        """Remove a complete message from the received data and return it."""
         head, end_of_head, rest = self._received.partition(b"\r\n\r\n")
         if not end_of_head:
             return None

@@ -1,4 +1,4 @@
-"""An editor, as far as a turn needs one: open documents, edits that are applied to them, and prompts."""
+"""Minimal editor for a turn: open documents, edits that are applied to them, and prompts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 from pygent_ls.demo.daemon import Daemon, DemoError, Message
 
 ANSWER_S = 30.0
-"""For the daemon to say something: starting it takes seconds on a loaded machine, and nothing else takes as long."""
+"""Maximum wait for a message of the daemon: its start takes seconds on a loaded machine, everything else is faster."""
 
 METHOD_NOT_FOUND = -32601
 REQUEST_CANCELLED = -32800
@@ -20,12 +20,12 @@ CAPABILITIES: Mapping[str, Any] = {
     "workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}, "workspaceFolders": True},
     "textDocument": {"synchronization": {"didSave": True}},
 }
-"""What most editors have; nothing of ours."""
+"""Capabilities of most editors, without any extension of ours."""
 
 
 @dataclass(slots=True)
 class Document:
-    """An open document; `text` may be ahead of the file."""
+    """Open document; `text` may be newer than the file."""
 
     path: Path
     text: str
@@ -33,37 +33,37 @@ class Document:
 
     @property
     def uri(self) -> str:
-        """As the daemon is told."""
+        """URI sent to the daemon."""
         return self.path.as_uri()
 
 
 class User(Protocol):
-    """The person in front of the editor."""
+    """User of the editor."""
 
     @property
     def wants_to_stop(self) -> bool:
-        """Whether the turn is to be cancelled."""
+        """Whether to cancel the turn."""
         ...
 
     def sees(self, event: Message) -> None:
-        """An event of the turn, as it comes."""
+        """Show an event of the turn."""
         ...
 
     def told(self, message: str) -> None:
-        """A message that the daemon wants shown."""
+        """Show a message from the daemon."""
         ...
 
     def answers(self, message: str, titles: Sequence[str]) -> str | None:
-        """The action that is chosen of a prompt; None where it is closed."""
+        """Return the action chosen in a prompt; None if it was closed."""
         ...
 
     def sees_edit(self, document: Document, before: str) -> None:
-        """An edit was applied to an open document and saved; `before` is the text that it had."""
+        """Show an edit that was applied to an open document and saved; `before` is the previous text."""
         ...
 
 
 class Editor:
-    """One editor with one daemon. Each method waits for the daemon's answer, for `ANSWER_S` at most."""
+    """Editor with one daemon. Each method waits for the daemon's answer, for `ANSWER_S` at most."""
 
     def __init__(self, daemon: Daemon, user: User) -> None:
         self._daemon = daemon
@@ -76,7 +76,7 @@ class Editor:
         }
 
     def start(self, folder: Path, settings: Mapping[str, Any]) -> None:
-        """`initialize` for a workspace folder, with settings as an editor's configuration has them."""
+        """Send `initialize` for a workspace folder, with settings as in an editor's configuration."""
         self.request(
             "initialize",
             {
@@ -98,7 +98,7 @@ class Editor:
         return document
 
     def type(self, document: Document, text: str) -> None:
-        """Let the document hold `text`, unsaved."""
+        """Change the document's text to `text`, unsaved."""
         document.text = text
         document.version += 1
         identifier = {"uri": document.uri, "version": document.version}
@@ -110,11 +110,11 @@ class Editor:
         self._notify("textDocument/didSave", {"textDocument": {"uri": document.uri}})
 
     def run_turn(self, prompt: str) -> Message:
-        """`pygent/turn/start`; the turn's result, also when the person stopped it."""
+        """Send `pygent/turn/start`; return the turn's result, also if the user stopped it."""
         return self.request("pygent/turn/start", {"prompt": prompt, "partialResultToken": "turn"})
 
     def stop(self) -> None:
-        """`shutdown` and `exit`."""
+        """Send `shutdown` and `exit`."""
         self.request("shutdown", None)
         self._notify("exit", None)
 
@@ -136,7 +136,7 @@ class Editor:
     def _notify(self, method: str, params: Mapping[str, Any] | None) -> None:
         self._daemon.send({"method": method, "params": params})
 
-    # What the daemon sends
+    # Messages from the daemon
 
     def _serve(self, message: Message) -> None:
         method, params = str(message["method"]), cast("Message", message.get("params") or {})
@@ -163,7 +163,9 @@ class Editor:
         return {"title": chosen} if chosen is not None else None
 
     def _apply(self, params: Message) -> Message:
-        """Apply an edit to the open document, tell the daemon, and save, so that programs see what is on the screen."""
+        """Apply an edit to the open document, notify the daemon, and save, so that programs see what the screen
+        shows.
+        """
         (change,) = params["edit"]["documentChanges"]
         document = self._documents.get(change["textDocument"]["uri"])
         if document is None or change["textDocument"]["version"] != document.version:
@@ -176,7 +178,7 @@ class Editor:
 
 
 def _result(message: Message, method: str) -> Message:
-    """The result of a response; one that was cancelled carries it in its error. Raises `DemoError`."""
+    """Return the result of a response; a cancelled one carries it in its error. Raises `DemoError`."""
     error = message.get("error")
     if error is None:
         return cast("Message", message["result"] or {})
@@ -186,7 +188,7 @@ def _result(message: Message, method: str) -> Message:
 
 
 def with_edits(text: str, edits: Sequence[Message]) -> str:
-    """The text with LSP's text edits applied; their ranges are of the text as it was, and do not overlap."""
+    """Apply LSP text edits; their ranges refer to the original text and do not overlap."""
     places = [(_offset(text, edit["range"]["start"]), _offset(text, edit["range"]["end"]), edit) for edit in edits]
     parts: list[str] = []
     done = 0
@@ -197,7 +199,7 @@ def with_edits(text: str, edits: Sequence[Message]) -> str:
 
 
 def _offset(text: str, position: Mapping[str, int]) -> int:
-    """Where a position is in the text; it counts UTF-16 code units, as LSP does where nothing else was agreed on."""
+    """Return the offset of a position, which counts UTF-16 code units, the default of LSP."""
     lines = text.split("\n")
     before = lines[: position["line"]]
     line = lines[position["line"]] if position["line"] < len(lines) else ""

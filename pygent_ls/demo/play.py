@@ -1,4 +1,4 @@
-"""The demo's story: a bug, a turn that fixes it, and the proof."""
+"""Script of the demo: a bug, a turn that fixes it, and the proof."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from pygent_ls.demo.screen import Screen
 PROMPT = "An order of exactly 50.00 should ship for free, but it pays for shipping. Find out why, and fix it."
 
 TYPED = "\n# TODO: gift cards\n"
-"""What the person has typed into the open document and not saved."""
+"""Text that the user has typed into the open document and not saved."""
 
 DONE, FAILED, CANCELLED = 0, 1, 130
 
 
 def play() -> int:
-    """Run the demo on standard output; returns the exit code. It reads and changes nothing of the user's own."""
+    """Run the demo on standard output; return the exit code. Does not read or change any of the user's own files."""
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     screen = Screen(out=sys.stdout, colours=_wants_colours(), ask=input if on_terminal else None)
     try:
@@ -43,7 +43,7 @@ def play() -> int:
 
 
 def _play(screen: Screen, scratch: Path) -> None:
-    """Raises `DemoError` where the story does not go as it should."""
+    """Play the script. Raises `DemoError` if it does not go as expected."""
     started = monotonic()
     folder = _copy_sample(scratch / "shop")
     daemon = Daemon(
@@ -55,7 +55,7 @@ def _play(screen: Screen, scratch: Path) -> None:
     try:
         editor = Editor(daemon, screen)
         with as_file(files("pygent_ls.demo") / "script.jsonl") as file:
-            # Each event at once: those that wait to travel together would be shown after the prompt they led to.
+            # Flush each event at once: batched events would be shown after the prompt that follows them.
             editor.start(folder, {"model": f"scripted:{file}", "mode": "default", "streamFlushMs": 0})
             document = editor.open(folder / "cart.py")
             editor.type(document, document.text + TYPED)
@@ -74,7 +74,7 @@ def _play(screen: Screen, scratch: Path) -> None:
 
 
 def _copy_sample(folder: Path) -> Path:
-    """The sample project, writable wherever the package came from."""
+    """Copy the sample project and make it writable."""
     folder.mkdir()
     for each in (files("pygent_ls.demo") / "sample").iterdir():
         if each.is_file():
@@ -83,19 +83,19 @@ def _copy_sample(folder: Path) -> Path:
 
 
 def _environment(scratch: Path) -> dict[str, str]:
-    """The daemon's: a home of its own, none of the user's settings or keys, and a `python3` on the path."""
+    """Return the daemon's environment: a home of its own, no user settings or keys, and a `python3` on the path."""
     own = {name: value for name, value in os.environ.items() if not name.startswith(("PYGENT_", "XDG_"))}
     own = {name: value for name, value in own.items() if not name.endswith("_API_KEY")}
     home = scratch / "home"
     home.mkdir()
-    # What pip installed for this user alone is found through the home folder, unless it is told.
+    # Packages that pip installed for this user are found through the home folder unless this is set.
     own |= {"PYTHONUSERBASE": site.getuserbase(), "HOME": str(home)}
     own["PATH"] = f"{_python_folder(scratch)}{os.pathsep}{own.get('PATH', os.defpath)}"
     return own
 
 
 def _python_folder(scratch: Path) -> Path:
-    """A folder that has a `python3`: this one's, or a new one where this Python goes by another name."""
+    """Return a folder with a `python3`: this Python's, or a new one if this Python has another name."""
     beside = Path(sys.executable).parent
     if shutil.which("python3", path=str(beside)):
         return beside
@@ -127,7 +127,7 @@ def _end_early(screen: Screen) -> None:
 
 
 def _check(screen: Screen, document: Document, result: dict[str, Any]) -> None:
-    """The demo shows nothing that is not so. Raises `DemoError`."""
+    """Verify that what the demo shows is true. Raises `DemoError`."""
     if result["stopReason"] != "end_turn":
         why = result.get("error", {}).get("message", "no reason given")
         raise DemoError(f"the turn ended with {result['stopReason']}: {why}")

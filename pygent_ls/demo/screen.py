@@ -1,4 +1,4 @@
-"""What the person sees of the demo: text that streams, tool calls, prompts, and the edit in colour."""
+"""Display of the demo: streamed text, tool calls, prompts, and the edit in colour."""
 
 from __future__ import annotations
 
@@ -18,42 +18,42 @@ _CODES: Mapping[Colour, str] = {"red": "31", "green": "32", "yellow": "33", "cya
 _CONTROL = re.compile("\x1b\\[[0-9;:]*m|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 PREFERRED = "Allow once"
-"""What is answered where nobody can be asked, and what Enter alone chooses."""
+"""Answer if the user cannot be asked, and answer of Enter alone."""
 
 
 @dataclass(kw_only=True)
 class Screen:
-    """The `User` of the demo's editor, shown on `out`."""
+    """`User` of the demo's editor, shown on `out`."""
 
     out: TextIO
     colours: bool
     ask: Callable[[str], str] | None
-    """Shows a question and returns the line that is typed; raises EOFError. None where there is nobody to ask."""
+    """Shows a question and returns the typed line; raises EOFError. None if the user cannot be asked."""
     wants_to_stop: bool = False
-    """Whether a prompt was answered with anything but an Allow: a script cannot think of another way."""
+    """Whether a prompt was answered with anything but an Allow: the script has no alternative."""
     outputs: list[str] = field(default_factory=list[str])
-    """What each command printed."""
+    """Output of each command."""
     _at_line_start: bool = True
     _unfinished: str = ""
-    """The line of a command's output that has not ended yet."""
+    """Incomplete last line of a command's output."""
     _item: str = ""
-    """The text that streams, or streamed last."""
+    """Item of the text that is streamed, or was streamed last."""
 
-    # Our own words
+    # Messages of the demo
 
     def say(self, text: str = "") -> None:
-        """A line of the demo itself, or an empty one."""
+        """Print a line of the demo itself, or an empty one."""
         self._end_line()
         self._write(text + "\n")
 
     def paint(self, text: str, colour: Colour) -> str:
-        """The text in that colour, where colours are wanted."""
+        """Colour the text, if colours are enabled."""
         return f"\x1b[{_CODES[colour]}m{text}\x1b[0m" if self.colours and text else text
 
-    # The user
+    # Implementation of `User`
 
     def sees(self, event: dict[str, Any]) -> None:
-        """See `User`."""
+        """Show an event of the turn."""
         match event["type"]:
             case "text_delta":
                 if event["itemId"] != self._item:
@@ -74,14 +74,14 @@ class Screen:
             case "llm_error":
                 self.say(self.paint(f"  Error: {_plain(event['errorMessage'])}", "red"))
             case _:
-                pass  # an editor shows what it knows, and newer events exist
+                pass  # unknown, newer events are ignored
 
     def told(self, message: str) -> None:
-        """See `User`."""
+        """Show a message from the daemon."""
         self.say(self.paint(f"  {_plain(message)}", "yellow"))
 
     def answers(self, message: str, titles: Sequence[str]) -> str | None:
-        """See `User`: by number, or with Enter `PREFERRED`. The end of input closes the prompt."""
+        """Ask the user for a choice by number, or `PREFERRED` with Enter. The end of input closes the prompt."""
         self.say(self.paint("    ┌─ pygent asks for your permission", "yellow"))
         for line in _plain(message).splitlines():
             self.say(f"{self.paint('    │', 'yellow')} {line}")
@@ -92,7 +92,7 @@ class Screen:
         return chosen
 
     def sees_edit(self, document: Document, before: str) -> None:
-        """See `User`."""
+        """Show an edit as a diff in colour."""
         name = document.path.name
         self.say(self.paint(f"    {name}, edited in the open document and saved:", "dim"))
         old, new = before.splitlines(), document.text.splitlines()
@@ -118,13 +118,13 @@ class Screen:
     # Drawing
 
     def _show_output(self, text: str) -> None:
-        """A command's output, each line when it is whole."""
+        """Print a command's output, each line when it is complete."""
         *lines, self._unfinished = (self._unfinished + text).split("\n")
         for line in lines:
             self.say(f"{self.paint('    │', 'dim')} {self._verdict(line)}".rstrip())
 
     def _verdict(self, line: str) -> str:
-        """A line of the output, unittest's last one in its colour."""
+        """Format a line of the output; unittest's last one in its colour."""
         if line.startswith("FAILED"):
             return self.paint(line, "red")
         return self.paint(line, "green") if line == "OK" else line
@@ -163,5 +163,5 @@ class Screen:
 
 
 def _plain(text: str) -> str:
-    """Text without anything that commands a terminal."""
+    """Remove terminal control sequences from a text."""
     return _CONTROL.sub("", text)

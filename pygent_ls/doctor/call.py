@@ -1,4 +1,4 @@
-"""One small real call of the model, and what came of it in words."""
+"""Makes one small model call and describes its result."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallResult:
-    """How a call ended."""
+    """Result of a call."""
 
     said: str
-    """One line for a person."""
+    """One-line description for the user."""
     has_failed: bool = False
 
 

@@ -1,4 +1,4 @@
-"""Whether the model could be called, as far as that can be told without calling it."""
+"""Checks whether the model can be called, as far as possible without calling it."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ if TYPE_CHECKING:
     from pygent_ls.llm.resources import ModelResources
 
 CONNECT_S = 1.0
-"""Seconds within which a server on this machine must take a connection."""
+"""Seconds within which a server on this machine must accept a connection."""
 
 SIGN_IN = frozenset({"chatgpt", "github_copilot"})
-"""Providers of litellm that take no key: asking litellm about them would begin to sign in."""
+"""Providers of litellm without keys: asking litellm about them would start a sign-in."""
 
 ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "AWS_ACCESS_KEY_ID": (".aws/credentials", ".aws/config"),
     "VERTEXAI_PROJECT": (".config/gcloud/application_default_credentials.json",),
 }
-"""Files below the home folder in which the provider's own library may find what a variable would hold."""
+"""Files below the home folder in which the provider's own library may find the value of a missing variable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundModel:
-    """What can be told of a model without calling it."""
+    """Facts about a model that are known without calling it."""
 
     adapter: str
     address: str = ""
-    """Where it is called; empty if that is not known, or nowhere."""
+    """Address of the model; empty if unknown or not applicable."""
     key: str = ""
-    """Where its key comes from; never the key. Empty: none is sent, or litellm looks for it."""
+    """Source of its key; never the key. Empty if no key is sent, or litellm looks for it."""
     price_from: str = ""
-    """Where the cost of its calls comes from; empty if it is not known, or there is none."""
+    """Source of the prices of its calls; empty if unknown or if it has no price."""
     problem: str = ""
-    """Why it cannot be called; empty if nothing is known to prevent it."""
+    """Reason why it cannot be called; empty if none is known."""
     unknown: str = ""
-    """Why it cannot be told whether it can be called."""
+    """Reason why it is unknown whether it can be called."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSurvey:
-    """The model of a turn, and what it would be made with."""
+    """Model of a turn, and the settings to create it with."""
 
     name: str
     main: str
@@ -68,18 +68,18 @@ class ModelSurvey:
 
     @property
     def settings(self) -> Settings:
-        """The settings as they are."""
+        """Current settings."""
         return self.loaded.settings
 
     @property
     def endpoints(self) -> Endpoints:
-        """Where each provider is reached."""
+        """Endpoints of the providers."""
         from pygent_ls.app_values import endpoints_of
 
         return endpoints_of(self.loaded, self.main)
 
     def resources(self) -> ModelResources:
-        """New resources for models; to be closed where one is called."""
+        """Return new resources for models; close them after a call."""
         from pygent_ls.app_values import programs_of
         from pygent_ls.llm.resources import ModelResources
         from pygent_ls.workspace.process import processes_in
@@ -94,7 +94,7 @@ class ModelSurvey:
         return make_configured_model(self.name, self.endpoints, resources, agent_base=self.agent_base)
 
     def find(self) -> FoundModel:
-        """Return what can be told of the model."""
+        """Return the known facts about the model."""
         from pygent_ls.llm.routed_model import RoutedModel
         from pygent_ls.llm.routing import adapter_of, missing_extra
 
@@ -115,7 +115,7 @@ class ModelSurvey:
             return replace(found, problem=str(error))
 
     async def _price_from(self, resources: ModelResources) -> str:
-        """By the settings and the tables; OpenRouter's own list would need the network."""
+        """Return the source of prices in the settings and tables; OpenRouter's own list would need the network."""
         prices = resources.prices
         bare = self.name.removeprefix("litellm/")
         provider = self.endpoints.provider_of(self.name)
@@ -139,7 +139,7 @@ class ModelSurvey:
             case LitellmModel():
                 return self._of_litellm(model, found)
             case _:
-                asyncio.run(model.prepare())  # a script, or a program
+                asyncio.run(model.prepare())  # a script or a program
                 return found
 
     def _of_litellm(self, model: LitellmModel, found: FoundModel) -> FoundModel:
@@ -174,12 +174,12 @@ class ModelSurvey:
         if known is None or not known.needs_key:
             return ""
         if endpoint.api_base or first_set(known.base_variables, self.environment):
-            return ""  # a server of the user's own, which may ask for no key
+            return ""  # a server of the user's own, which may need no key
         return _to_set(name, known.key_variables[:1])
 
 
 def _unreached(found: FoundModel) -> FoundModel:
-    """Try to connect to a server on this machine; whether one elsewhere answers is left to the call."""
+    """Try to connect to a server on this machine; remote servers are tested by the call only."""
     from pygent_ls.llm.endpoints import is_loopback
 
     if found.problem or not found.address or not is_loopback(found.address):
@@ -194,7 +194,7 @@ def _unreached(found: FoundModel) -> FoundModel:
 
 
 def _as_litellm_says(model: LitellmModel, found: FoundModel) -> FoundModel:
-    """Ask litellm's own check of the environment; to load litellm takes seconds."""
+    """Run litellm's own check of the environment; loading litellm takes seconds."""
     check = asyncio.run(model.check_environment())
     variables = ", ".join(check.missing)
     if any((Path.home() / name).exists() for each in check.missing for name in ELSEWHERE.get(each, ())):

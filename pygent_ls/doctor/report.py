@@ -1,6 +1,6 @@
-"""The report: versions, model, programs, sandbox, folders, settings, and whether a turn can run.
+"""Report on versions, model, programs, sandbox, folders and settings, and on whether a turn can run.
 
-It asks no network but for the one call of the model that `--call` wishes for, and connects to a server on this machine.
+The only network access is the model call requested by `--call`; servers on this machine are connected to.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ from pygent_ls.llm.providers import OFFLINE
 from pygent_ls.log import redacted
 
 LIBRARIES = ("pygent-ls", "pygls", "litellm")
-"""Whose versions a report of a bug needs."""
+"""Libraries whose versions a bug report needs."""
 
 PROGRAM_TIMEOUT_S = 5.0
-"""For a program to tell its version; one that hangs is not to hang us."""
+"""Maximum time for a program to print its version, in case it hangs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surveyed:
-    """All that there is to look at."""
+    """Inputs of the report."""
 
     loaded: Loaded
     model: str
-    """The model that a turn would use."""
+    """Model that a turn would use."""
     model_reason: str
-    """Why that one."""
+    """Reason for the choice of the model."""
     main: str = ""
-    """Model of the settings, or the default one; empty: the same."""
+    """Model of the settings, or the default one; empty if it is the same."""
     agent_base: str = ""
     """Address that the agent names for its model."""
     environment: Mapping[str, str]
     find: Callable[[str], str | None]
-    """The path of a program, as the daemon itself would find it."""
+    """Finds a program's path as the daemon itself does."""
     user_file: Path
     state_folder: Path
     log_file: Path
     folder: Path = field(default_factory=Path.cwd)
-    """The workspace folder."""
+    """Workspace folder."""
     saved: SavedKeys = NO_SAVED_KEYS
     calls: bool = False
-    """Whether the model is called once."""
+    """Whether to call the model once."""
 
 
 ONLY_OFFLINE = (
@@ -61,13 +61,13 @@ ONLY_OFFLINE = (
 )
 
 _HARMLESS = frozenset({"needs_trust", "not_yet"})
-"""Problems that are told and that are no failure."""
+"""Problems that are reported but are not failures."""
 
 
 def doctor(surveyed: Surveyed) -> tuple[str, int]:
-    """The report, and 1 where a turn could not run or a setting does not count that should, else 0.
+    """Return the report, and 1 if a turn cannot run or a setting is wrongly ignored, else 0.
 
-    What a workspace asks for without being trusted, and what this version does not use, is told and is no failure.
+    Requests of an untrusted workspace, and settings that this version does not use, are reported but are not failures.
     """
     survey = ModelSurvey(
         name=surveyed.model,
@@ -129,7 +129,7 @@ def _model_rows(surveyed: Surveyed, model: FoundModel) -> list[tuple[str, str]]:
 
 
 def _other_models(survey: ModelSurvey) -> list[tuple[str, str]]:
-    """The models that a turn may come to use, each with what stands in its way."""
+    """Return the other models that a turn may use, each with its problem."""
     settings = survey.loaded.settings
     named = [("fallback", name) for name in settings.fallback_models]
     named += [("compaction.model", settings.compaction.model)] if settings.compaction.model else []
@@ -150,7 +150,7 @@ def _versions() -> list[tuple[str, str]]:
 
 
 def _version(library: str) -> str:
-    """From the installed metadata: importing litellm takes seconds."""
+    """Return the version from the installed metadata: importing litellm takes seconds."""
     try:
         return version(library)
     except PackageNotFoundError:
@@ -206,7 +206,7 @@ def _settings(loaded: Loaded) -> Iterable[Sequence[str]]:
 
 
 def _section(title: str, rows: Iterable[Sequence[str]]) -> str:
-    """A title, and below it rows whose columns stand under each other."""
+    """Format a title, and below it rows with aligned columns."""
     table = [tuple(row) for row in rows]
     if not table:
         return ""

@@ -1,4 +1,4 @@
-"""Whether the sandbox for commands works."""
+"""Check of the sandbox for commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pygent_ls.config import Settings
 
 
 def sandbox_row(settings: Settings, bwrap: str | None, folder: Path, own: Sequence[Path]) -> str:
-    """Try to set the sandbox up for a folder, and say in words whether that works; `bwrap` is its program."""
+    """Set the sandbox up for a folder and describe the result; `bwrap` is its program."""
     from pygent_ls.workspace.sandbox.sandbox import Sandbox
 
     sandbox = Sandbox(sandbox_options(settings), lambda: [folder], own=own)

@@ -1,1 +1,1 @@
-"""A recorded client, played against a daemon again."""
+"""Replay of a recorded client against a daemon."""

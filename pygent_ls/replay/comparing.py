@@ -1,4 +1,4 @@
-"""In what two values of JSON differ."""
+"""Comparison of two JSON values."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ VOLATILE = frozenset(
         *("uptimeSeconds", "rssBytes", "serverInfo", "processId", "contextTokens"),
     }
 )
-"""Members that are another each time, or with each length of a path."""
+"""Members whose values differ in each run or with the length of a path."""
 
 _SECRET = re.compile(r"\{\{SECRET_\w+\}\}|\*{8,}")
 
 MAX_CHARS = 120
-"""Of a value that is shown."""
+"""Maximum length of a displayed value."""
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
-    """A line each: where, what was recorded, what came. Members that are new are none: the protocol may grow."""
+    """Yield one line per difference: the path, the recorded value and the new value. New members are ignored, since the
+    protocol may grow.
+    """
     if isinstance(old, dict) and isinstance(new, dict):
         others = cast("dict[str, Any]", new)
         for name, value in cast("dict[str, Any]", old).items():
@@ -41,7 +43,7 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
 
 def _of_lists(old: list[Any], new: list[Any], path: str) -> Iterator[str]:
     if ".experimental." in path and all(each in new for each in old):
-        return  # what a daemon can do may grow
+        return  # a daemon's capabilities may grow
     for number, (one, other) in enumerate(zip(old, new, strict=False)):
         yield from differences(one, other, f"{path}[{number}]")
     if len(old) != len(new):
@@ -49,7 +51,7 @@ def _of_lists(old: list[Any], new: list[Any], path: str) -> Iterator[str]:
 
 
 def _plain(value: Any) -> Any:
-    """A masked secret is one, whoever masked it: the recording, or the daemon from its model."""
+    """Replace every mask with the same text, whether the recording or the daemon masked the secret."""
     return _SECRET.sub("*", value) if isinstance(value, str) else value
 
 

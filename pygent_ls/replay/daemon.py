@@ -1,4 +1,4 @@
-"""The daemon that a recording is played against."""
+"""Daemon that a recording is played against."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import cast
 from pygent_ls.replay.recording import Message, ReplayError
 
 ENDING_S = 5.0
-"""For it to end once nobody speaks to it any more; it promises 3 s."""
+"""Maximum time for the daemon to end without a client; it promises 3 s."""
 
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,15})", re.IGNORECASE)
 
 
 class Daemon:
-    """A language server on standard input and output; its standard error is ours."""
+    """Language server on standard input and output; it shares our standard error."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
@@ -30,7 +30,7 @@ class Daemon:
 
     @staticmethod
     async def start(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Daemon:
-        """Raises `ReplayError`."""
+        """Start the daemon. Raises `ReplayError`."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
@@ -44,13 +44,13 @@ class Daemon:
         return Daemon(process)
 
     async def send(self, body: bytes) -> None:
-        """Send a frame; nothing where it has ended."""
+        """Send a frame; do nothing if the daemon has ended."""
         with suppress(ConnectionError):
             self._input.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
             await self._input.drain()
 
     async def receive(self) -> Message | None:
-        """The next message; None when it says no more. Raises `ReplayError` for what is none."""
+        """Return the next message; None at the end of output. Raises `ReplayError` for invalid output."""
         try:
             head = await self._output.readuntil(b"\r\n\r\n")
         except asyncio.IncompleteReadError:
@@ -66,7 +66,7 @@ class Daemon:
             raise ReplayError(f"the daemon sent invalid JSON: {error}") from None
 
     async def end(self) -> None:
-        """Say no more, and see to it that it ends."""
+        """Close the daemon's input, and make sure that it ends."""
         with suppress(ConnectionError):
             self._input.close()
         try:

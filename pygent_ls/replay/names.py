@@ -1,4 +1,4 @@
-"""The names that the daemon gives: those of the recording and those of the run that plays it."""
+"""Mapping between the names that the daemon assigned in the recording and in the replaying run."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, cast
 from urllib.parse import quote
 
 LEAST_CHARS = 6
-"""Of a name that is looked for within texts: shorter ones are words."""
+"""Minimum length of a name that is searched for within texts: shorter ones are words."""
 
 _NAMING = re.compile(r"(?:Id|Token|Uri)$|^(?:token|uri|id|href|cursor)$")
 """Members of an object whose text is a name."""
 
 
 class Names:
-    """What is called how, learned from what both runs said at the same place."""
+    """Mapping of names, learned from corresponding messages of both runs."""
 
     def __init__(self, folders: Mapping[Path, Path]) -> None:
-        """`folders`: those that lie elsewhere now."""
+        """Create the mapping. `folders` maps folders that are elsewhere in this run."""
         self._new_of: dict[str, str] = {}
         for old, new in folders.items():
             if old != new:
@@ -29,7 +29,7 @@ class Names:
         self._to_old: Callable[[str], str] | None = None
 
     def learn(self, old: Any, new: Any, key: str = "") -> None:
-        """Take the names from two values of JSON that say the same."""
+        """Learn names from two corresponding JSON values."""
         if isinstance(old, str) and isinstance(new, str):
             if old != new and _NAMING.search(key) and min(len(old), len(new)) >= LEAST_CHARS:
                 self._learn(old, new)
@@ -43,13 +43,13 @@ class Names:
                 self.learn(one, other, key)
 
     def to_new(self, value: Any) -> Any:
-        """What the recording says, in the names of this run."""
+        """Replace the recording's names with this run's."""
         if self._to_new is None:
             self._to_new = _replacing(self._new_of)
         return _everywhere(value, self._to_new)
 
     def to_old(self, value: Any) -> Any:
-        """What this run says, in the names of the recording."""
+        """Replace this run's names with the recording's."""
         if self._to_old is None:
             self._to_old = _replacing({new: old for old, new in self._new_of.items()})
         return _everywhere(value, self._to_old)

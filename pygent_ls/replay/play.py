@@ -1,9 +1,10 @@
-"""Plays the client's side of a recording: each message when what came before it has come again.
+"""Plays the client's side of a recording, sending each message after the daemon's preceding messages have arrived.
 
-What the client said is sent in its order. Before each message the player waits for what the daemon had said by then:
-answers, requests and events, but not for how events were batched. The daemon's requests are answered as they were in
-the recording; a request is known by its method and, where several are open, by what it says. What would allow, choose
-or accept something is only said again to the same question: to another one the answer is null, which rejects.
+The client's messages are sent in their order. Before each message, the player waits for everything that the daemon had
+sent by then: answers, requests and events, regardless of how events were batched. The daemon's requests are answered as
+in the recording; a request is identified by its method and, if several are open, by its contents. An answer that
+allows, chooses or accepts something is repeated only for the same question: other questions are answered with null,
+which rejects.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ class Player:
     daemon: Daemon
     names: Names
     mask: Callable[[Any], Any]
-    """Masks what the daemon says as the recording was masked."""
+    """Masks the daemon's messages as the recording was masked."""
     speed: float
-    """How many times faster than it was; 0: as fast as the daemon is."""
+    """Speed relative to the recording; 0 for as fast as the daemon is."""
     timeout_s: float
-    """For what is waited for at once."""
+    """Maximum wait for a single event."""
     found: list[str] = field(default_factory=list[str])
-    """In what the runs differ, a line each."""
+    """Differences between the runs, one line each."""
 
     def __post_init__(self) -> None:
         self._recorded: dict[Channel, deque[Unit]] = defaultdict(deque)
@@ -59,16 +60,16 @@ class Player:
                 self._recorded[unit.channel].append(unit)
         self._due = _due_with_answers(self.lines)
         self._asking: dict[str, Channel] = {}
-        """The answer to the request that was sent last with a token."""
+        """Answer channel of the last request sent with a token."""
         self._came: Counter[Channel] = Counter()
         self._given_up: Counter[Channel] = Counter()
         self._asked: dict[str, tuple[Any, bool]] = {}
-        """The recorded id of a request that came: its id now, and whether the recorded answer may be given."""
+        """Recorded id of a received request: its id in this run, and whether the recorded answer may be given."""
         self._more = asyncio.Condition()
         self._has_ended = False
 
     async def play(self) -> None:
-        """Say everything, and hear everything; what differs is in `found` then."""
+        """Send and receive all messages; afterwards `found` has the differences."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._hear())
             try:
@@ -76,7 +77,7 @@ class Player:
             finally:
                 await self.daemon.end()
 
-    # Saying
+    # Sending
 
     async def _say_all(self) -> None:
         needed: Counter[Channel] = Counter()
@@ -105,14 +106,14 @@ class Player:
             self.found.append(f"line {line.number}: the daemon did not send the request that this line answers")
             return
         if line.method == "initialize" and isinstance(message.get("params"), dict):
-            message["params"]["processId"] = os.getpid()  # the editor's own is gone, and the daemon would go with it
+            message["params"]["processId"] = os.getpid()  # the daemon ends when this process does
         token, answer = _token_of(line), _answer_to(line)
         if token is not None and answer is not None and answer in self._due:
             self._asking[token] = answer
         await self.daemon.send(json.dumps(message).encode())
 
     def _answer(self, recorded: Message) -> Message | None:
-        """The recorded answer to a request of the daemon; None where that did not come."""
+        """Return the recorded answer to a request of the daemon; None if the request did not arrive."""
         asked = self._asked.pop(json.dumps(recorded["id"]), None)
         if asked is None:
             return None
@@ -122,7 +123,7 @@ class Player:
         return {**cast("Message", self.names.to_new(recorded)), "id": request_id}
 
     async def _until_came(self, needed: Counter[Channel]) -> None:
-        """Wait for all of it; what does not come in time is given up, and told."""
+        """Wait for all of these; report and give up those that do not arrive in time."""
 
         def missing() -> Counter[Channel]:
             return needed - self._came - self._given_up
@@ -141,7 +142,7 @@ class Player:
         if channel.kind != "delta":
             self.found.append(f"{why} {n} of {channel}")
 
-    # Hearing
+    # Receiving
 
     async def _hear(self) -> None:
         try:
@@ -185,7 +186,7 @@ class Player:
             self._asked[json.dumps(old.request_id)] = (new.request_id, may_answer)
 
     def _close(self, answer: Channel) -> None:
-        """All that belongs to a request comes before its answer: what of it did not come will not."""
+        """Drop the outstanding units of a request, all of which precede its answer."""
         for channel, n in (self._due.get(answer, Counter[Channel]()) - self._came - self._given_up).items():
             self._give_up(channel, n, "missing before the answer to its request:")
             waiting = self._recorded[channel]
@@ -193,12 +194,14 @@ class Player:
                 waiting.popleft()
 
     def _is_too_many(self, channel: Channel) -> bool:
-        """An event that this turn did not have is not one of the next turn's."""
+        """Return whether the recorded turn has no further event of this kind, so that the next turn's is not used
+        up.
+        """
         answer = self._asking.get(channel.name) if channel.kind == "event" else None
         return answer is not None and self._came[channel] + self._given_up[channel] >= self._due[answer][channel]
 
     def _partner(self, new: Unit, channel: Channel) -> Unit | None:
-        """The recorded unit that this one is: of several requests the one that says the same, else the first."""
+        """Return the matching recorded unit: among several requests the one with equal contents, else the first."""
         waiting = self._recorded[channel]
         if not waiting:
             return None
@@ -221,8 +224,9 @@ def _units(line: Line) -> Iterable[Unit]:
 
 
 def _due_with_answers(lines: Iterable[Line]) -> Mapping[Channel, Counter[Channel]]:
-    """What had come by the time of each answer: on the token of its request, and where no other request was open, of
-    what the daemon itself had asked."""
+    """Return what had arrived by the time of each answer: on the token of its request, and the daemon's own requests if
+    no other request was open.
+    """
     tokens: dict[Channel, str | None] = {}
     came: Counter[Channel] = Counter()
     due: dict[Channel, Counter[Channel]] = {}
@@ -251,14 +255,14 @@ def _belongs(channel: Channel, token: str | None, *, is_alone: bool) -> bool:
 
 
 def _answer_to(line: Line) -> Channel | None:
-    """Where the answer to a request of the client comes."""
+    """Return the channel of the answer to a client's request."""
     if not line.method or line.message is None or "id" not in line.message:
         return None
     return Channel("answer", json.dumps(line.message["id"]))
 
 
 def _token_of(line: Line) -> str | None:
-    """On which the events of a request come."""
+    """Return the token of a request's events."""
     token = object_of((line.message or {}).get("params")).get("partialResultToken")
     return None if token is None else str(token)
 

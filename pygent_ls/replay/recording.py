@@ -1,4 +1,4 @@
-"""A recording as it is read back; `editors/lsp/tracing.py` says what its lines are."""
+"""Reader for recordings, whose lines `editors/lsp/tracing.py` describes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Message = dict[str, Any]
 
 
 class ReplayError(Exception):
-    """It cannot be played; the text is for the user."""
+    """Raised if a recording cannot be played; the text is for the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One message. Without `message` and `raw` there was no body, or it was let go."""
+    """Message in a recording. It has neither `message` nor `raw` if the body was missing or discarded."""
 
     number: int
-    """In the file, from 1."""
+    """Line number in the file, from 1."""
     at_s: float
     side: Side
     message: Message | None = None
@@ -31,27 +31,27 @@ class Line:
 
     @property
     def method(self) -> str:
-        """Empty for an answer."""
+        """Method of the message; empty for an answer."""
         return str(self.message.get("method", "")) if self.message else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """What one client and the daemon said."""
+    """Messages between one client and the daemon."""
 
     folder: Path
-    """The daemon's working directory."""
+    """Daemon's working directory."""
     state: Path
-    """Its state folder."""
+    """Daemon's state folder."""
     environment: Mapping[str, str]
-    """Settings of the environment, less those that were masked."""
+    """Settings from the environment, except masked ones."""
     lines: tuple[Line, ...]
     is_torn: bool
-    """The last line is not whole: the daemon was killed."""
+    """Whether the last line is incomplete, since the daemon was killed."""
 
     @property
     def workspace(self) -> Path | None:
-        """The first workspace folder that `initialize` names."""
+        """First workspace folder in `initialize`."""
         began = next((each.message for each in self.lines if each.method == "initialize" and each.message), Message())
         params: Any = began.get("params") or {}
         named: Any = params.get("workspaceFolders") or [{"uri": params.get("rootUri")}]
@@ -60,7 +60,7 @@ class Recording:
 
 
 def read_recording(path: Path, *, client: int = 1) -> Recording:
-    """One client's part of a recording. Raises `ReplayError`."""
+    """Read one client's part of a recording. Raises `ReplayError`."""
     try:
         rows = path.read_bytes().split(b"\n")
     except OSError as error:
@@ -99,7 +99,7 @@ def _lines(rows: list[bytes], client: int) -> Iterator[Line]:
 
 
 def _object(row: bytes) -> Message | None:
-    """None for what is no JSON object."""
+    """Return the JSON object in a line; None if it does not contain one."""
     try:
         found = json.loads(row)
     except (ValueError, RecursionError):

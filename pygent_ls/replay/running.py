@@ -1,4 +1,4 @@
-"""One play of a recording, from its files to its report."""
+"""Runs one play of a recording, from its files to its report."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from pygent_ls.replay.play import Player
 from pygent_ls.replay.recording import Recording, ReplayError
 
 MAX_SHOWN = 50
-"""Differences."""
+"""Maximum number of displayed differences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """How it is to be played."""
+    """Options of a play."""
 
     recording: Recording
     command: tuple[str, ...]
     workspace: Path | None
-    """Another copy of the workspace folder."""
+    """Other copy of the workspace folder."""
     own_state: bool
-    """With the user's own sessions, rules and trust, not with an empty state folder."""
+    """Whether to use the user's own sessions, rules and trust, not an empty state folder."""
     speed: float
-    """As of `Player`."""
+    """Speed, as in `Player`."""
     timeout_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stage:
-    """Where it is played."""
+    """Folders and environment of a play."""
 
     folder: Path
     environment: Mapping[str, str]
@@ -43,7 +43,7 @@ class _Stage:
 
 
 async def played(wanted: Wanted, environment: Mapping[str, str]) -> Sequence[str]:
-    """In what the daemon differed, a line each. Raises `ReplayError`."""
+    """Play a recording and return the daemon's differences, one line each. Raises `ReplayError`."""
     with _stage(wanted, environment) as stage:
         player = Player(
             lines=wanted.recording.lines,
@@ -59,7 +59,7 @@ async def played(wanted: Wanted, environment: Mapping[str, str]) -> Sequence[str
 
 @contextmanager
 def _stage(wanted: Wanted, environment: Mapping[str, str]) -> Generator[_Stage]:
-    """Raises `ReplayError` where the folder is not there."""
+    """Prepare the folders and the environment. Raises `ReplayError` if the folder is missing."""
     recording = wanted.recording
     moved: dict[Path, Path] = {}
     if wanted.workspace is not None:
@@ -78,7 +78,7 @@ def _stage(wanted: Wanted, environment: Mapping[str, str]) -> Generator[_Stage]:
 
 
 def report(recording: Recording, found: Sequence[str]) -> str:
-    """For a person."""
+    """Format the result for the user."""
     n_said = sum(line.side == "client" for line in recording.lines)
     lines = [f"{n_said} client messages were replayed."]
     if recording.is_torn:

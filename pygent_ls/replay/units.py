@@ -1,7 +1,7 @@
-"""What the daemon says, in pieces that are the same whenever it says the same.
+"""Splits the daemon's messages into units that are equal whenever their contents are.
 
-Events travel together as the moment has it, and deltas merge; so messages are taken apart into units, and each unit
-has its place in a channel: among the answers to one request, the events of one token, the requests of one method.
+Events are batched by timing, and deltas are merged; so messages are split into units, and each unit belongs to a
+channel: the answers to one request, the events of one token, or the requests of one method.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from pygent_ls.replay.recording import Message
 Kind = Literal["answer", "request", "event", "delta", "progress", "notice"]
 
 DELTAS = {"text_delta": "itemId", "thinking_delta": "itemId", "tool_progress": "toolId"}
-"""Events that come in any number, and what tells whose they are."""
+"""Events that may come in any number, with the member that identifies their source."""
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """What a unit is one of."""
+    """Channel of a unit."""
 
     kind: Kind
     name: str
-    """The id of the request, the method, or the token."""
+    """Id of the request, method, or token."""
     part: str = ""
-    """The type of events, the item of deltas."""
+    """Type of events, or item of deltas."""
 
     def __str__(self) -> str:
         match self.kind:
@@ -47,16 +47,16 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """`content` is None where only that it came matters."""
+    """Part of a message. `content` is empty (None) if only its arrival matters."""
 
     channel: Channel
     content: Any
     request_id: object = None
-    """Of a request that wants an answer."""
+    """Id of a request that requires an answer."""
 
 
 def units_of(message: Message) -> Iterator[Unit]:
-    """What a message of the daemon says; nothing for what comes as often as the moment has it."""
+    """Yield the units of a daemon's message; none for messages whose number depends on timing."""
     method = message.get("method")
     if not isinstance(method, str):
         content = {key: message[key] for key in ("result", "error") if key in message}
@@ -66,12 +66,12 @@ def units_of(message: Message) -> Iterator[Unit]:
     elif method == "$/progress":
         params = object_of(message.get("params"))
         yield from _progress(str(params.get("token")), object_of(params.get("value")))
-    elif method != "$/cancelRequest":  # it names a number, which is another one each time
+    elif method != "$/cancelRequest":  # it contains a number that differs in each run
         yield Unit(Channel("notice", method), message.get("params"))
 
 
 def object_of(value: Any) -> Mapping[str, Any]:
-    """The value where it is an object, else an empty one."""
+    """Return the value if it is an object, else an empty one."""
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
