@@ -1,1 +1,1 @@
-"""The abilities that the model is offered; each is declared where it is written."""
+"""Built-in tools for the model; each module declares its own."""

@@ -1,4 +1,4 @@
-"""A template's questions as a model reads them, and its answers held against them."""
+"""Descriptions of template questions for the model, and validation of its answers."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pygent_ls.agent.scaffolding import Question, QuestionType, Template
 from pygent_ls.errors import ToolError
 
 MAX_SHOWN_CHARS = 120
-"""Of a default or a condition; expressions are for the template's author."""
+"""Maximum length of a displayed default or condition; expressions are for the template's author."""
 
 _TRUTH = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "t", "f", "1", "0"})
-"""Words that copier takes for a truth value."""
+"""Words that copier accepts as booleans."""
 
 
 def describe(templates: Sequence[Template]) -> str:
-    """Each with its line and its questions."""
+    """Describe each template with its summary and its questions."""
     return "\n\n".join("\n".join(_lines(each)) for each in templates)
 
 
 def questions_of(template: Template) -> str:
-    """The questions, a line each, with types, defaults and choices."""
+    """Describe the questions, one line each, with types, defaults and choices."""
     if not template.questions:
         return f"{template.name} has no questions."
     lines = [_question(question) for question in template.questions]
@@ -63,9 +63,9 @@ def _cut(text: str) -> str:
 
 
 def check_answers(template: Template, given: Mapping[str, object], likely: Mapping[str, object]) -> None:
-    """Raises `ToolError` that names everything that is wrong, and lists the questions.
+    """Validate answers. Raises `ToolError` that names all problems and lists the questions.
 
-    What depends on other answers is left to the rendering. `likely` answers what is not given.
+    Values that depend on other answers are checked by the rendering. `likely` supplies missing answers.
     """
     asked = {question.name: question for question in template.questions}
     problems = [_unknown(name, asked) for name in given if name not in asked]
@@ -85,7 +85,7 @@ def _unknown(name: str, asked: Iterable[str]) -> str:
 
 
 def problem_with(question: Question, value: object) -> str:
-    """What is wrong with an answer, as far as that can be told beforehand; empty where nothing is."""
+    """Return the problem with an answer, as far as it can be detected beforehand; empty for a valid answer."""
     if question.is_multiple:
         if not isinstance(value, list):
             return "must be a list of choices"
@@ -103,7 +103,7 @@ def _problem_with_one(question: Question, value: object) -> str:
 
 
 def _equal(value: object, choice: object) -> bool:
-    """As copier compares: what is written the same is the same, `3` and `"3"` too."""
+    """Compare as copier does: values with the same text are equal, including `3` and `"3"`."""
     return value == choice or (not isinstance(value, bool) and str(value) == str(choice))
 
 

@@ -1,4 +1,4 @@
-"""The tool that asks the user."""
+"""Tool that asks the user."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, one_line, 
 from pygent_ls.errors import ToolError
 
 MAX_CHOICES = 9
-"""Of a question: what a person takes in at once, and a terminal's digits."""
+"""Maximum number of choices: what a person can survey, and the digits of a terminal."""
 
 MAX_TITLE_CHARS = 80
-"""Of a choice: editors show it on a button, or in one line of a list."""
+"""Maximum length of a choice's title: editors show it on a button or in one line of a list."""
 
 
 class ChoiceArgument(BaseModel):
-    """A choice as the model writes it."""
+    """Choice as given by the model."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -27,7 +27,7 @@ class ChoiceArgument(BaseModel):
 
 
 def _from_text(value: Any) -> Any:
-    """Models write a plain text for a choice that needs no description."""
+    """Accept plain text, which models write for a choice without a description."""
     return {"title": value} if isinstance(value, str) else value
 
 
@@ -58,7 +58,7 @@ async def ask_user(
     find out yourself. The user may answer in their own words instead of choosing.
 
     Raises:
-        ToolError: the choices are not told apart by their titles, or nobody can be asked.
+        ToolError: the titles of the choices are not distinct, or the user cannot be asked.
     """
     offered = [
         Choice(title=_title(each.title), description=visible(each.description).strip()) for each in choices or ()

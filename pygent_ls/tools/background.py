@@ -1,4 +1,4 @@
-"""Commands in the background: read them, write to them, end them. `shell` starts them."""
+"""Tools that read, write to and end background commands, which `shell` starts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
 from pygent_ls.agent.workspace import BackgroundState
 
 MAX_WAIT_S = 600.0
-"""Longest that a call may wait for a command: ten minutes."""
+"""Maximum wait of a call for a command: ten minutes."""
 
 ShellId = Annotated[str, Field(min_length=1, description="The shell_id that shell returned.")]
 
@@ -32,7 +32,7 @@ async def shell_output(
     """Return the output of a background command since it was last read, and whether the command still runs.
 
     Raises:
-        ToolError: there is no such command.
+        ToolError: the command does not exist.
     """
     return _told(await context.processes.background.read(context.session_id, shell_id, wait_s))
 
@@ -46,7 +46,7 @@ async def shell_input(
     """Write to the standard input of a background command.
 
     Raises:
-        ToolError: there is no such command, it has ended, or it does not read.
+        ToolError: the command does not exist, has ended, or does not read.
     """
     await context.processes.background.write(context.session_id, shell_id, text)
     return f"Wrote {len(text)} characters to {shell_id}."
@@ -57,7 +57,7 @@ async def shell_kill(context: ToolContext, shell_id: ShellId) -> str:
     """Stop a background command and all processes that it started, and return its unread output.
 
     Raises:
-        ToolError: there is no such command.
+        ToolError: the command does not exist.
     """
     return _told(await context.processes.background.end(context.session_id, shell_id))
 

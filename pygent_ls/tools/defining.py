@@ -1,4 +1,4 @@
-"""Finding where a symbol is defined: ripgrep finds where it stands, a syntax tree tells whether it is defined there."""
+"""Finds definitions of symbols: ripgrep finds occurrences, and a syntax tree shows which are definitions."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from pygent_ls.tools.ripgrep import Line, places
 from pygent_ls.tools.search import search_all
 
 MAX_FILES_PARSED = 300
-"""Files that mention a name; a parse takes about a millisecond for each 100 kB."""
+"""Maximum number of files that are parsed; parsing takes about a millisecond for each 100 kB."""
 
 MAX_SHOWN = 50
 
 MAX_LINE_CHARS = 200
 
 MAX_JUDGED_CHARS = 2_000
-"""Of a line that may look like a definition."""
+"""Maximum length of a line that is checked for looking like a definition."""
 
 _LOOKS_LIKE = (
     r"\b(?:def|class|function|func|fn|fun|sub|proc|struct|enum|trait|interface|type|typedef|module|namespace|macro|"
     r"const|let|var|val|local|static|#define|define|object|record|protocol|extension)\b[^=(]*\b{name}\b"
     r"|^\s*(?:export\s+)?{name}\s*(?:=|:=|\(\)\s*\{{|:)"
 )
-"""How definitions look in most languages."""
+"""Patterns of definitions in most languages."""
 
 
 @tool(
@@ -53,7 +53,7 @@ async def find_definition(
     parsed; in other files, lines that look like definitions are returned as guesses.
 
     Raises:
-        ToolError: there is no such path, or the symbol is no name.
+        ToolError: the path does not exist, or the symbol is not a name.
     """
     name = re.split(r"::|[.#:]", symbol.strip())[-1]
     if not re.fullmatch(r"[^\W\d][\w$]*[?!]?|\$[\w$]+", name):

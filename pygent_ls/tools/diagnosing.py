@@ -1,4 +1,4 @@
-"""The tool that tells what the editor shows as wrong."""
+"""Tool that lists the editor's diagnostics."""
 
 from __future__ import annotations
 

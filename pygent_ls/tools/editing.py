@@ -1,4 +1,4 @@
-"""Creating and editing text files. These tools plan; the plan is shown to the user, then applied."""
+"""Tools that create and edit text files. They return plans, which are shown to the user and then applied."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ async def create_file(
 
 
 def check_encodable(text: str, encoding: TextEncoding, name: str) -> None:
-    """Raises `ToolError` where the encoding lacks a character; before the user is asked, not after."""
+    """Raise `ToolError` if the encoding lacks a character, before the user is asked."""
     try:
         encoding.encode(text)
     except UnicodeEncodeError as error:
@@ -121,9 +121,9 @@ def check_encodable(text: str, encoding: TextEncoding, name: str) -> None:
 
 
 def rewrite(document: Document, text: str, name: str) -> WriteText:
-    """The document shall hold the text, in its own encoding; `name` is what the workspace shows.
+    """Return the operation that sets the document's text, in its own encoding; `name` is the displayed name.
 
-    Raises `ToolError` where the encoding lacks a character. Takes milliseconds for a long document.
+    Raises `ToolError` if the encoding lacks a character. Takes milliseconds for a long document.
     """
     check_encodable(text, document.encoding, name)
     diff = unified_diff(document.text, text, name)
@@ -131,7 +131,7 @@ def rewrite(document: Document, text: str, name: str) -> WriteText:
 
 
 def changed_lines(write: WriteText) -> str:
-    """How many lines an edit adds and removes, as results say it."""
+    """Format the number of lines that an edit adds and removes."""
     assert write.diff is not None, "written by `rewrite`"
     return f"+{write.diff.added} −{write.diff.removed} lines"
 

@@ -1,4 +1,4 @@
-"""Which of the files that changed in a repository may be shown."""
+"""Determines which changed files of a repository may be shown."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from pygent_ls.errors import ToolError
 from pygent_ls.tools.git_program import failure, read_git
 
 MAX_PATHS_CHARS = 100_000
-"""Most that the names of files may take as arguments of one program: systems take no more than a few times that."""
+"""Maximum total length of file names passed as arguments to one program: systems accept only a few times that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What a difference is limited to."""
+    """Scope of a diff."""
 
     paths: Sequence[str]
-    """Files, or one folder, as git's pathspecs; none where nothing may be shown."""
+    """Files, or one folder, as git pathspecs; empty if nothing may be shown."""
     n_withheld: int = 0
-    """Changed files that a rule keeps from being read."""
+    """Number of changed files that a rule protects from being read."""
 
 
 async def changed_and_shown(context: ToolContext, repository: Repository, asked: Sequence[str], below: Path) -> Shown:
-    """What may be shown of a difference; `asked` are the arguments that say which one, a revision the last.
+    """Return the scope of a diff that may be shown; `asked` are the arguments that select it, ending with a revision.
 
-    Raises `ToolError` for a revision that is no commit: files would go by other names in it, or by none.
+    Raises `ToolError` for a revision that is not a commit: its files could have other names or no names.
     """
     if not context.reading.rules:
         return Shown(paths=(str(below),))
@@ -58,5 +58,5 @@ async def changed_and_shown(context: ToolContext, repository: Repository, asked:
 
 
 def _holds_any(name: str, withheld: Sequence[str]) -> bool:
-    """Whether a name would stand for others, too: of a file that has become a folder."""
+    """Return whether a pathspec would also match withheld files, because a file has become a folder."""
     return any(each.startswith(f"{name}/") for each in withheld)

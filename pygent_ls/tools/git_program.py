@@ -1,4 +1,4 @@
-"""The git program, run for a tool: no pager, no prompt, no credential in what it says."""
+"""Runs git for tools, without pager and prompts, and with credentials masked in its output."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pygent_ls.agent.workspace import MISSING, ProcessResult, ProcessSpec, ReadO
 from pygent_ls.errors import ToolError
 
 READ_TIMEOUT_S = 50.0
-"""Shorter than a tool's own limit, so that the model hears what took so long."""
+"""Time limit, shorter than a tool's own, so that the model learns what took so long."""
 
 WRITE_TIMEOUT_S = 600.0
-"""Hooks may run a whole test suite, and a push may carry a large history."""
+"""Time limit for changes: hooks may run a whole test suite, and a push may carry a large history."""
 
 MAX_OUTPUT_CHARS = 400_000
 
@@ -30,14 +30,14 @@ QUIET: Mapping[str, str] = {
     "GIT_LITERAL_PATHSPECS": "1",
     "LC_ALL": "C.UTF-8",
 }
-"""Nobody is there to type a password or a message, and a path is a name, not a pattern. Messages are in English."""
+"""Variables that disable prompts for passwords and messages, take paths literally, and select English messages."""
 
 READ_ONLY: Mapping[str, str] = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_ALLOW_PROTOCOL": "none",
 }
-"""Nothing is written, and nothing is fetched, which would start what the repository says."""
+"""Variables that prevent writes, and fetches, which would run commands from the repository."""
 
 INERT: Mapping[str, str] = {
     "core.fsmonitor": "false",
@@ -51,8 +51,9 @@ INERT: Mapping[str, str] = {
     "safe.bareRepository": "explicit",
     "submodule.recurse": "false",
 }
-"""Settings of the user's that would run a program, or change what is parsed; what a repository brings along of the
-former counts for nothing anyway. External differences and textconv are switched off by options."""
+"""Overrides for user settings that would run a program or change parsed output; the repository's own such settings are
+ignored anyway. External diffs and textconv are disabled by options.
+"""
 
 _USER_INFO = re.compile(r"(?<=[a-z0-9+.-]://)([^\s/'\"<>]+)@", re.IGNORECASE)
 
@@ -67,7 +68,7 @@ _IN_PROGRESS = {
 
 
 def without_secrets(text: str) -> str:
-    """The text with `user:password@` and tokens in URLs masked; the user name of ssh is none."""
+    """Mask `user:password@` and tokens in URLs; the user name of ssh is not a secret."""
 
     def masked(found: re.Match[str]) -> str:
         scheme = text[max(found.start() - len("https://"), 0) : found.start()].lower()
@@ -77,7 +78,7 @@ def without_secrets(text: str) -> str:
 
 
 def plain_name(value: str, what: str) -> str:
-    """A branch, revision or remote as git may be given it. Raises `ToolError` for what would be an option."""
+    """Return a branch, revision or remote as an argument for git. Raises `ToolError` if it looks like an option."""
     if not value.strip():
         raise ToolError(f"`{what}` is empty; omit it, or give a name.")
     if value.startswith("-") or any(character < " " for character in value):
@@ -86,7 +87,7 @@ def plain_name(value: str, what: str) -> str:
 
 
 async def folder_of(context: ToolContext, path: str | None) -> Path:
-    """The folder to run git in for a path of the model's: the first workspace folder where there is none."""
+    """Return the folder in which to run git for a path; the first workspace folder without a path."""
     workspace = context.workspace
     if path is None:
         return workspace.resolve(".")
@@ -100,7 +101,7 @@ async def folder_of(context: ToolContext, path: str | None) -> Path:
 
 
 async def repository_of(context: ToolContext, path: str | None = None) -> Repository:
-    """The repository that holds the path. Raises `ToolError` where there is none."""
+    """Return the repository that contains the path. Raises `ToolError` if none does."""
     folder = await folder_of(context, path)
     repository = await context.processes.repositories.find(folder)
     if repository is None:
@@ -111,9 +112,9 @@ async def repository_of(context: ToolContext, path: str | None = None) -> Reposi
 
 
 async def read_git(context: ToolContext, repository: Repository, *args: str, is_shown: bool = False) -> ProcessResult:
-    """Run a command that only reads. Nothing of the repository's configuration acts, and where there is a sandbox,
-    what the user's own configuration runs can write nothing. Output that is shown, and not parsed, comes without
-    secrets."""
+    """Run a command that only reads. The repository's configuration is not applied, and programs from the user's
+    configuration cannot write if there is a sandbox. Secrets are masked in output that is shown, not parsed.
+    """
     async with context.processes.repositories.inert(repository) as variables:
         env = _environment({**READ_ONLY, **variables}, INERT)
         seen = (repository.top, repository.own, repository.common)
@@ -123,21 +124,22 @@ async def read_git(context: ToolContext, repository: Repository, *args: str, is_
 
 
 async def shown_git(context: ToolContext, repository: Repository, *args: str) -> ProcessResult:
-    """As `read_git`, for output that is shown."""
+    """Run `read_git` for output that is shown."""
     return await read_git(context, repository, *args, is_shown=True)
 
 
 async def write_git(
     context: ToolContext, repository: Repository, *args: str, settings: Mapping[str, str] | None = None
 ) -> ProcessResult:
-    """Run a command as the user would: with their configuration and hooks. What it says is shown, without secrets.
-    Raises `ToolError` on a timeout."""
+    """Run a command as the user would, with the user's configuration and hooks. Its output is shown, with secrets
+    masked. Raises `ToolError` on a timeout.
+    """
     spec = _spec(context, repository.top, args, _environment({}, settings or {}), WRITE_TIMEOUT_S)
     return await context.run_apart(spec)
 
 
 async def depend_on_references(context: ToolContext, repository: Repository) -> None:
-    """The result holds while HEAD, the branches and the configuration stay; called before they are read."""
+    """Make the result depend on HEAD, the branches and the configuration; call it before reading them."""
     files = (repository.own / name for name in ("HEAD", "config.worktree"))
     shared = (repository.common / name for name in ("config", "packed-refs", "shallow"))
     for file in (*files, *shared):
@@ -147,17 +149,17 @@ async def depend_on_references(context: ToolContext, repository: Repository) -> 
 
 
 async def depend_on_files(context: ToolContext, repository: Repository, below: Path) -> None:
-    """The result holds while the index and the files below a folder stay as well."""
+    """Make the result also depend on the index and the files below a folder."""
     ignores = (repository.common / "info/exclude", repository.common / "info/attributes")
     for file in (repository.own / "index", *ignores, *(repository.own / name for name in _IN_PROGRESS)):
         context.dependencies[file] = await context.workspace.stamp(file)
     await context.depend_on_tree(below)
     if await context.workspace.stamp(repository.common / "modules") != MISSING:
-        context.cacheable = False  # a submodule's HEAD is in none of these
+        context.cacheable = False  # a submodule's HEAD is not covered by these
 
 
 async def in_progress(context: ToolContext, repository: Repository) -> list[str]:
-    """What was begun and not finished, such as `a merge`."""
+    """Return unfinished operations, such as `a merge`."""
     found = [
         what for name, what in _IN_PROGRESS.items() if await context.workspace.stamp(repository.own / name) != MISSING
     ]
@@ -165,7 +167,7 @@ async def in_progress(context: ToolContext, repository: Repository) -> list[str]
 
 
 def failure(result: ProcessResult, what: str) -> str:
-    """Why git failed, in its own words, without its advice on commands."""
+    """Return git's own error message, without its advice on commands."""
     if result.timed_out:
         return f"{what}: stopped after {result.duration_s:.0f} s because it took too long."
     said = "\n".join(part for part in (result.stdout.strip(), result.stderr.strip()) if part)
@@ -175,7 +177,7 @@ def failure(result: ProcessResult, what: str) -> str:
 
 
 def _environment(more: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """As variables, since `-c` takes no name with an equals sign in it."""
+    """Return settings as variables, since `-c` does not accept a name that contains an equals sign."""
     named = {"GIT_CONFIG_COUNT": str(len(settings))} if settings else {}
     for index, (key, value) in enumerate(settings.items()):
         named |= {f"GIT_CONFIG_KEY_{index}": key, f"GIT_CONFIG_VALUE_{index}": value}
@@ -190,7 +192,7 @@ def _spec(
     timeout_s: float,
     read_only: ReadOnly | None = None,
 ) -> ProcessSpec:
-    """How git is run. Raises `ToolError` where there is none."""
+    """Return the process specification for git. Raises `ToolError` if git is missing."""
     program = context.processes.find("git")
     if program is None:
         raise ToolError("git is not installed on this machine. Tell the user to install it.")

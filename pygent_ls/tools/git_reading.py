@@ -1,4 +1,4 @@
-"""Looking at a git repository. Nothing of the repository's own configuration is run."""
+"""Tools that read a git repository without running anything from its configuration."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from pygent_ls.tools.git_program import (
 )
 
 MAX_ENTRIES = 300
-"""Most paths of one list in a status, and most branches: some 3,000 tokens."""
+"""Maximum number of paths in a list of a status, and of branches: some 3,000 tokens."""
 
 MAX_DIFF_CHARS = 36_000
-"""With its notes it stays below the 40,000 characters that the model is shown by default."""
+"""Maximum length of a diff: with its notes it stays below the 40,000 characters shown to the model by default."""
 
 _CHANGES = {
     "M": "modified",
@@ -65,7 +65,7 @@ async def git_status(context: ToolContext) -> str:
     """Show the branch and which files are staged, changed, in conflict or untracked, below the workspace folder.
 
     Raises:
-        ToolError: the workspace folder is not in a git repository, or there is no git.
+        ToolError: the workspace folder is not in a git repository, or git is missing.
     """
     repository, folder = await repository_of(context), context.workspace.resolve(".")
     await depend_on_references(context, repository)
@@ -113,7 +113,7 @@ async def git_diff(
     Untracked files are not part of a diff; git_status lists them.
 
     Raises:
-        ToolError: there is no repository, or no such revision.
+        ToolError: the repository or the revision does not exist.
     """
     below = context.workspace.resolve(path or ".", follow=False)
     repository = await repository_of(context, path)
@@ -124,7 +124,7 @@ async def git_diff(
         "--no-ext-diff",
         "--no-textconv",
         "--ignore-submodules=dirty",
-        *(("--no-renames",) if context.reading.rules else ()),  # a new name does not tell what was in the old file
+        *(("--no-renames",) if context.reading.rules else ()),  # a new name must not reveal protected content
         *_names_as_shown(context, repository, below),
     )
     cached = ("--cached",) if staged else ()
@@ -158,7 +158,7 @@ async def git_branch(context: ToolContext) -> str:
     """List branches, newest first, with their upstreams and last commits; `*` marks the current one.
 
     Raises:
-        ToolError: the workspace folder is not in a git repository, or there is no git.
+        ToolError: the workspace folder is not in a git repository, or git is missing.
     """
     repository = await repository_of(context)
     await depend_on_references(context, repository)
@@ -199,7 +199,7 @@ async def git_log(
     """List commits, newest first: hash, date, author and subject.
 
     Raises:
-        ToolError: there is no repository, or no such revision.
+        ToolError: the repository or the revision does not exist.
     """
     repository = await repository_of(context, path)
     await depend_on_references(context, repository)
@@ -236,7 +236,7 @@ class _Status:
     untracked: list[str] = field(default_factory=list[str])
 
     def lists(self) -> Iterator[tuple[str, list[str]]]:
-        """What there is of each kind, under its heading."""
+        """Yield the non-empty lists of paths, each with its heading."""
         headed = {
             "In conflict": self.conflicts,
             "Staged": self.staged,
@@ -273,7 +273,7 @@ class _Status:
         return status
 
     def _add(self, change: str, name: str) -> None:
-        """A path with its state in the index and in the work tree; a dot is no change."""
+        """Add a path with its state in the index and in the work tree; a dot means unchanged."""
         for letter, entries in zip(change, (self.staged, self.changed), strict=True):
             if letter != ".":
                 entries.append(f"  {_CHANGES.get(letter, letter)}: {name}")
@@ -299,7 +299,7 @@ def _branch_line(facts: dict[str, str]) -> str:
 
 
 def _branch(line: str) -> str:
-    """A line of `for-each-ref`."""
+    """Format a line of `for-each-ref`."""
     name, commit, upstream, track, subject = line.split("\0", 4)
     short = name[2:].removeprefix("refs/heads/").removeprefix("refs/")
     follows = f" → {upstream}{' ' + track if track else ''}" if upstream else ""
@@ -307,7 +307,7 @@ def _branch(line: str) -> str:
 
 
 def _names_as_shown(context: ToolContext, repository: Repository, below: Path) -> Sequence[str]:
-    """Options that make the names in a diff relative to the workspace folder, so that apply_patch takes it."""
+    """Return options that make the names in a diff relative to the workspace folder, so that apply_patch accepts it."""
     folders = [folder for folder in context.workspace.folders if below.is_relative_to(folder)]
     if not folders or len(context.workspace.folders) > 1:
         return ()
@@ -321,7 +321,7 @@ def _names_as_shown(context: ToolContext, repository: Repository, below: Path) -
 
 
 def _cut(text: str, counts: str) -> str:
-    """The beginning of a long diff, with what all of it changes."""
+    """Return the beginning of a long diff, with the statistics of all of it."""
     end = text.rfind("\n", 0, MAX_DIFF_CHARS - min(len(counts), MAX_DIFF_CHARS // 2)) + 1
     left_out = len(text) - end
     note = f"[{left_out} characters left out: name a path. Summary of all changes:]"

@@ -1,4 +1,6 @@
-"""Changing a git repository, as the user would: with their configuration, their hooks and their keys, but no prompt."""
+"""Tools that change a git repository as the user would, with the user's configuration, hooks and keys, but no
+prompts.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from pygent_ls.tools.git_program import (
 )
 
 MAX_CHARS = 20_000
-"""Of what git and the hooks say: enough for a linter's findings."""
+"""Maximum length of the output of git and hooks: enough for a linter's findings."""
 
 Paths = Annotated[list[str], Field(min_length=1, description="Files and folders.")]
 
@@ -39,7 +41,7 @@ async def git_add(context: ToolContext, paths: Paths) -> str:
     """Stage files and folders as they are now, including deleted ones.
 
     Raises:
-        ToolError: there is no repository, a path is not there, or .gitignore excludes it.
+        ToolError: the repository or a path does not exist, or .gitignore excludes it.
     """
     repository = await repository_of(context, paths[0])
     _done(await write_git(context, repository, "add", "--", *_absolute(context, paths)), "git add")
@@ -96,7 +98,7 @@ async def git_checkout(
     """Switch to a branch, create one, or restore files as they are in `target`.
 
     Raises:
-        ToolError: there is no such branch, or changes that are not committed would be lost.
+        ToolError: the branch does not exist, or changes that are not committed would be lost.
     """
     if create and paths:
         raise ToolError("`create` and `paths` cannot be combined: create the branch first, then restore the files.")
@@ -159,12 +161,12 @@ async def git_pull(
 
 
 def _absolute(context: ToolContext, paths: list[str]) -> list[str]:
-    """A link is meant itself: that is what git keeps."""
+    """Return absolute paths without resolving links, since git stores links themselves."""
     return [str(context.workspace.resolve(path, follow=False)) for path in paths]
 
 
 async def _staged(context: ToolContext, repository: Repository) -> str:
-    """What the index now holds besides HEAD."""
+    """Summarize how the index now differs from HEAD."""
     result = await read_git(
         context, repository, "diff", "--cached", "--name-status", "--no-ext-diff", "--no-textconv", "-z", "--no-renames"
     )
@@ -176,7 +178,7 @@ async def _staged(context: ToolContext, repository: Repository) -> str:
 async def _remote_and_branch(
     context: ToolContext, repository: Repository, remote: str | None, branch: str | None
 ) -> tuple[str, ...]:
-    """Arguments for git. A remote must be one that is configured: an address could be a command."""
+    """Return arguments for git. The remote must be a configured one: an address could be a command."""
     if branch is not None and (plain_name(branch, "branch").startswith("+") or ":" in branch):
         raise ToolError(f"{branch} is not a branch name. Forced pushes and deletions are left to the user.")
     if remote is None and branch is None:
@@ -198,7 +200,7 @@ async def _over_network(context: ToolContext, repository: Repository, command: s
 
 
 def _without_prompt(command: str) -> str | None:
-    """ssh that asks nothing; None for another program, which has its own options."""
+    """Return the ssh command with prompts disabled; None for another program, which has its own options."""
     try:
         words = shlex.split(command or "ssh")
     except ValueError:
@@ -207,14 +209,14 @@ def _without_prompt(command: str) -> str | None:
 
 
 def _done(result: ProcessResult, what: str) -> str:
-    """What it said, on both outputs. Raises `ToolError` where it failed."""
+    """Return both outputs. Raises `ToolError` if the command failed."""
     if result.exit_code or result.timed_out:
         raise ToolError(_cut(failure(result, f"{what} failed")))
     return "\n".join(part for part in (result.stdout.strip(), result.stderr.strip()) if part)
 
 
 def _also(said: str) -> str:
-    """What hooks said, besides git's own summary."""
+    """Return the output of hooks, without git's own summary."""
     lines = [line for line in without_secrets(said).splitlines() if not line.startswith(("[", " "))]
     return "\n" + _cut("\n".join(lines)) if lines else ""
 

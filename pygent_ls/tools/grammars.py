@@ -1,4 +1,4 @@
-"""Where a name is defined in a source text, by its syntax tree. The grammars come inside their wheels."""
+"""Finds definitions of a name in source text with its syntax tree. The grammars are included in their wheels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LANGUAGES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys((".rb", ".rake"), ("tree_sitter_ruby", "language")),
     ".lua": ("tree_sitter_lua", "language"),
 }
-"""By a file's suffix: the module, and its function that gives the language."""
+"""Module and name of its language function, by file suffix."""
 
 _KINDS: Mapping[str, str] = {
     **dict.fromkeys(
@@ -62,7 +62,7 @@ _ON_THE_WAY = frozenset(
         *("dot_index_expression", "method_index_expression", "member_expression"),
     }
 )
-"""What may stand between a name and what it is the name of."""
+"""Node types that may be between a name and the node that it names."""
 
 _NAME_FIELDS = ("name", "declarator", "left", "field", "method", "property", "key")
 
@@ -73,17 +73,17 @@ _SCOPES = re.compile(r"function|method|lambda|arrow|closure|do_block|constructor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """Where a name is defined."""
+    """Definition of a name."""
 
     line: int
-    """From 1."""
+    """Line number, from 1."""
     kind: str
     text: str
-    """The line, without its indentation."""
+    """Line without its indentation."""
 
 
 def definitions_in(text: str, suffix: str, name: str) -> list[Definition]:
-    """The definitions of a name in a text whose file has a suffix of `LANGUAGES`; local variables are none."""
+    """Return the definitions of a name in a text with a suffix from `LANGUAGES`; local variables are left out."""
     raw = text.encode("utf-8", "surrogatepass")
     lines = text.split("\n")
     root = _parser(suffix).parse(raw).root_node
@@ -107,7 +107,7 @@ def _parser(suffix: str) -> Parser:
 
 
 def _kind_of(leaf: Node) -> str | None:
-    """What the leaf is the name of; None where it is only mentioned."""
+    """Return the kind of node that the leaf names; None if it is only a reference."""
     child, node = leaf, leaf.parent
     while (
         node is not None and node.type in _ON_THE_WAY and (node.type == "variable_list" or _is_last_name(child, node))
@@ -130,7 +130,7 @@ def _kind_of(leaf: Node) -> str | None:
 
 
 def _is_last_name(child: Node, node: Node) -> bool:
-    """Whether the child is what the node is about: `b` in `a.b`, not `a`."""
+    """Return whether the child is the name proper: `b` in `a.b`, not `a`."""
     return any(node.child_by_field_name(each) == child for each in _NAME_FIELDS) or len(node.named_children) == 1
 
 

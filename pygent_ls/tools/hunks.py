@@ -1,4 +1,4 @@
-"""Putting hunks into a text: where the patch says, where their lines stand, or where they differ in spaces only."""
+"""Applies hunks to a text: at the line in the header, where their lines match, or where only whitespace differs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from pygent_ls.tools.numbered import numbered
 from pygent_ls.tools.unified import Hunk
 
 MAX_FAILURES = 4
-"""Hunks whose failure is told in full: as many as a model can repair in one more try."""
+"""Maximum number of failures described in full: as many as a model can correct in one more attempt."""
 
 MAX_HUNKS = 1_000
-"""Hunks of one file."""
+"""Maximum number of hunks per file."""
 
 MAX_STEPS = 5_000_000
-"""Lines that are compared to find all hunks of a file, about 0.5 s of work. A hunk that stands where its header says
-costs its own lines only."""
+"""Maximum number of line comparisons to locate all hunks of a file, about 0.5 s of work. A hunk that matches at the
+line in its header costs only its own lines.
+"""
 
 MAX_LINES_QUOTED = 40
 
@@ -35,42 +36,42 @@ _CR_LINE = re.compile(r"[^\r]*\r|[^\r]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patched:
-    """A text after its hunks."""
+    """Text with its hunks applied."""
 
     text: str
     notes: tuple[str, ...]
-    """What is not as the patch says: hunks that stand elsewhere, or match but for spaces."""
+    """Deviations from the patch: hunks that match elsewhere, or except for whitespace."""
 
 
 class HunkError(ToolError):
-    """Hunks do not apply; the text says which, what they expect, and what is there."""
+    """Raised if hunks do not apply; the text says which, what they expect, and what the file contains."""
 
 
 def apply_hunks(text: str, hunks: Sequence[Hunk], name: str) -> Patched:
-    """The text after all hunks; `name` is the file's, for messages.
+    """Apply all hunks to a text; `name` is the file's, for messages.
 
-    A hunk goes where its header says, if its old lines stand there. Else it goes where they stand, if that is one place
-    only. Line endings are the file's, unless the patch shows that it knows them. Raises `HunkError`.
+    A hunk is applied at the line in its header if its old lines match there, otherwise at the only place that contains
+    them. Line endings are the file's, unless the patch itself has them. Raises `HunkError`.
     """
     if len(hunks) > MAX_HUNKS:
         raise HunkError(f"{name}: {len(hunks)} hunks are too many for one file; a patch may have at most {MAX_HUNKS}.")
     lines = _LINE.findall(text)
     if "\r" in text and "\n" not in text and not any(line in lines for hunk in hunks for line in hunk.old):
-        lines = _CR_LINE.findall(text)  # as on the first Macs
+        lines = _CR_LINE.findall(text)  # as in classic Mac OS
     return _Text(lines, name).after(hunks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """Where a hunk goes."""
+    """Place where a hunk is applied."""
 
     start: int
-    """The index of the first old line."""
+    """Index of the first old line."""
     match: Literal["exact", "endings", "spaces"]
 
 
 def _bare(line: str) -> str:
-    """Without its ending."""
+    """Remove the line's ending."""
     return line.removesuffix("\n").removesuffix("\r")
 
 
@@ -87,11 +88,11 @@ _FOLDS: Mapping[Literal["exact", "endings", "spaces"], Callable[[str], str]] = {
     "endings": _bare,
     "spaces": _spaced,
 }
-"""What is done to each line before it is compared, the strictest first."""
+"""Normalizations of lines before they are compared, strictest first."""
 
 
 def _places_of(wanted: Sequence[str], lines: Sequence[str]) -> list[int]:
-    """Where these lines stand, also where they overlap; by Knuth, Morris and Pratt, in one pass whatever they are."""
+    """Return all places of these lines, including overlapping ones, in linear time (Knuth-Morris-Pratt)."""
     table, n_same = [0], 0
     for line in wanted[1:]:
         while n_same and line != wanted[n_same]:
@@ -111,18 +112,18 @@ def _places_of(wanted: Sequence[str], lines: Sequence[str]) -> list[int]:
 
 @dataclass(slots=True)
 class _Taken:
-    """The places of hunks, of which no two overlap. A place is a range of lines, empty if the hunk only adds some."""
+    """Places of hunks, which do not overlap. A place is a range of lines, empty if the hunk only adds some."""
 
     starts: list[int] = field(default_factory=list[int])
     ends: list[int] = field(default_factory=list[int])
 
     def overlaps(self, start: int, n_lines: int) -> bool:
-        """Whether a place overlaps one of these; an empty place does if it is inside of one."""
+        """Return whether a place overlaps one of these; an empty place does if it is inside of one."""
         before = bisect_left(self.starts, start + n_lines)
         return before > 0 and self.ends[before - 1] > start
 
     def add(self, start: int, n_lines: int) -> None:
-        """Take a place that overlaps none of these."""
+        """Add a place that overlaps none of these."""
         end = start + n_lines
         at = bisect_left(self.ends, end, lo=bisect_left(self.starts, start))
         self.starts.insert(at, start)
@@ -161,10 +162,10 @@ class _Text:
             raise HunkError("\n\n".join([*failures[:MAX_FAILURES], *rest]))
         return Patched(text=self._joined(placed), notes=tuple(notes))
 
-    # Where
+    # Location
 
     def _place(self, hunk: Hunk, drift: int, floor: int, taken: _Taken) -> _Place:
-        """Where the hunk goes. Raises `HunkError` where that is nowhere, or not certain."""
+        """Return the place of the hunk. Raises `HunkError` if it is missing or ambiguous."""
         old = hunk.old
         if not old:
             return self._place_of_insertion(hunk, drift, taken)
@@ -202,7 +203,7 @@ class _Text:
         return _Place(start=start, match="endings")
 
     def _chosen(self, found: Sequence[int], everywhere: Sequence[int], expected: int | None, floor: int) -> int:
-        """`found` are the places that no other hunk has taken, and `floor` is where the hunk before ends."""
+        """Choose one of `found`, the places not taken by other hunks; `floor` is the end of the preceding hunk."""
         if expected is not None and expected in found:
             return expected
         is_in_order = expected is None or expected >= floor
@@ -236,7 +237,7 @@ class _Text:
         return self._folded[match]
 
     def _refuse_applied(self, hunk: Hunk, start: int) -> None:
-        """Lines that are only added, at a place whose context goes on to one side, may stand there already."""
+        """Raise `HunkError` if a hunk only adds lines, beside context on one side, that already exist there."""
         sides = [line.side for line in hunk.lines]
         if "-" in sides or "+" not in sides:
             return
@@ -252,7 +253,7 @@ class _Text:
             raise HunkError("the lines that it adds already exist. Was the patch applied before?")
 
     def _explained(self, hunk: Hunk) -> str:
-        """Why its old lines are not there, with the nearest text; short once nobody is told any more."""
+        """Explain that the old lines are missing, with the nearest text; briefly after `MAX_FAILURES`."""
         self._n_explained += 1
         if self._n_explained > MAX_FAILURES:
             return "the lines that it expects are not in the file."
@@ -272,10 +273,10 @@ class _Text:
         around = numbered(lines[first : first + min(len(old), MAX_LINES_QUOTED) + 6], first + 1)
         return f"{said}{why}\nAround the line in its header, the file contains:\n{around}"
 
-    # What
+    # Contents
 
     def _replaced(self, place: _Place, hunk: Hunk) -> list[str]:
-        """The lines that take the place of the hunk's old ones. Kept lines stay as the file has them."""
+        """Return the replacement for the hunk's old lines. Context lines are taken from the file."""
         knows_endings = place.match == "exact" and (
             any(line.endswith("\n") for line in hunk.old) or any(line.endswith("\r\n") for line in hunk.new)
         )
@@ -299,14 +300,14 @@ class _Text:
         return new
 
     def _keep_last_ending(self, hunk: Hunk, new: list[str]) -> None:
-        """A file without a final line break stays without one, where the patch does not say anything of it."""
+        """Leave a file without a final line break unchanged in that, unless the patch specifies it."""
         had_one = not self._lines or self._lines[-1].endswith(("\n", "\r"))
         says = any(not line.text.endswith("\n") for line in hunk.lines)
         if not had_one and not says:
             new[-1] = _bare(new[-1]).removesuffix("\r")
 
     def _ending_at(self, at: int) -> str:
-        """The line ending at an index: of this line, else of the one before."""
+        """Return the line ending at an index: that of the line, else of the one before."""
         for index in (at, at - 1, 0):
             if 0 <= index < len(self._lines):
                 line = self._lines[index]
@@ -316,7 +317,9 @@ class _Text:
         return "\n"
 
     def _indent(self, place: _Place, hunk: Hunk) -> Callable[[str], str]:
-        """How added lines are indented as the file is. Raises `HunkError` where that cannot be told."""
+        """Return a function that indents added lines as the file does. Raises `HunkError` if the indentation is
+        ambiguous.
+        """
         there = self._folded_by("endings")[place.start : place.start + len(hunk.old)]
         known: dict[str, str] = {}
         for ours, theirs in zip(hunk.old, there, strict=True):

@@ -1,4 +1,4 @@
-"""Replacing text in a document whatever its line endings: `\\n` in what the model writes matches each of them."""
+"""Replaces text in a document regardless of its line endings: `\\n` in the model's text matches each kind."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from pygent_ls.errors import ToolError
 from pygent_ls.tools.nearest import explain_missing
 
 MAX_LINES_NAMED = 20
-"""Most line numbers that a message lists; more would tell the model nothing."""
+"""Maximum number of line numbers in a message; more would not help the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replaced:
-    """A document's text after a replacement."""
+    """Text of a document after a replacement."""
 
     text: str
     lines: tuple[int, ...]
-    """Where each replacement begins, from 1."""
+    """Line of each replacement, from 1."""
 
 
 def replace(text: str, old: str, new: str, *, name: str, every: bool) -> Replaced:
-    """Replace the only occurrence of `old`, or each where `every` is set; all else stays byte for byte.
+    """Replace the only occurrence of `old`, or each if `every` is set; all other text stays byte for byte.
 
-    Line breaks in `new` become those that the document has at that place. Where `old` and `new` differ in nothing but
-    line endings, both are taken literally. `name` is the document's, for messages.
+    Line breaks in `new` become those of the document at that place. If `old` and `new` differ only in line endings,
+    both are taken literally. `name` is the document's, for messages.
 
     Raises:
-        ToolError: `old` is not there (the message quotes the nearest text), is there several times, or nothing would
-            change.
+        ToolError: `old` is missing (the message quotes the nearest text) or occurs several times, or nothing would
+        change.
     """
     if not old:
         raise ToolError(
@@ -63,7 +63,7 @@ def replace(text: str, old: str, new: str, *, name: str, every: bool) -> Replace
 
 
 def with_line_endings_of(document: str, text: str) -> str:
-    """A text of `\\n` with the document's line endings, where the document has one kind only."""
+    """Convert `\\n` in a text to the document's line endings, if the document has one kind only."""
     endings = set(re.findall(r"\r\n|\r|\n", document))
     if "\r" in text or len(endings) != 1:
         return text
@@ -72,13 +72,13 @@ def with_line_endings_of(document: str, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A text with `\\n` for its line endings, and the way back to its own offsets."""
+    """Text with `\\n` line endings, and the mapping to its original offsets."""
 
     text: str
     shortened_at: tuple[int, ...]
-    """The offsets in `text` of each `\\n` that stands for `\\r\\n`."""
+    """Offsets in `text` of each `\\n` that represents `\\r\\n`."""
     only_cr: bool
-    """Lines end with a lone `\\r`, as on the first Macs; beside `\\n` a lone `\\r` is a character like others."""
+    """Whether lines end with a lone `\\r`, as in classic Mac OS; beside `\\n` a lone `\\r` is an ordinary character."""
 
     @staticmethod
     def of(text: str) -> _View:
@@ -88,12 +88,12 @@ class _View:
         return _View(text.replace("\r\n", "\n"), tuple(m.start() - i for i, m in enumerate(found)), only_cr=False)
 
     def unify(self, text: str) -> str:
-        """What the model wrote, as it would stand in `text`."""
+        """Convert the model's text to the line endings of `text`."""
         unified = text.replace("\r\n", "\n")
         return unified.replace("\r", "\n") if self.only_cr else unified
 
     def offset(self, at: int) -> int:
-        """An offset in `text` as one in the document."""
+        """Convert an offset in `text` to one in the document."""
         return at + bisect_left(self.shortened_at, at)
 
 
@@ -110,7 +110,7 @@ def _replace_literally(text: str, old: str, new: str, *, name: str, every: bool)
 
 
 def _occurrences(text: str, wanted: str) -> list[int]:
-    """Where it stands, from the left, none overlapping the one before."""
+    """Return the offsets of occurrences from the left, without overlaps."""
     starts: list[int] = []
     at = text.find(wanted)
     while at >= 0:
@@ -121,7 +121,7 @@ def _occurrences(text: str, wanted: str) -> list[int]:
 
 def _refuse_several(text: str, wanted: str, starts: list[int], *, name: str) -> None:
     if len(starts) == 1:
-        again = text.find(wanted, starts[0] + 1)  # `aa` stands twice in `aaa`, and either could be meant
+        again = text.find(wanted, starts[0] + 1)  # `aa` occurs twice in `aaa`, and either could be meant
         if again < 0:
             return
         starts = [starts[0], again]
@@ -133,7 +133,7 @@ def _refuse_several(text: str, wanted: str, starts: list[int], *, name: str) -> 
 
 
 def _common_ends(old: str, new: str) -> tuple[int, int]:
-    """How many characters are the same at the beginning, and at the end: they are not replaced."""
+    """Return how many characters are equal at the beginning and at the end: they are not replaced."""
     shorter = min(len(old), len(new))
     lead = 0
     while lead < shorter and old[lead] == new[lead]:
@@ -145,7 +145,9 @@ def _common_ends(old: str, new: str) -> tuple[int, int]:
 
 
 def _line_endings(text: str) -> Callable[[int], str]:
-    """What ends the line at an offset; the line before, where it is the last one and has no end."""
+    """Return a function for the ending of the line at an offset, or that of the preceding line if the last one has
+    none.
+    """
     breaks = [(match.start(), match[0]) for match in re.finditer(r"\r\n|\n" if "\n" in text else r"\r", text)]
     kinds = {ending for _, ending in breaks} or {"\n"}
     if len(kinds) == 1:
@@ -166,7 +168,7 @@ def _line_numbers(text: str, starts: list[int]) -> tuple[int, ...]:
 
 
 def name_lines(numbers: tuple[int, ...]) -> str:
-    """`line 5`, `lines 5, 7 and 9`; a line is named once."""
+    """Format `line 5` or `lines 5, 7 and 9`, without repetitions."""
     unique = list(dict.fromkeys(numbers))
     named = [str(number) for number in unique[:MAX_LINES_NAMED]]
     if len(unique) > MAX_LINES_NAMED:

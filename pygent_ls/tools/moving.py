@@ -1,4 +1,4 @@
-"""Deleting, moving and copying files. These tools plan; the plan is shown to the user, then applied."""
+"""Tools that delete, move and copy files. They return plans, which are shown to the user and then applied."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def delete_file(
 
     Raises:
         StaleDocumentError: the file is not as the model last read it.
-        ToolError: there is no such file, or it is a folder.
+        ToolError: the file does not exist or is a folder.
     """
     resolved = context.workspace.resolve(path, follow=False)
     name = context.workspace.shown(resolved)
@@ -75,11 +75,11 @@ async def move_file(
     """Move or rename a file. The new path must not exist yet; missing folders are created.
 
     Raises:
-        ToolError: there is no such file, or the new path is taken.
+        ToolError: the file does not exist, or the new path is taken.
     """
     resolved = context.workspace.resolve(source, follow=False)
     if not _is_link(context, source) and await context.workspace.stamp(resolved) == MISSING:
-        await context.workspace.read(resolved)  # raises, and names what was perhaps meant
+        await context.workspace.read(resolved)  # raises, and suggests the nearest name
     await check_movable(context, source)
     target = await _free_path(context, resolved, destination)
     names = f"{context.workspace.shown(resolved)} to {context.workspace.shown(target)}"
@@ -105,7 +105,7 @@ async def copy_file(
     """Copy a file, text or not. The new path must not exist yet; missing folders are created.
 
     Raises:
-        ToolError: there is no such file, it is a folder, or the new path is taken.
+        ToolError: the file does not exist or is a folder, or the new path is taken.
     """
     check_readable(context, source)
     resolved = context.workspace.resolve(source)
@@ -148,7 +148,7 @@ def _deletion(path: Path, before: Document | None, name: str, did: str) -> EditP
 
 
 async def check_movable(context: ToolContext, path: str) -> None:
-    """Raises `ToolError` where a file would get a name by which no rule keeps it from being read any more."""
+    """Raise `ToolError` if a file would get a name under which its read protection no longer applies."""
     check_readable(context, path)
     if not context.reading.rules:
         return
@@ -157,15 +157,15 @@ async def check_movable(context: ToolContext, path: str) -> None:
 
 
 def _is_link(context: ToolContext, path: str) -> bool:
-    """Whether the last part of the path leads elsewhere."""
+    """Return whether the last part of the path is a link."""
     try:
         return context.workspace.resolve(path) != context.workspace.resolve(path, follow=False)
-    except OutsideWorkspaceError:  # of the two, only the place that a link leads to can be outside
+    except OutsideWorkspaceError:  # only a link's target can be outside, not the link
         return True
 
 
 async def _free_path(context: ToolContext, source: Path, destination: str) -> Path:
-    """Where the file is to be, a name that is not taken. Raises `ToolError`."""
+    """Return the resolved, unused destination of a file. Raises `ToolError`."""
     target = context.workspace.resolve(destination)
     if destination.endswith("/") or (await context.workspace.status(target)).kind == "folder":
         target = context.workspace.resolve(f"{destination.rstrip('/')}/{source.name}")

@@ -1,4 +1,4 @@
-"""Several replacements in one file, all of them or none."""
+"""Tool that makes several replacements in one file, all or none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pygent_ls.tools.views import made_as_shown
 
 
 class Edit(BaseModel):
-    """One of the replacements, with the meaning that `edit_file` gives these arguments."""
+    """One replacement, with arguments as in `edit_file`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -80,7 +80,7 @@ class _Made:
 
 
 def _make(text: str, edits: Sequence[Edit], *, name: str, knows: bool) -> _Made:
-    """The text after all edits. `knows` says whether the model has read the file."""
+    """Return the text after all edits. `knows` says whether the model has read the file."""
     current = text
     told: list[str] = []
     for number, edit in enumerate(edits, start=1):
@@ -100,7 +100,7 @@ def _make(text: str, edits: Sequence[Edit], *, name: str, knows: bool) -> _Made:
 
 
 def _undone_by(edit: Edit, original: str, current: str) -> str:
-    """A hint where the text was there until an earlier edit of this call changed it."""
+    """Return a hint if the text existed until an earlier edit of this call changed it."""
     if not edit.old or edit.old in current or edit.old not in original:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""What to tell a model whose text is not in the document: how it differs from what is there, or what is nearest."""
+"""Explains to the model how its text differs from the document, or which text is nearest."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from itertools import accumulate
 from pygent_ls.tools.numbered import numbered
 
 MAX_LINES_SEARCHED = 50_000
-"""Lines that are looked at; beyond, a document takes too long (these take 0.2 s on a slow core)."""
+"""Maximum number of lines that are searched: these take 0.2 s on a slow core."""
 
 MAX_CANDIDATES = 30
-"""Places that are compared in detail, the most promising first."""
+"""Maximum number of places that are compared in detail, the most promising first."""
 
 MAX_LETTERS_COMPARED = 200
 """Text up to this length is compared letter by letter, longer text word by word: difflib's time is quadratic."""
@@ -23,26 +23,26 @@ MAX_LETTERS_COMPARED = 200
 MAX_WORDS_COMPARED = 250
 
 MIN_LIKENESS = 0.6
-"""Below this (0 to 1) the nearest text only misleads."""
+"""Similarity (0 to 1) below which the nearest text is misleading."""
 
 MAX_LINES_QUOTED = 20
 
 MAX_LINE_CHARS = 300
-"""How much of a line is compared and quoted."""
+"""Maximum length of a line that is compared and quoted."""
 
 STEM_LETTERS = 4
-"""Words count as shared when they begin alike: a typo is mostly further on."""
+"""Number of initial letters that make words count as shared: typos are mostly later in a word."""
 
 _PASTED_NUMBER = re.compile(r"^ *\d+(?:\t|→|\| ?|: ?)", re.MULTILINE)
-"""`read_file`'s numbers, and how models like to rewrite them."""
+"""Line numbers of `read_file`, and the forms in which models rewrite them."""
 
 _LOOK_ALIKE = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "…": "."})
 
 
 def explain_missing(text: str, wanted: str, *, called: str = "`old`") -> str:
-    """Sentences on why `wanted` is not in `text`, both with `\\n` for line endings. The cost is bounded.
+    """Explain why `wanted` is not in `text`, both with `\\n` for line endings. The cost is bounded.
 
-    `called` is the model's name for what it wants.
+    `called` is the model's name for the text.
     """
     bare = _PASTED_NUMBER.sub("", wanted)
     if bare != wanted and bare in text:
@@ -87,11 +87,11 @@ _FOLDS: Sequence[tuple[Callable[[str], str], str, str]] = (
     (str.casefold, "\n", "upper and lower case"),
     (_same_look, "", "characters that look alike, such as ’ and '"),
 )
-"""What is done to each line, what the lines are joined with, and what is then no longer different."""
+"""Function applied to each line, separator for joining the lines, and the difference that this removes."""
 
 
 def _find_folded(lines: Sequence[str], wanted: str, fold: Callable[[str], str], between: str) -> range | None:
-    """The lines, from 0, that hold the text once both are folded."""
+    """Return the lines, from 0, that contain the text after both are folded."""
     target = between.join(fold(line) for line in wanted.split("\n")).strip("\n")
     if not target:
         return None
@@ -111,7 +111,7 @@ def _about_tabs(wanted: str, found: Sequence[str]) -> str:
 
 
 def _nearest(lines: Sequence[str], wanted: str) -> tuple[range, float]:
-    """The lines, from 0, that are most similar, as many as are wanted, and how similar they are, 0 to 1."""
+    """Return the most similar lines, from 0, as many as in the text, and their similarity, 0 to 1."""
     target = wanted.strip("\n")
     height = target.count("\n") + 1
     best, likeness = range(height), 0.0
@@ -124,7 +124,7 @@ def _nearest(lines: Sequence[str], wanted: str) -> tuple[range, float]:
 
 
 def _candidates(lines: Sequence[str], wanted: str, height: int) -> list[int]:
-    """Where the places begin that share the most words with the text."""
+    """Return the starts of the places that share the most words with the text."""
     known = _stems(wanted)
     shared = [len(known & _stems(line[:MAX_LINE_CHARS])) for line in lines]
     sums = list(accumulate(shared, initial=0))

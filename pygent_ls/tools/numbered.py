@@ -1,13 +1,13 @@
-"""Lines with their numbers, as the model reads them."""
+"""Numbered lines for the model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 LINE_NUMBER = "{:>6}\t"
-"""What stands before each line; six digits are enough for any file that can be read whole."""
+"""Prefix of each line; six digits are enough for any file that can be read whole."""
 
 
 def numbered(lines: Sequence[str], first: int) -> str:
-    """The lines, without their endings, each after its number; `first` is the number of the first."""
+    """Format the lines, without their endings, with their numbers; `first` is the first number."""
     return "\n".join(LINE_NUMBER.format(first + index) + line for index, line in enumerate(lines))

@@ -1,4 +1,4 @@
-"""Which tools a model is offered."""
+"""Selection of the tools that a model is offered."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ IN_THE_BACKGROUND = (shell_output, shell_input, shell_kill)
 
 
 def offered_tools(*, has_folder: bool, shell_timeout_s: float, agents: Sequence[tuple[str, str]] = ()) -> list[Tool]:
-    """The tools to register, in the order that the model reads them; `agents` are those that a subagent can be, each
-    with its description.
+    """Return the tools to register, in the model's order; `agents` are the possible subagents, each with its
+    description.
 
-    Without a workspace folder there are no files to work on, and only commands and the web are left.
+    Without a workspace folder, only commands and the web are included.
     """
     shell = shell_tool(shell_timeout_s)
     if not has_folder:
@@ -75,7 +75,8 @@ def offered_tools(*, has_folder: bool, shell_timeout_s: float, agents: Sequence[
 
 
 def check_tool(place: str, tool: str, known: Sequence[str]) -> None:
-    """Raises `SettingError` for a name or glob that stands for none of the known tools. Tools of MCP servers pass: they
-    are known when the servers have started."""
+    """Raise `SettingError` for a name or glob that matches no known tool. Tools of MCP servers are accepted: they are
+    known only after the servers have started.
+    """
     if not tool.startswith("mcp__") and not any(fnmatchcase(each, tool) for each in known):
         raise SettingError(f"{place}: there is no tool {tool!r}; available tools: {', '.join(known)}")

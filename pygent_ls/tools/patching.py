@@ -1,4 +1,6 @@
-"""Applying a patch to several files at once. The tool plans; the plan is shown to the user, then applied."""
+"""Tool that applies a patch to several files at once. It returns a plan, which is shown to the user and then
+applied.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ from pygent_ls.tools.views import made_as_shown
 
 
 def paths_in_patch(given: Mapping[str, Any]) -> list[str]:
-    """Every path that the argument `patch` names; none where it is no patch, which then fails before it is allowed."""
+    """Return every path in the argument `patch`; empty for an invalid patch, which then fails before it is allowed."""
     patch = given.get("patch")
     try:
         files = parse_patch(patch) if isinstance(patch, str) else ()
@@ -72,18 +74,18 @@ async def apply_patch(
 
 @dataclass(slots=True)
 class _Edited:
-    """A file whose text changes in place."""
+    """File whose text changes in place."""
 
     name: str
     before: Document | None
-    """None for a new file."""
+    """Original document; None for a new file."""
     text: str
     mode: int | None = None
     notes: list[str] = field(default_factory=list[str])
 
 
 class _Planner:
-    """Collects what the files of a patch come to."""
+    """Collects the results of a patch for its files."""
 
     def __init__(self, context: ToolContext) -> None:
         self._context = context
@@ -94,7 +96,7 @@ class _Planner:
         self._failures: list[str] = []
 
     async def take(self, file: FilePatch) -> None:
-        """Plan one file. Raises `ToolError`, but keeps hunks that do not apply to tell them all together."""
+        """Plan one file. Raises `ToolError`; hunks that do not apply are collected, to be reported together."""
         try:
             match file.kind:
                 case "edit":
@@ -109,7 +111,7 @@ class _Planner:
             self._failures.append(str(error))
 
     async def plan(self) -> EditPlan:
-        """The whole plan. Raises `ToolError` where a part of the patch does not apply, or nothing would change."""
+        """Return the whole plan. Raises `ToolError` if a part of the patch does not apply, or nothing would change."""
         if self._failures:
             raise ToolError("\n\n".join([*self._failures, "Nothing was changed in any file. Correct the patch."]))
         operations: list[FileOperation] = []
@@ -170,7 +172,7 @@ class _Planner:
         workspace = self._context.workspace
         source = self._itself(file.path, "move_file")
         if await workspace.stamp(source) == MISSING:
-            await workspace.read(source)  # raises, and names what was perhaps meant
+            await workspace.read(source)  # raises, and suggests the nearest name
         await check_movable(self._context, file.path)
         target = await self._free(file.new_path)
         names = f"{workspace.shown(source)} to {workspace.shown(target)}"
@@ -184,7 +186,7 @@ class _Planner:
         patched = await self._patched(document, document.text, file, workspace.shown(source))
         change = await asyncio.to_thread(rewrite, document, patched.text, workspace.shown(source))
         mode = (await workspace.status(source)).mode
-        self._others += (  # not a move and an edit: editors lose the edit of what they have just renamed
+        self._others += (  # not a move and an edit: editors lose an edit to a just renamed file
             WriteText(
                 path=target,
                 before=None,
@@ -198,7 +200,7 @@ class _Planner:
         self._told.append("; ".join([f"Renamed {names}: {changed_lines(change)}", *patched.notes]) + ".")
 
     async def _patched(self, document: Document | None, text: str, file: FilePatch, name: str) -> Patched:
-        """The hunks, applied to the text, which is the document's or what the patch made of it before."""
+        """Apply the hunks to the text, which is the document's or the result of earlier parts of the patch."""
         if document is None:
             return await asyncio.to_thread(apply_hunks, text, file.hunks, name)
 
@@ -228,7 +230,7 @@ class _Planner:
         return resolved
 
     def _itself(self, path: str, better: str) -> Path:
-        """The file, which must not be a link: what it leads to is not meant."""
+        """Return the file, which must not be a link: the target is not meant."""
         resolved = self._context.workspace.resolve(path, follow=False)
         try:
             is_link = self._context.workspace.resolve(path) != resolved

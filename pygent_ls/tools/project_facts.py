@@ -1,4 +1,4 @@
-"""What a project says of itself in its own files, for the answers that need not be asked."""
+"""Facts from a project's own files, which supply answers that need not be asked."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pygent_ls.errors import ToolError
 
 
 async def facts_of(context: ToolContext, folder: Path) -> dict[str, object]:
-    """What is known of the project in this folder, under the names that questions have: `project_name`,
-    `package_name`, `description`, `author`, `language` and `python_version`. Files that are broken say nothing.
+    """Return the known facts about the project in this folder, by the names of questions: `project_name`,
+    `package_name`, `description`, `author`, `language` and `python_version`. Invalid files are ignored.
     """
     for name, read in (("pyproject.toml", _python), ("package.json", _node), ("Cargo.toml", _rust), ("go.mod", _go)):
         text = await _text(context, folder / name)
@@ -93,7 +93,7 @@ def _table(value: object) -> dict[str, Any]:
 
 
 def _author(given: object) -> str | None:
-    """The first of the authors, without an address: a table with a name, or `Name <address>`."""
+    """Return the name of the first author, without an address: from a table with a name, or from `Name <address>`."""
     first = cast("list[object]", given)[0] if isinstance(given, list) and given else None
     name = first if isinstance(first, str) else _table(first).get("name")
     return re.split(r"[<(]", name, maxsplit=1)[0].strip() if isinstance(name, str) else None

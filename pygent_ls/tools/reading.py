@@ -1,4 +1,4 @@
-"""Reading files and listing folders."""
+"""Tools that read files and list folders."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from pygent_ls.tools.numbered import numbered
 from pygent_ls.tools.ripgrep import Place, list_place, places
 
 MAX_LINES = 2_000
-"""Most lines of one reading: more than most source files have."""
+"""Maximum number of lines of one reading: more than most source files have."""
 
 MAX_CHARS = 38_000
-"""Most characters of one result: with its notes it stays below the 40,000 that the model is shown by default."""
+"""Maximum length of one result: with its notes it stays below the 40,000 characters shown to the model by default."""
 
 MAX_LINE_CHARS = 2_000
-"""Longer lines are data or minified code, of which the beginning tells enough."""
+"""Maximum length of a line; longer ones are data or minified code, whose beginning is enough."""
 
 MAX_ENTRIES = 1_000
-"""Most entries of one listing: about 10,000 tokens."""
+"""Maximum number of entries of one listing: about 10,000 tokens."""
 
 
 @tool(
@@ -93,7 +93,7 @@ def _bare_lines(text: str) -> list[str]:
 
 
 def _folded_lines(text: str) -> list[str]:
-    """The lines, long ones as several: of a result, all can be read."""
+    """Split long lines into several, so that all of a result can be read."""
     return [part for line in _bare_lines(text) for part in _folded(line)]
 
 
@@ -107,7 +107,7 @@ def _folded(line: str) -> Iterator[str]:
 
 
 def _fitting(lines: list[str]) -> list[str]:
-    """The first of the lines, as many as one result may hold, long ones cut."""
+    """Return the first lines, as many as fit into one result, with long ones cut."""
     shown: list[str] = []
     room = MAX_CHARS
     for line in lines[:MAX_LINES]:
@@ -140,7 +140,7 @@ async def list_files(
     folder, name it as `path`).
 
     Raises:
-        ToolError: there is no such folder.
+        ToolError: the folder does not exist.
     """
     listings = [await _list(context, place, depth) for place in await places(context, path)]
     return "\n\n".join(listings)
@@ -174,9 +174,9 @@ async def _list(context: ToolContext, place: Place, depth: int) -> str:
 
 
 def _entries(names: Sequence[str], n_above: int, depth: int) -> Mapping[str, int]:
-    """The files and folders down to a depth, with how many files are below each; none below a file.
+    """Return the files and folders down to a depth, with the number of files below each, 0 for a file.
 
-    The first `n_above` parts of every name are the folder that is listed.
+    The first `n_above` parts of every name are the listed folder.
     """
     entries: Counter[str] = Counter()
     for name in names:
@@ -189,7 +189,7 @@ def _entries(names: Sequence[str], n_above: int, depth: int) -> Mapping[str, int
 
 
 def _by_parts(entry: str) -> list[str]:
-    """A folder directly before what is in it."""
+    """Return the sort key that places a folder directly before its contents."""
     return entry.split("/")
 
 

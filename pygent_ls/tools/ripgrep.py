@@ -1,4 +1,4 @@
-"""Running ripgrep: the files that .gitignore does not exclude, and the lines in them that match."""
+"""Runs ripgrep to list files that .gitignore does not exclude, and to find matching lines in them."""
 
 from __future__ import annotations
 
@@ -19,88 +19,89 @@ from pygent_ls.agent.workspace import MISSING, Document, ProcessResult, ProcessS
 from pygent_ls.errors import ToolError
 
 RG_TIMEOUT_S = 50.0
-"""Shorter than a tool's own limit, so that the model hears what took so long."""
+"""Time limit, shorter than a tool's own, so that the model learns what took so long."""
 
 MAX_LIST_CHARS = 40_000_000
-"""A listing of half a million files."""
+"""Maximum length of a listing: half a million files."""
 
 MAX_MATCH_CHARS = 2_000_000
-"""Of the lines that are found, some 10,000; then rg is stopped. Nobody is shown more than a tenth of them."""
+"""Maximum length of the lines found, some 10,000, after which rg is stopped. Results show at most a tenth of them."""
 
 LINE_CHARS = 200
-"""What a line counts beside its text."""
+"""Length added for each line, beside its text."""
 
 MAX_KEPT_CHARS = 1_000
-"""Of a line around its first match: more than is ever shown."""
+"""Maximum length kept of a line around its first match: more than is ever shown."""
 
 MAX_MESSAGE_CHARS = 16_000_000
-"""Of rg's JSON for one line, in which each match is told; of a longer one only the place is read."""
+"""Maximum length of rg's JSON for one line, which lists each match; for a longer one only the line number is read."""
 
 MAX_WORDS_CHARS = 4_000
-"""Of an error in rg's own words."""
+"""Maximum length of an error message from rg."""
 
 MAX_TEXT_CHARS = 10_000_000
-"""Of unsaved texts that are searched at once."""
+"""Maximum length of unsaved texts that are searched at once."""
 
 IGNORE_FILES = (".gitignore", ".ignore")
 
 OWN_FILES = "--glob=!.pygent-[0-9a-f]*.tmp"
-"""What the daemon writes before it takes a file's place is nobody's file; one that was killed leaves it behind."""
+"""Excludes the daemon's temporary files; a killed daemon leaves them behind."""
 
 _ANSWERED = (0, 1)
-"""rg's exit codes when all went well: something was found, or nothing."""
+"""Exit codes of rg for success: with and without matches."""
 
 EVERYTHING = frozenset({"", "*", "**", "**/*", "*/**", "**/**"})
-"""Globs that leave nothing out. They are not handed to rg, for which a glob that matches a folder overrides
-.gitignore, so that it would walk through all of node_modules."""
+"""Globs that match everything. They are not passed to rg, for which a glob that matches a folder overrides .gitignore,
+so that it would search all of node_modules.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A folder or file to be searched, and the workspace folder that it lies in."""
+    """Folder or file to search, and its workspace folder."""
 
     path: Path
     folder: Path
 
     def name_of(self, path: Path) -> str:
-        """A path below the workspace folder, relative to it, with `/`."""
+        """Return a path relative to the workspace folder, with `/`."""
         return path.relative_to(self.folder).as_posix()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line that matches, or one beside it."""
+    """Matching line, or a context line."""
 
     number: int
-    """From 1."""
+    """Line number, from 1."""
     text: str
-    """Without its ending."""
+    """Text without its line ending."""
     match_start: int | None
-    """Where the first match begins, in characters; None for a line of context."""
+    """Start of the first match, in characters; None for a context line."""
     n_before: int = 0
-    """Characters of the line that are left out before the text."""
+    """Number of characters of the line left out before the text."""
     n_after: int = 0
-    """And behind it."""
+    """Number of characters left out after the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
-    """What a search found."""
+    """Result of a search."""
 
     lines: Mapping[str, Sequence[Line]]
-    """By file, relative to the place's workspace folder, with `/`; in the order of the lines."""
+    """Lines in order, by file, relative to the place's workspace folder, with `/`."""
     is_cut: bool = False
-    """There was too much, and the search was stopped."""
+    """Whether the search was stopped because there were too many results."""
     has_failures: bool = False
-    """Some files could not be read."""
+    """Whether some files could not be read."""
     n_withheld: int = 0
-    """Files that would have been searched, but for the rules about reading, whatever is in them."""
+    """Number of files not searched because of read rules, whatever they contain."""
 
 
 async def places(context: ToolContext, path: str) -> list[Place]:
-    """Where to search; `.` is every workspace folder. The results depend on all below from here on.
+    """Return the places to search; `.` is every workspace folder. Makes the result depend on everything below them.
 
-    Raises `ToolError` where there is no such path.
+    Raises `ToolError` if the path does not exist.
     """
     workspace = context.workspace
     if path in ("", ".", "./") and len(workspace.folders) > 1:
@@ -117,13 +118,12 @@ async def places(context: ToolContext, path: str) -> list[Place]:
 
 
 def place_of(context: ToolContext, path: Path) -> Place:
-    """The place at a resolved path."""
+    """Return the place at a resolved path."""
     return Place(path=path, folder=_folder_of(context, path))
 
 
 def _folder_of(context: ToolContext, path: Path) -> Path:
-    """The outermost folder that holds the path, one of the workspace's before others; the path itself where none
-    does."""
+    """Return the outermost folder that contains the path, preferring workspace folders; else the path itself."""
     workspace = context.workspace
     holding = [each for each in workspace.folders if path.is_relative_to(each)]
     holding = holding or [each for each in workspace.more_folders if path.is_relative_to(each)]
@@ -140,10 +140,10 @@ async def _depend(context: ToolContext, place: Place) -> None:
 
 
 async def list_place(context: ToolContext, place: Place, glob: str = "") -> list[str]:
-    """The files below a place that .gitignore does not exclude and whose path matches the glob, relative to the
-    place's workspace folder, sorted; with those that so far exist in the editor only.
+    """List the files below a place that .gitignore does not exclude and that match the glob, relative to the place's
+    workspace folder, sorted, including those that so far exist only in the editor.
 
-    A place that is a file is listed whatever excludes it. Raises `ToolError`, for an invalid glob too.
+    A place that is a file is listed in any case. Raises `ToolError`, also for an invalid glob.
     """
     files = await _list(context, place)
     new = {each.path for name, each in unsaved_below(context, place).items() if name not in files}
@@ -156,7 +156,7 @@ async def list_place(context: ToolContext, place: Place, glob: str = "") -> list
 
 
 def unsaved_below(context: ToolContext, place: Place) -> dict[str, Document]:
-    """The open buffers below a place that the disk does not have, by their paths relative to the workspace folder."""
+    """Return the unsaved buffers below a place by their paths relative to the workspace folder."""
     unsaved = context.workspace.unsaved()
     return {place.name_of(each.path): each for each in unsaved if each.path.is_relative_to(place.path)}
 
@@ -178,16 +178,16 @@ def _listed(output: str) -> set[str]:
 
 
 def _matches_glob(glob: str, path: str) -> bool:
-    """Whether a file that rg cannot see would match; braces and classes are beyond this."""
+    """Return whether a file that rg cannot see would match; braces and classes are not supported."""
     body = glob.removeprefix("!").removeprefix("./")
     pattern = body.lstrip("/") if "/" in body else f"**/{body}"
     return (globs.compiled(pattern).fullmatch(path) is not None) != glob.startswith("!")
 
 
 async def search_place(context: ToolContext, place: Place, pattern: str, options: Sequence[str], glob: str) -> Matches:
-    """The lines that match in the files of a place; a glob may let ignored files in, which the caller drops.
+    """Return the matching lines in the files of a place; a glob may include ignored files, which the caller drops.
 
-    Raises `ToolError`, for an invalid pattern too.
+    Raises `ToolError`, also for an invalid pattern.
     """
     scope = await _scope(context, place, _filters(glob, place))
     found = await _search(context, place.folder, (*options, f"--regexp={pattern}", *scope), pattern)
@@ -195,8 +195,9 @@ async def search_place(context: ToolContext, place: Place, pattern: str, options
 
 
 async def _confirmed(context: ToolContext, place: Place, found: Matches) -> Matches:
-    """The lines that the files of the workspace have: rg opens files by their path, so that a link which takes the
-    place of a folder meanwhile leads it elsewhere."""
+    """Keep only lines that the files of the workspace contain: rg opens files by path, so a link that replaces a folder
+    meanwhile leads it elsewhere.
+    """
     wanted = {place.folder / name: [line.number for line in lines] for name, lines in found.lines.items()}
     there = await context.workspace.lines_on_disk(wanted)
     kept: dict[str, Sequence[Line]] = {}
@@ -215,8 +216,9 @@ def _is_of(line: Line, raw: bytes | None) -> bool:
 async def search_texts(
     context: ToolContext, place: Place, texts: Mapping[str, str], pattern: str, options: Sequence[str], n_around: int
 ) -> Matches:
-    """The lines that match in texts that stand for the files of these names, with `n_around` lines around each, as the
-    options say too. Raises `ToolError`."""
+    """Return the matching lines in texts that replace the files of these names, with `n_around` context lines, which
+    `options` must also request. Raises `ToolError`.
+    """
     found = Matches(lines={})
     waiting = list(texts.items())[::-1]
     while waiting and not found.is_cut:
@@ -233,7 +235,7 @@ async def search_texts(
 async def _search_joined(
     context: ToolContext, place: Place, texts: Mapping[str, str], pattern: str, options: Sequence[str], n_around: int
 ) -> Matches:
-    """The same by one call of rg, which is given the texts as one: a match lies within one line."""
+    """Search the texts with one call of rg, joined into one text: a match lies within one line."""
     names, starts, pieces = list(texts), [0], list[str]()
     for text in texts.values():
         piece = text.lstrip("\ufeff")
@@ -250,7 +252,7 @@ async def _search_joined(
 
 
 def _around_own(lines: Sequence[Line], n_around: int) -> list[Line]:
-    """The lines of one text, without those around a match in the text before or behind it."""
+    """Return the lines of one text, without context lines of matches in the adjacent texts."""
     matches = [line.number for line in lines if line.match_start is not None]
 
     def is_near(line: Line) -> bool:
@@ -261,7 +263,7 @@ def _around_own(lines: Sequence[Line], n_around: int) -> list[Line]:
 
 
 class _EnoughError(Exception):
-    """So much was found that nobody will read it."""
+    """Raised to stop a search with more results than anyone reads."""
 
 
 async def _search(
@@ -292,16 +294,20 @@ async def _search(
 
 
 _MATCHING = ("--json", "--crlf", "--no-messages")
-"""With `--crlf`, `$` is before `\\r\\n` too. Messages on files that cannot be read would come amid the JSON."""
+"""Options of a search. With `--crlf`, `$` also matches before `\\r\\n`. Messages about unreadable files would be mixed
+with the JSON.
+"""
 
 
 def overrides_gitignore(glob: str) -> bool:
-    """Whether a search for files that match this glob also finds ignored ones."""
+    """Return whether a search for files that match this glob also finds ignored ones."""
     return not glob.startswith("!") and "/" in glob.removeprefix("**/") and glob not in EVERYTHING
 
 
 def _filters(glob: str, place: Place) -> tuple[str, ...]:
-    """Options for a search of the files that match. A file type knows names only, but lets no ignored files in."""
+    """Return options that limit a search to matching files. A file type matches names only, but excludes ignored
+    files.
+    """
     if glob in EVERYTHING:
         return ()
     if glob.startswith("!") or overrides_gitignore(glob):
@@ -310,7 +316,7 @@ def _filters(glob: str, place: Place) -> tuple[str, ...]:
 
 
 def _anchored(glob: str, place: Place) -> str:
-    """The glob as rg takes it, whose globs are relative to where it runs; ours are relative to the place."""
+    """Return the glob for rg, whose globs are relative to its working directory; ours are relative to the place."""
     exclude = "!" if glob.startswith("!") else ""
     body = glob.removeprefix("!").removeprefix(f"{place.path}/").removeprefix("./")
     if body.endswith("/"):
@@ -323,10 +329,10 @@ def _anchored(glob: str, place: Place) -> str:
 
 
 async def _scope(context: ToolContext, place: Place, filters: Sequence[str]) -> tuple[str, ...]:
-    """Which files are looked at, as arguments of rg; the path is the last.
+    """Return rg's arguments that select the files; the path is the last.
 
-    Outside a repository .gitignore counts too, but none above the workspace folder: a home folder that is kept in
-    git often excludes everything. Inside one, git's own rule holds: all up to the repository's root.
+    Outside a repository .gitignore is also applied, but none above the workspace folder: a home folder kept in git
+    often excludes everything. Inside one, git's own rule applies: all up to the repository's root.
     """
     outside: tuple[str, ...] = ()
     if not await _in_repository(context, place.folder):
@@ -363,21 +369,21 @@ async def _run(
 
 
 class _Reader:
-    """Reads rg's JSON as it comes, and keeps of each line what may be shown, by file, without binary files."""
+    """Incremental reader of rg's JSON that keeps the displayable part of each line, by file, without binary files."""
 
     def __init__(self) -> None:
         self.lines: dict[str, list[Line]] = {}
         self.n_chars = 0
-        """Of what is kept."""
+        """Total length kept."""
         self.has_messages = False
         self.words = ""
-        """The beginning of what is no JSON: an error."""
+        """Beginning of output that is not JSON: an error."""
         self._open = ""
-        """The beginning of a message whose end has not come."""
+        """Beginning of an incomplete message."""
         self._too_long: _LongMessage | None = None
 
     def feed(self, piece: str) -> None:
-        """Take the next piece of output."""
+        """Process the next piece of output."""
         *ended, rest = piece.split("\n")
         for line in ended:
             self._go_on(line)
@@ -419,8 +425,9 @@ class _Reader:
 
 
 class _LongMessage:
-    """A message that is too long to be kept: what kind it is of, and for which line. Quotes within rg's texts have a
-    backslash before them, so that a key is one."""
+    """Message that is too long to keep: only its kind and line number are read. Quotes within rg's texts are preceded
+    by a backslash, so that a key can be recognized.
+    """
 
     def __init__(self, begun: str) -> None:
         self._head = begun[:MAX_PATH_CHARS]
@@ -429,7 +436,7 @@ class _LongMessage:
         self.feed(begun)
 
     def feed(self, piece: str) -> None:
-        """Go on."""
+        """Process the next piece."""
         if self._number:
             return
         seen = self._tail + piece
@@ -438,7 +445,7 @@ class _LongMessage:
         self._tail = seen[-MAX_NUMBER_CHARS:]
 
     def message(self) -> Mapping[str, Any]:
-        """The message, with other words for its line. Raises ValueError where it is none."""
+        """Return the message with a substitute for its line. Raises ValueError if it is invalid."""
         path, _ = json.JSONDecoder().raw_decode(self._head, self._head.index(_PATH) + len(_PATH))
         kind = "match" if self._head.startswith('{"type":"match"') else "context"
         data: dict[str, Any] = {
@@ -453,7 +460,7 @@ class _LongMessage:
 TOO_LONG = "[line too long to be shown]"
 
 MAX_PATH_CHARS = 50_000
-"""That the beginning of a message may have, up to the end of the path."""
+"""Maximum length of the beginning of a message, up to the end of the path."""
 
 MAX_NUMBER_CHARS = 40
 
@@ -463,7 +470,7 @@ _LINE_NUMBER = re.compile(r'(?<!\\)"line_number":(\d+),')
 
 
 def _line(data: Mapping[str, Any], *, is_match: bool) -> Line:
-    """The line; of a long one what is around its first match."""
+    """Return the line; a long one is reduced to the text around its first match."""
     raw, encoding = _bytes(data["lines"])
     start: int | None = None
     if is_match:
@@ -483,7 +490,7 @@ def _line(data: Mapping[str, Any], *, is_match: bool) -> Line:
 
 
 def _text(raw: bytes) -> str:
-    """A line of a file as rg's output is read; see `_bytes`."""
+    """Decode a line of a file in the same way as rg's output, as in `_bytes`."""
     try:
         return _ended(raw.decode("utf-8"))
     except UnicodeDecodeError:
@@ -495,19 +502,19 @@ def _ended(text: str) -> str:
 
 
 def _name(value: Mapping[str, str]) -> str:
-    """A path; bytes that are not UTF-8 as Python's file names have them."""
+    """Return a path; bytes that are not UTF-8 are escaped as in Python's file names."""
     return _bytes(value)[0].decode("utf-8", "surrogateescape").removeprefix("./")
 
 
 def _bytes(value: Mapping[str, str]) -> tuple[bytes, str]:
-    """rg's text with its encoding; what is not UTF-8 is most likely Windows' encoding of the West."""
+    """Return rg's text as bytes with its encoding; text that is not UTF-8 is most likely Windows-1252."""
     if "text" in value:
         return value["text"].encode("utf-8", "surrogatepass"), "utf-8"
     return base64.b64decode(value["bytes"]), "cp1252"
 
 
 def _words(stderr: str) -> str:
-    """rg's own words, without the advice on options that the model cannot give."""
+    """Return rg's error message, without advice on options that the model cannot pass."""
     return (
         stderr.partition("\n\nConsider enabling")[0].strip().removeprefix("rg: ")
         or "ripgrep failed without an error message."

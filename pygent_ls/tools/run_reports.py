@@ -1,4 +1,4 @@
-"""What test runners write, as numbers and failures. Pure."""
+"""Parsers for the output of test runners. Pure."""
 
 from __future__ import annotations
 
@@ -10,27 +10,29 @@ from itertools import pairwise
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A test that failed."""
+    """Failed test."""
 
     name: str
     message: str
-    """What it wrote, or the line that tells most; may be empty."""
+    """Output of the test, or its most relevant line; may be empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """How a run of tests came out; nothing is known where the output was not understood."""
+    """Result of a test run; all unknown if the output was not understood."""
 
     is_known: bool = False
     passed: int = 0
     failed: int = 0
-    """Errors too."""
+    """Number of failures, including errors."""
     skipped: int = 0
     failures: tuple[Failure, ...] = ()
 
 
 def read_pytest(output: str) -> Report:
-    """pytest with `-q -rfE`: the last line counts, the short summary names, the sections tell."""
+    """Parse pytest output with `-q -rfE`: counts from the last line, names from the short summary, messages from the
+    sections.
+    """
     lines = output.split("\n")
     last = next((line for line in reversed(lines) if re.search(r" in [\d.]++s", line)), "")
     if not re.search(r"\d (?:passed|failed|error|skipped|deselected|xfailed|warning)|no tests ran", last):
@@ -52,7 +54,7 @@ _PYTEST_TITLE = re.compile(r"\A_{3,}+ (.+) _{3,}$")
 
 
 def _blocks(lines: Sequence[str], title: re.Pattern[str], end: re.Pattern[str]) -> Iterator[tuple[str, str]]:
-    """Each title with the lines below it, up to the next title or end."""
+    """Yield each title with the lines below it, up to the next title or end."""
     name: str | None = None
     block: list[str] = []
     for line in lines:
@@ -68,7 +70,7 @@ def _blocks(lines: Sequence[str], title: re.Pattern[str], end: re.Pattern[str]) 
 
 
 def _section(sections: dict[str, str], name: str) -> str:
-    """The section of a test: its title is the name without the file, with dots."""
+    """Return the section of a test: its title is the name without the file, with dots."""
     short = name.partition("::")[2].replace("::", ".")
     for title in (short, f"ERROR at setup of {short}", f"ERROR at teardown of {short}", f"ERROR collecting {name}"):
         if title in sections:
@@ -77,7 +79,7 @@ def _section(sections: dict[str, str], name: str) -> str:
 
 
 def read_unittest(output: str) -> Report:
-    """unittest: blocks between rules, then `Ran 3 tests` and the outcome."""
+    """Parse unittest output: blocks between rules, then `Ran 3 tests` and the outcome."""
     ran = re.search(r"^Ran (\d{1,9}+) tests? in", output, re.M)
     if ran is None:
         return Report()
@@ -94,7 +96,9 @@ def read_unittest(output: str) -> Report:
 
 
 def _unittest_failures(output: str) -> Iterator[Failure]:
-    """A block is a rule of `=`, a title, lines about the test, a rule of `-`, and what it wrote up to the next rule."""
+    """Yield failures. A block is a rule of `=`, a title, lines about the test, a rule of `-`, and output up to the next
+    rule.
+    """
     rule = "-" * 70 + "\n"
     for block in f"\n{output}".split(f"\n{'=' * 70}\n")[1:]:
         title, _, rest = block.partition("\n")
@@ -105,7 +109,7 @@ def _unittest_failures(output: str) -> Iterator[Failure]:
 
 
 def read_cargo(output: str) -> Report:
-    """cargo test: one result line for each binary, and a block for each failure."""
+    """Parse cargo test output: one result line for each binary, and a block for each failure."""
     number = r"(\d{1,9}+)"
     results = re.findall(rf"^test result: \w+\. {number} passed; {number} failed; {number} ignored", output, re.M)
     if not results:
@@ -118,11 +122,11 @@ def read_cargo(output: str) -> Report:
 
 
 MAX_SAID = 20
-"""Failures of Go that are told with what they wrote: the blocks of parallel tests lie within each other."""
+"""Maximum number of Go failures reported with their output: the blocks of parallel tests are interleaved."""
 
 
 def read_go(output: str) -> Report:
-    """go test -v: a line for each test, and for each package."""
+    """Parse go test -v output: a line for each test and for each package."""
     lines = output.split("\n")
     began: dict[str, int] = {}
     ends: list[tuple[str, str, int]] = []
@@ -152,7 +156,7 @@ _GO_BEGINS = "=== RUN   "
 
 
 def _parents(names: Iterable[str]) -> set[str]:
-    """Those that others lie below: sorted, the first of these follows its parent."""
+    """Return the names that are parents of others: in sorted order, a parent's first child follows it directly."""
     parted = sorted({name.replace("/", "\0") for name in names})
     return {one.replace("\0", "/") for one, other in pairwise(parted) if other.startswith(f"{one}\0")}
 
@@ -160,13 +164,13 @@ def _parents(names: Iterable[str]) -> set[str]:
 _COUNTS = (
     re.compile(r"^Tests:[ \t]++(.*\btotal)", re.M),  # jest
     re.compile(r"^[ \t]*+Tests[ \t]++(.*\(\d+\))", re.M),  # vitest
-    re.compile(r"((?:^[ \t]*+\d++ (?:passing|failing|pending)\b.*\n?)+)", re.M),  # mocha; lines may lie between
+    re.compile(r"((?:^[ \t]*+\d++ (?:passing|failing|pending)\b.*\n?)+)", re.M),  # mocha; other lines may be in between
     re.compile(r"((?:^(?:#|ℹ) (?:pass|fail|skipped|cancelled|todo) \d+\n?)+)", re.M),  # node --test
 )
 
 
 def read_javascript(output: str) -> Report:
-    """jest, vitest, mocha or node's own runner."""
+    """Parse the output of jest, vitest, mocha or node's own runner."""
     for pattern in _COUNTS:
         if found := pattern.search(output):
             return _javascript(output, "\n".join(pattern.findall(output)) if "passing" in found[0] else found[1])
@@ -188,5 +192,5 @@ def _javascript(output: str, counts: str) -> Report:
 
 
 def _count(pattern: str, text: str) -> int:
-    """The sum of the numbers in what matches; `{}` stands for a number."""
+    """Return the sum of the numbers in matches; `{}` in the pattern represents a number."""
     return sum(int(number) for number in re.findall(pattern.replace("{}", r"(?<!\d)(\d{1,9}+)"), text))

@@ -1,4 +1,4 @@
-"""Which program runs the tests of a folder, told from its files."""
+"""Detects the test runner of a folder from its files."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pygent_ls.tools.ripgrep import Place, list_place
 from pygent_ls.tools.run_reports import Report, read_cargo, read_go, read_javascript, read_pytest, read_unittest
 
 PYTHONS = (".venv/bin/python", "venv/bin/python")
-"""A project's own interpreter, which has what its tests need."""
+"""Project's own interpreter, which has the packages that its tests need."""
 
 HAS_PYTEST = "import importlib.util, sys; sys.exit(importlib.util.find_spec('pytest') is None)"
-"""Looks for it without importing it, which takes half a second."""
+"""Code that checks for pytest without importing it, which takes half a second."""
 
 PROBE_TIMEOUT_S = 20.0
 
 MAX_TESTS_READ = 20
-"""Test files that are looked into for what they import."""
+"""Maximum number of test files that are checked for their imports."""
 
 _LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb": "bun", "bun.lock": "bun"}
 _NAME_FILTERS = (("jest", "-t"), ("vitest", "-t"), ("mocha", "--grep"), ("node --test", "--test-name-pattern"))
@@ -32,25 +32,25 @@ _NAME_FILTERS = (("jest", "-t"), ("vitest", "-t"), ("mocha", "--grep"), ("node -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is to be tested."""
+    """Tests to run."""
 
     folder: Path
-    """Where the runner's files are, and where it runs."""
+    """Folder with the runner's files, in which it runs."""
     target: Path | None = None
-    """A file or folder below it; None: everything."""
+    """File or folder below it; None for everything."""
     inside: str = ""
-    """What follows the target, as in `test_a.py::TestA::test_b`, with its colons."""
+    """Suffix of the target, as in `test_a.py::TestA::test_b`, with its colons."""
     filter: str = ""
 
     @property
     def relative(self) -> str:
-        """The target as the runner is given it."""
+        """Return the target as an argument for the runner."""
         return self.target.relative_to(self.folder).as_posix() if self.target else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
-    """A program with its arguments, and how its output is read."""
+    """Program with its arguments, and the parser of its output."""
 
     name: str
     argv: tuple[str, ...]
@@ -58,8 +58,9 @@ class Runner:
 
 
 async def runner_for(context: ToolContext, wanted: Wanted) -> Runner | None:
-    """The runner of this very folder; None where its files tell of none. Raises `ToolError` where one is told but not
-    installed, or cannot be given the target or filter."""
+    """Return the runner of this folder itself; None if its files do not indicate one. Raises `ToolError` if the runner
+    is not installed, or does not support the target or filter.
+    """
     for find in (_pytest, _javascript, _cargo, _go, _unittest, _make):
         if runner := await find(context, wanted):
             return runner
@@ -70,7 +71,7 @@ _Find = Callable[[ToolContext, Wanted], Awaitable[Runner | None]]
 
 
 async def is_there(context: ToolContext, path: Path) -> bool:
-    """Whether there is anything at a path."""
+    """Return whether anything exists at a path."""
     return await context.workspace.stamp(path) != MISSING
 
 
@@ -118,7 +119,7 @@ async def _imports_pytest(context: ToolContext, folder: Path) -> bool:
 
 
 async def _python_tests(context: ToolContext, folder: Path) -> list[str]:
-    """The test files below a folder, relative to it."""
+    """Return the test files below a folder, relative to it."""
     names = await list_place(context, Place(path=folder, folder=folder), "*.py")
     return [name for name in names if re.fullmatch(r"(?:.*/)?(?:test\w*|\w+_test)\.py", name)]
 
@@ -161,7 +162,7 @@ async def _unittest(context: ToolContext, wanted: Wanted) -> Runner | None:
 
 
 def _start(tests: Sequence[str], wanted: Wanted) -> tuple[str, ...]:
-    """unittest finds tests below the folder only where each folder on the way is a package."""
+    """Return unittest's start folder: it finds tests below a folder only if each folder on the way is a package."""
     if wanted.target:
         return ("-s", wanted.relative)
     folders = {name.rpartition("/")[0] for name in tests}
@@ -169,7 +170,7 @@ def _start(tests: Sequence[str], wanted: Wanted) -> tuple[str, ...]:
     return ("-s", top) if top else ()
 
 
-# Others
+# Other languages
 
 
 async def _javascript(context: ToolContext, wanted: Wanted) -> Runner | None:
@@ -237,6 +238,6 @@ async def _make(context: ToolContext, wanted: Wanted) -> Runner | None:
 
 
 def _read_any(output: str) -> Report:
-    """What `make` runs may be any of the others."""
+    """Parse the output of `make`, which may run any of the other runners."""
     reports = [read(output) for read in (read_pytest, read_cargo, read_go, read_javascript, read_unittest)]
     return next((report for report in reports if report.is_known), Report())

@@ -1,4 +1,6 @@
-"""New projects, and parts of projects, from templates. The tools plan; the plan is shown to the user, then applied."""
+"""Tools that create projects, and parts of projects, from templates. They return plans, which are shown to the user and
+then applied.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,13 @@ from pygent_ls.tools.answers import check_answers, describe, problem_with, quest
 from pygent_ls.tools.project_facts import facts_of
 
 EXECUTABLE = 0o755
-"""Permission bits of a file that the template may run."""
+"""Permission bits of an executable file from a template."""
 
 NOT_MADE = frozenset({".git", ".hg", ".svn"})
-"""Folders of version control: what lies there can run programs, and belongs to no template."""
+"""Folders of version control, which templates must not contain: their files can run programs."""
 
 MAX_NAMED = 20
-"""Files that an error or a result names."""
+"""Maximum number of files listed in an error or a result."""
 
 Answers = Annotated[
     dict[str, Any] | None,
@@ -34,7 +36,7 @@ Answers = Annotated[
 
 
 def _path_or_here(given: Mapping[str, Any]) -> Sequence[str]:
-    """The folder that a component goes to, so that rules and questions name it where the call does not."""
+    """Return the folder for a component, so that rules and questions name it even if the call does not."""
     path = given.get("path", ".")
     return [path] if isinstance(path, str) else []
 
@@ -84,7 +86,7 @@ async def create_project(
     says.
 
     Raises:
-        ToolError: there is no such template, an answer does not fit (its questions are listed), or a file exists.
+        ToolError: the template does not exist, an answer does not fit (its questions are listed), or a file exists.
     """
     folder = await _folder(context, path)
     chosen = await _chosen(context, "template", template)
@@ -111,7 +113,7 @@ async def add_component(
     go.mod, unless you give them. Existing files are never overwritten, and nothing is run.
 
     Raises:
-        ToolError: there is no such component, an answer does not fit (its questions are listed), or a file exists.
+        ToolError: the component does not exist, an answer does not fit (its questions are listed), or a file exists.
     """
     folder = await _folder(context, path)
     chosen = await _chosen(context, "component", component)
@@ -124,7 +126,7 @@ async def add_component(
     return await _planned(context, chosen, folder, answers or {}, likely)
 
 
-# What there is
+# Lookup
 
 
 async def _listed(context: ToolContext, kind: TemplateKind) -> str:
@@ -133,7 +135,7 @@ async def _listed(context: ToolContext, kind: TemplateKind) -> str:
         await context.depend_on_tree(folder)
     found = await templates.list_all(kind)
     if any(each.is_users and not any(map(each.folder.is_relative_to, templates.sources)) for each in found):
-        context.cacheable = False  # it lies elsewhere, behind a link
+        context.cacheable = False  # it is elsewhere, behind a link
     return describe(found) if found else f"There is no {kind}."
 
 
@@ -156,7 +158,7 @@ def _templates(context: ToolContext) -> Templates:
 
 
 async def _folder(context: ToolContext, path: str) -> Path:
-    """The folder that is meant. Raises `ToolError` where it is outside the workspace, or a file."""
+    """Return the resolved folder. Raises `ToolError` if it is outside the workspace, or a file."""
     folder = context.workspace.resolve(path)
     if await context.workspace.stamp(folder) != MISSING and await _is_text_file(context, folder):
         raise ToolError(f"{context.workspace.shown(folder)} is a file. Give the path of a folder.")
@@ -171,7 +173,7 @@ async def _is_text_file(context: ToolContext, path: Path) -> bool:
     return True
 
 
-# What it comes to
+# Results
 
 
 async def _planned(
@@ -192,7 +194,7 @@ async def _planned(
 async def _operations(
     context: ToolContext, template: Template, rendered: Rendered, folder: Path
 ) -> tuple[WriteText, ...]:
-    """The files to create. Raises `ToolError` where one exists, or would not lie in the folder."""
+    """Return the files to create. Raises `ToolError` if one exists, or would be outside the folder."""
     workspace = context.workspace
     operations: dict[Path, WriteText] = {}
     existing: list[str] = []

@@ -1,4 +1,4 @@
-"""Finding files by name and text by pattern."""
+"""Tools that find files by name and text by pattern."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from pygent_ls.tools.ripgrep import (
 )
 
 MAX_FILES = 500
-"""Most paths that one search lists: about 5,000 tokens."""
+"""Maximum number of paths that one search lists: about 5,000 tokens."""
 
 MAX_LINE_CHARS = 300
-"""Longer lines are cut around their first match."""
+"""Maximum length of a line; longer ones are cut around their first match."""
 
 HOW_TO_NARROW = "narrow the pattern, or name a path or a glob"
 
 MOST_RESULTS = 1_000
 
 MAX_MASKED_CHARS = 20_000_000
-"""Of the files with matches that are looked through for secrets: some 3 s."""
+"""Maximum total length of files with matches that are checked for secrets: some 3 s."""
 
 NOT_SHOWN = "[not shown: it may be a line of a private key]"
 
 _OF_A_KEY = re.compile(r"[ \t]*[A-Za-z0-9+/]{40,}={0,2}\s*")
 
 MAX_CHARS = 36_000
-"""Most characters of the lines that are shown: with the notes it stays below the 40,000 that the model is shown."""
+"""Maximum length of the lines shown: with the notes they stay below the 40,000 characters shown to the model."""
 
 
 @tool(
@@ -74,7 +74,7 @@ async def find_files(
     Hidden files are included; `.git` and files that .gitignore excludes are not.
 
     Raises:
-        ToolError: there is no such folder, or the glob is invalid.
+        ToolError: the folder does not exist, or the glob is invalid.
     """
     found = [
         (place, name) for place in await places(context, path) for name in await list_place(context, place, pattern)
@@ -119,7 +119,7 @@ async def grep_search(  # noqa: PLR0913 - the arguments that the model is offere
     files and files that .gitignore excludes are not (to search an excluded folder, name it as `path`).
 
     Raises:
-        ToolError: there is no such path, or the pattern or the glob is invalid.
+        ToolError: the path does not exist, or the pattern or the glob is invalid.
     """
     options = ("--ignore-case",) if ignore_case else ()
     found: list[tuple[str, Sequence[Line]]] = []
@@ -147,8 +147,9 @@ async def grep_search(  # noqa: PLR0913 - the arguments that the model is offere
 async def search_all(
     context: ToolContext, place: Place, pattern: str, options: Sequence[str], glob: str, n_around: int = 0
 ) -> Matches:
-    """What is found on the disk, and, in place of files that have unsaved changes, what is found in those, with
-    `n_around` lines around each match; without the files that a rule keeps from being read."""
+    """Search the disk, and unsaved texts in place of their files, with `n_around` context lines; files protected by
+    read rules are left out.
+    """
     found = await _search(context, place, pattern, (*options, f"--context={n_around}"), glob, n_around)
     if not context.reading.rules:
         return found
@@ -190,7 +191,7 @@ async def _search(
 
 
 def _as_shown(line: Line) -> Line:
-    """A line of a searchable text."""
+    """Return a line of a searchable text."""
     start = None if line.match_start is None else len(unsearchable(line.text[: line.match_start]))
     return replace(line, text=unsearchable(line.text), match_start=start)
 
@@ -198,11 +199,11 @@ def _as_shown(line: Line) -> Line:
 async def _with_secrets(
     context: ToolContext, place: Place, names: Sequence[str], lines: dict[str, Sequence[Line]]
 ) -> tuple[dict[str, str], bool]:
-    """The masked texts of the files that hold secrets, which must be searched in the place of what is on the disk: so
-    a pattern matches no secret, and no part of one. What was found in those files is taken out of `lines`.
+    """Return the masked texts of files that contain secrets, to be searched in place of the disk's: so a pattern
+    matches no secret, and no part of one. The matches in those files are removed from `lines`.
 
-    Of the others those with matches are looked through, up to `MAX_MASKED_CHARS` of them; what was found in the rest
-    is taken out too, and the second value is False then.
+    Of the other files, those with matches are checked, up to `MAX_MASKED_CHARS` of them; the matches in the rest are
+    also removed, and the second value is then False.
     """
     masks = context.masks
     texts: dict[str, str] = {}
@@ -218,7 +219,7 @@ async def _with_secrets(
             continue
         try:
             document = await context.workspace.read(path)
-        except ToolError:  # too large to be read whole, or not text in our eyes
+        except ToolError:  # too large to be read whole, or not recognized as text
             lines[name] = await _masked_alone(context, path, lines.get(name, ()))
             continue
         shown = await masks.document(document)
@@ -230,8 +231,9 @@ async def _with_secrets(
 
 
 async def _masked_alone(context: ToolContext, path: Path, lines: Sequence[Line]) -> Sequence[Line]:
-    """The lines of a file that is too large to be read whole. Of one that is cut, or may be a private key's, nothing
-    is shown."""
+    """Mask the lines of a file that is too large to be read whole. Lines that are cut, or may belong to a private key,
+    are not shown.
+    """
     text = "\n".join(TOO_LONG if each.n_before or each.n_after else each.text for each in lines)
     masked = (await context.masks.text(text, str(path))).split("\n")
     return [
@@ -245,7 +247,7 @@ async def _masked_alone(context: ToolContext, path: Path, lines: Sequence[Line])
 
 
 def _rendered(found: Sequence[tuple[str, Sequence[Line]]], max_results: int, *, is_cut: bool) -> str:
-    """The matches by file; what is left out is counted."""
+    """Format the matches by file; omitted ones are counted."""
     blocks: list[str] = []
     n_shown, room = 0, MAX_CHARS
     for name, lines in found:
@@ -270,7 +272,7 @@ def _rendered(found: Sequence[tuple[str, Sequence[Line]]], max_results: int, *, 
 
 
 def _shown_lines(name: str, lines: Sequence[Line], max_matches: int) -> Iterator[tuple[str, bool]]:
-    """Lines as they are shown, and whether each is a match; `--` where lines are left out between them."""
+    """Yield displayed lines, each with whether it is a match; `--` marks lines omitted in between."""
     has_context = any(line.match_start is None for line in lines)
     before: int | None = None
     left = max_matches

@@ -1,4 +1,4 @@
-"""Running commands."""
+"""Tool that runs commands."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from pygent_ls.errors import ToolError
 from pygent_ls.shell.portable import is_portable
 
 MAX_TIMEOUT_S = 3_600.0
-"""Longest time that a call may ask for: an hour."""
+"""Maximum time limit of a call: an hour."""
 
 MAX_OUTPUT_CHARS = 200_000
-"""What is kept of a command's output, head and tail. The model is shown a part of it; the rest can be read later."""
+"""Maximum length kept of a command's output, head and tail. The model is shown a part of it and can read the rest
+later.
+"""
 
 LONG_S = 1.0
-"""A command that took longer has its duration told."""
+"""Minimum duration that is reported."""
 
 
 def shell_tool(default_timeout_s: float) -> Tool:
-    """The `shell` tool; commands that say nothing else are ended after `default_timeout_s`."""
+    """Return the `shell` tool; commands without their own limit are ended after `default_timeout_s`."""
 
     @tool(
         risk=ToolRisk.HIGH,
@@ -59,7 +61,7 @@ def shell_tool(default_timeout_s: float) -> Tool:
         grep or sed.
 
         Raises:
-            ToolError: there is no shell, or no such folder.
+            ToolError: the shell or the folder does not exist.
         """
         limit_s = timeout_s or default_timeout_s
         spec = ProcessSpec(
@@ -84,7 +86,7 @@ def shell_tool(default_timeout_s: float) -> Tool:
 
 
 def _shell(context: ToolContext, command: str) -> tuple[str, ...]:
-    """The shell that reads the command as it was judged. Raises `ToolError`."""
+    """Return the shell that interprets the command as the analysis did. Raises `ToolError`."""
     if program := context.processes.find("bash"):
         return program, "-c"
     if program := context.processes.find("sh"):
@@ -97,12 +99,12 @@ def _shell(context: ToolContext, command: str) -> tuple[str, ...]:
 
 
 def _folder(context: ToolContext, cwd: str) -> Path:
-    """Where to run; without a word of it, where the session is."""
+    """Return the working directory; the session's by default."""
     return context.workspace.resolve(cwd) if cwd else context.working_directory
 
 
 def _told(result: ProcessResult, limit_s: float) -> str:
-    """The output, then how it ended: the end survives where the middle of a long result is cut."""
+    """Format the output, then how the command ended: the end survives if the middle of a long result is cut."""
     output = result.stdout.rstrip("\n") or "(no output)"
     facts = [_ending(result, limit_s)]
     if result.duration_s >= LONG_S and not result.timed_out:

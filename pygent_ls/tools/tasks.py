@@ -1,4 +1,4 @@
-"""The tools with which the model divides its work: a plan that everyone sees, and subagents."""
+"""Tools with which the model divides its work: a plan visible to the user, and subagents."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pygent_ls.agent.tool import Tool, ToolCategory, ToolContext, ToolRisk, one_
 from pygent_ls.errors import ToolError
 
 MAX_ENTRIES = 100
-"""Of a plan: far more than a person reads, few enough for every request."""
+"""Maximum number of entries in a plan: more than a person reads, and few enough for every request."""
 
 MAX_ENTRY_CHARS = 500
 
 
 class EntryArgument(BaseModel):
-    """A step of the plan as the model writes it."""
+    """Plan entry as given by the model."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -94,7 +94,7 @@ async def task(
     changes count as yours, and its report is not verified: check what matters.
 
     Raises:
-        ToolError: there is no such agent, it is nested too deep, or it did not come to its end; then with what it had.
+        ToolError: the agent does not exist or is nested too deep, or it did not finish (with its results so far).
     """
     report = await context.run_subagent(SubagentTask(description=description, prompt=prompt, agent=agent))
     if report.stop_reason == "end_turn" and report.text.strip():
@@ -103,7 +103,7 @@ async def task(
 
 
 def task_tool(agents: Sequence[tuple[str, str]]) -> Tool:
-    """`task`, which tells the model of the agents there are, each with its description."""
+    """Return the `task` tool, whose description lists the agents, each with its description."""
     if not agents:
         return task
     listed = "\n".join(f"- `{name}`: {one_line(description, MAX_ENTRY_CHARS)}" for name, description in agents)

@@ -1,4 +1,4 @@
-"""Running a project's tests."""
+"""Tool that runs a project's tests."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from pygent_ls.tools.run_reports import Failure, Report
 from pygent_ls.tools.runners import Runner, Wanted, is_there, runner_for
 
 DEFAULT_TIMEOUT_S = 600.0
-"""Ten minutes: what a suite may take that is run while somebody waits."""
+"""Default time limit of ten minutes, for a suite that runs while the user waits."""
 
 MAX_TIMEOUT_S = 3_600.0
 
 MAX_OUTPUT_CHARS = 1_000_000
-"""Kept to be read for failures; the model is shown a part."""
+"""Maximum length of output that is parsed for failures; the model is shown a part."""
 
 MAX_FAILURES_TOLD = 5
-"""Failures that are told with what they wrote; the others by name."""
+"""Maximum number of failures reported with their output; others are listed by name."""
 
 MAX_FAILURE_CHARS = 3_000
 
 MAX_NAMES = 50
 
 MAX_TAIL_CHARS = 6_000
-"""Of output that is not understood, its end is shown."""
+"""Maximum length of the end of output that is shown if it is not understood."""
 
 _PLAIN = {"CI": "1", "NO_COLOR": "1", "FORCE_COLOR": "0", "PY_COLORS": "0", "TERM": "dumb"}
-"""No colours, and no runner that waits for changes."""
+"""Variables that disable colours and watch mode."""
 
 
 def _target_of(given: Mapping[str, Any]) -> list[str]:
@@ -89,7 +89,7 @@ async def run_tests(
 
 
 async def _chosen(context: ToolContext, target: str | None, name_filter: str) -> tuple[Wanted, Runner]:
-    """What to test and with what: the innermost folder around the target whose files tell of a runner."""
+    """Return the tests and the runner: the innermost folder around the target whose files indicate a runner."""
     if name_filter.startswith("-"):
         raise ToolError(f"{name_filter!r} is not a valid filter: it starts with `-`.")
     path, divider, inside = (target or "").partition("::")
@@ -126,7 +126,7 @@ MANIFESTS = ("pyproject.toml", "pytest.ini", "setup.cfg", "package.json", "Cargo
 
 
 async def _has_manifest(context: ToolContext, folder: Path) -> bool:
-    """Whether a folder below the workspace's is a project of its own."""
+    """Return whether a folder below a workspace folder is a project of its own."""
     return any([await is_there(context, folder / name) for name in MANIFESTS])
 
 
@@ -143,7 +143,7 @@ async def _nothing_found(context: ToolContext, path: Path) -> str:
 
 
 def _told(runner: Runner, result: ProcessResult, report: Report, limit_s: float) -> str:
-    """The numbers first, then the failures, then how it was run: the ends survive where the middle is cut."""
+    """Format the numbers first, then the failures, then the command: both ends survive if the middle is cut."""
     command = shlex.join((runner.argv[0].rpartition("/")[2], *runner.argv[1:]))
     how = f"[{command}; exit code {result.exit_code}; {result.duration_s:.1f} s]"
     if result.timed_out:

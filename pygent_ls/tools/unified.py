@@ -1,4 +1,4 @@
-"""Reading unified diffs, as git and diff write them and as models do: with wrong counts, without numbers, in fences."""
+"""Parser for unified diffs as written by git, diff and models, which write wrong counts, omit numbers or add fences."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pygent_ls.errors import ToolError
 NULL = "/dev/null"
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@|@@(?!@)")
-"""With its numbers, or as models write it without them."""
+"""Header with its numbers, or without them, as models write it."""
 
 _PREFIXES = frozenset({("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/")})
-"""What git puts before the two names of a file, `diff.mnemonicPrefix` included."""
+"""Prefixes that git puts before the two names of a file, including those of `diff.mnemonicPrefix`."""
 
 _ESCAPE = re.compile(r"\\([0-7]{3}|.)")
 _ESCAPED = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
@@ -26,54 +26,54 @@ LineSide = Literal[" ", "-", "+"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HunkLine:
-    """A line of a hunk: kept, removed or added."""
+    """Line of a hunk: kept, removed or added."""
 
     side: LineSide
     text: str
-    """With its ending, but for the last line of a file that ends without one."""
+    """Text with its ending, except for the last line of a file that ends without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hunk:
-    """A change at one place of a file."""
+    """Change at one place of a file."""
 
     header: str
     at: int | None
-    """The index, from 0, of the first old line, or where lines are inserted; None where the header has no numbers."""
+    """Index, from 0, of the first old line or of the insertion; None if the header has no numbers."""
     lines: tuple[HunkLine, ...]
 
     @property
     def old(self) -> list[str]:
-        """The lines that the file is expected to have."""
+        """Return the lines that the file is expected to have."""
         return [line.text for line in self.lines if line.side != "+"]
 
     @property
     def new(self) -> list[str]:
-        """The lines that it shall have instead."""
+        """Return the lines that replace them."""
         return [line.text for line in self.lines if line.side != "-"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePatch:
-    """What a patch does to one file. Paths are relative, with `/`."""
+    """Changes of a patch to one file. Paths are relative, with `/`."""
 
     kind: Literal["edit", "create", "delete", "rename"]
     path: str
-    """The file as it is named before; the new name of one that is created."""
+    """Old name of the file; the new name of a created one."""
     new_path: str
-    """The same, unless it is renamed."""
+    """New name; differs only if the file is renamed."""
     hunks: tuple[Hunk, ...]
     mode: int | None = None
-    """Permission bits of a new file; None where the patch says none."""
+    """Permission bits of a new file; None if the patch gives none."""
 
 
 def parse_patch(text: str) -> tuple[FilePatch, ...]:
-    """The files of a patch, in its order. Raises `ToolError` that names the line, from 1, that cannot be understood."""
+    """Parse the files of a patch, in its order. Raises `ToolError` with the line, from 1, that cannot be parsed."""
     return _Reader(_without_fences(text.split("\n"))).files()
 
 
 def _without_fences(lines: list[str]) -> list[str]:
-    """Without the Markdown fence around it; as many lines as before, so that their numbers hold."""
+    """Blank out a Markdown fence around the patch; the number of lines is kept, so that line numbers stay valid."""
     said = [index for index, line in enumerate(lines) if line.strip()]
     if said and lines[said[0]].startswith("```"):
         lines[said[0]] = ""
@@ -84,7 +84,7 @@ def _without_fences(lines: list[str]) -> list[str]:
 
 @dataclass(slots=True)
 class _Section:
-    """What was read of one file so far; names with the prefixes that git puts before them."""
+    """State of one file while it is parsed; names include git's prefixes."""
 
     line: int
     old: str = ""
@@ -95,7 +95,7 @@ class _Section:
     is_deleted: bool = False
     mode: int | None = None
     is_crlf: bool = False
-    """The patch itself came with CRLF: they are not the file's."""
+    """Whether the patch itself has CRLF endings, which are not the file's."""
     hunks: list[Hunk] = field(default_factory=list[Hunk])
 
 
@@ -183,7 +183,7 @@ class _Reader:
         self._at += 2
 
     def _belongs(self, section: _Section, old: str, new: str) -> bool:
-        """Whether the names are those of the git header above them."""
+        """Return whether the names match the git header above them."""
         if section.hunks or not self._lines[section.line].startswith("diff --git "):
             return False
         return not section.old or (old in (section.old, NULL) and new in (section.new, NULL))
@@ -208,7 +208,7 @@ class _Reader:
         section.hunks.append(Hunk(header=header[:80], at=at, lines=tuple(lines)))
 
     def _counted(self, n_old: int, n_new: int) -> list[HunkLine] | None:
-        """The body by the counts of its header; None, with nothing read, where they are wrong."""
+        """Parse the body by the counts of its header; return None, and read nothing, if they are wrong."""
         start = self._at
         lines: list[HunkLine] = []
         while (n_old > 0 or n_new > 0) and not self._is_boundary(self._at):
@@ -225,7 +225,7 @@ class _Reader:
         return lines
 
     def _until_boundary(self) -> list[HunkLine]:
-        """The body up to what can no longer be a part of it."""
+        """Parse the body up to the first line that cannot be part of it."""
         lines: list[HunkLine] = []
         start = self._at
         while not self._is_boundary(self._at):
@@ -237,7 +237,7 @@ class _Reader:
                 )
             lines.append(line)
         end = self._at
-        while lines and end > start and not self._lines[end - 1].strip("\r"):  # what separates it from what follows
+        while lines and end > start and not self._lines[end - 1].strip("\r"):  # blank lines before the next section
             lines.pop()
             end -= 1
         return lines
@@ -251,10 +251,10 @@ class _Reader:
         return self._is_file_header(at) and len(below) == 2 and below[1].startswith("@@")
 
     def _line(self) -> HunkLine | None:
-        """The next line of a body, with the mark below it; None where it cannot be one."""
+        """Parse the next line of a body, with the marker below it; return None for a line that cannot be part of it."""
         line = self._lines[self._at]
         side, text = line[:1], line[1:]
-        if line.rstrip("\r") == "":  # a kept empty line, whose only space an editor has taken away
+        if line.rstrip("\r") == "":  # a kept empty line, whose only space an editor has removed
             side, text = " ", line
         if side not in (" ", "-", "+"):
             return None
@@ -272,13 +272,13 @@ def _count(said: str | None) -> int:
 
 
 def _named(line: str) -> str:
-    """The name in a `---` or `+++` line; a tab ends it, and a time may follow."""
+    """Return the name in a `---` or `+++` line; a tab ends it, and a time may follow."""
     name = line[4:].rstrip("\r")
     return _unquoted(name) if name.startswith('"') else name.partition("\t")[0].rstrip()
 
 
 def _git_names(said: str) -> tuple[str, str]:
-    """The two names of a `diff --git` line; empty where they cannot be told apart."""
+    """Return the two names of a `diff --git` line; empty if they cannot be separated."""
     if quoted := re.fullmatch(r'("(?:[^"\\]|\\.)*"|\S+) ("(?:[^"\\]|\\.)*"|\S+)', said):
         return _unquoted(quoted[1]), _unquoted(quoted[2])
     middle = len(said) // 2
@@ -287,7 +287,7 @@ def _git_names(said: str) -> tuple[str, str]:
 
 
 def _unquoted(name: str) -> str:
-    """A name as git quotes it: in C's manner, bytes beyond ASCII in octal."""
+    """Decode a name quoted by git in C style, with bytes beyond ASCII in octal."""
     name = name.strip()
     if not (len(name) > 1 and name.startswith('"') and name.endswith('"')):
         return name
@@ -304,7 +304,7 @@ def _unquoted(name: str) -> str:
 
 
 def _finished(section: _Section) -> FilePatch:
-    """Raises `ToolError` where it is not clear, or not possible, what is to be done."""
+    """Build the result for a file. Raises `ToolError` for unclear or impossible changes."""
     old, new = _without_prefixes(section.old, section.new)
     hunks = tuple(section.hunks)
     if section.renamed_from and section.renamed_to:

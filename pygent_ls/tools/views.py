@@ -1,4 +1,4 @@
-"""Edits of a text in which the model sees placeholders in the place of secrets."""
+"""Edits of text in which the model sees placeholders in place of secrets."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Made = TypeVar("Made")
 async def made_as_shown(
     context: ToolContext, document: Document, texts: Sequence[str], make: Callable[[str, Sequence[str]], Made]
 ) -> Made:
-    """What `make` makes of the document's text and the model's texts. It must make something of what the model sees,
-    too: so errors quote no secret, and no part of one can be guessed.
+    """Apply `make` to the document's text and the model's texts. It must also succeed on the text that the model sees:
+    so errors quote no secret, and no part of one can be guessed.
 
     Raises `ToolError` as `make` does.
     """
@@ -38,7 +38,7 @@ async def made_as_shown(
 
 
 def _as_seen(text: str, masked: str, shown: Mapping[str, str]) -> str:
-    """The text with its whole lines as the document's are shown, since a line alone does not tell all; else masked."""
+    """Replace whole lines with the document's lines as shown, since a secret may span lines; other text is masked."""
     pairs = zip(text.split("\n"), masked.split("\n"), strict=True)
     return "\n".join(shown.get(line.rstrip("\r"), alone) for line, alone in pairs)
 
