@@ -162,7 +162,9 @@ async def _unittest(context: ToolContext, wanted: Wanted) -> Runner | None:
 
 
 def _start(tests: Sequence[str], wanted: Wanted) -> tuple[str, ...]:
-    """Return unittest's start folder: it finds tests below a folder only if each folder on the way is a package."""
+    """Return unittest's start folder option: tests below a folder are only found if each folder on the way is a
+    package.
+    """
     if wanted.target:
         return ("-s", wanted.relative)
     folders = {name.rpartition("/")[0] for name in tests}

@@ -43,7 +43,7 @@ class Running:
     spec: ProcessSpec
     started: float
     stay: Stay | None = None
-    """Files on the disk that represent it in the workspace while it runs in the sandbox."""
+    """Placeholders in the workspace while it runs in the sandbox."""
     notes: list[str] = field(default_factory=list[str])
     """Notes to append to its output, in sentences."""
 

@@ -103,7 +103,7 @@ def _questions(given: Mapping[str, Any]) -> Iterable[Question]:
     marks = _marks(given)
     for name, value in asked.items():
         details = cast("dict[str, Any]", value) if isinstance(value, dict) else {"default": value}
-        if details.get("when", True) not in (False, "false", "no"):  # a value that is computed
+        if details.get("when", True) not in (False, "false", "no"):  # values with `when: false` are computed, not asked
             yield _question(name, details, marks)
 
 
