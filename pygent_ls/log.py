@@ -186,7 +186,7 @@ class _Rerouted(logging.Filter):
 
 
 def _on_one_line(text: str) -> str:
-    """Escape line breaks, so that no external text can look like a log line."""
+    """Escape line breaks and unprintable characters, so that no external text can look like a log line."""
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 

@@ -8,7 +8,7 @@ import resource
 
 
 def confine(*, cpu_s: int, memory_bytes: int, file_bytes: int, home: str = "/") -> None:
-    """Limit this process, and clear its environment of information."""
+    """Limit this process, and replace its inherited environment."""
     os.environ.clear()
     os.environ.update({"PATH": "", "HOME": home, "LANG": "C.UTF-8"})
     _limit(resource.RLIMIT_CPU, cpu_s)

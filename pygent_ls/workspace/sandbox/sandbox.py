@@ -210,7 +210,7 @@ class Sandbox:
         return any(path.is_relative_to(folder) for folder in (*self._folders(), *own))
 
     async def state(self, bwrap: str | None) -> SandboxState:
-        """Return whether commands will run in the sandbox; `bwrap` is the program's path, None if it is missing."""
+        """Return the state of the sandbox; `bwrap` is the program's path, None if it is missing."""
         required = self._options.mode == "require"
         if self._options.mode == "off":
             return SandboxState(kind="off")
