@@ -1,1 +1,1 @@
-"""What is kept of a session on the disk: one append-only file of records, and how a session comes back from it."""
+"""Sessions on the disk: an append-only file of records for each session, and its replay."""

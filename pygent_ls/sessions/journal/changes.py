@@ -1,4 +1,5 @@
-"""What tools changed in files, by their calls: the patches stand in a journal's events, and not in the conversation."""
+"""Changes that tool calls made in files, read from a journal's events. The conversation does not contain the
+patches."""
 
 from __future__ import annotations
 
@@ -9,14 +10,14 @@ from pygent_ls.agent.workspace import FileChange
 from pygent_ls.sessions.journal.files import Line
 
 Changes = Mapping[str, tuple[FileChange, ...]]
-"""By the id of the call."""
+"""Changes by call id."""
 
 _RESULT, _INSIDE, _CHANGED = b'"type":"tool_result"', b'"parent":', b'"changes":[{'
-"""What the lines have in them that are looked at: a journal is mostly deltas."""
+"""Byte strings that identify the lines to parse. Most lines of a journal are deltas and are skipped unparsed."""
 
 
 def changes_told(lines: Iterable[Line]) -> Changes:
-    """The changes of each call of the conversation, those of the subagent that it started with them."""
+    """Return the changes of each call of the conversation, including those of the subagents that it started."""
     from pygent_ls.sessions.journal.reading import UnreadableError, event_of, parsed
 
     found: dict[str, tuple[FileChange, ...]] = {}
@@ -27,7 +28,7 @@ def changes_told(lines: Iterable[Line]) -> Changes:
         try:
             told = event_of(parsed(line.data))
         except (UnreadableError, ValueError, KeyError, TypeError):
-            continue  # whoever loads the session is told
+            continue  # reported when the session is loaded
         if isinstance(told.event, ToolResult):
             found[told.event.tool_id] = told.event.changes
             if told.parent_tool_id is not None:
@@ -41,7 +42,7 @@ def changes_told(lines: Iterable[Line]) -> Changes:
 
 
 def _top(tool_id: str, parents: Mapping[str, str]) -> str:
-    """The call of the conversation itself within which that one was made."""
+    """Return the call of the conversation itself within which that call was made."""
     seen = {tool_id}
     while (parent := parents.get(tool_id)) is not None and parent not in seen:
         seen.add(parent)

@@ -1,4 +1,4 @@
-"""How a journal's turns ended, by what their last events say."""
+"""How a journal's turns ended, read from their last events."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pygent_ls.agent.events import Finished
 from pygent_ls.sessions.journal.files import Line
 
 _FINISHED = b'"type":"finished"'
-"""What the lines have in them that are looked at."""
+"""Byte string that identifies the lines to parse."""
 
 
 def endings_told(lines: Iterable[Line]) -> Mapping[str, Finished]:
-    """The last event of each turn, by the turn's id."""
+    """Return the last event of each turn, by turn id."""
     from pygent_ls.sessions.journal.reading import UnreadableError, event_of, parsed
 
     found: dict[str, Finished] = {}

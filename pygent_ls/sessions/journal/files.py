@@ -1,4 +1,4 @@
-"""Where records go: a file that only ever grows, or memory."""
+"""Storage of records: an append-only file, or memory."""
 
 from __future__ import annotations
 
@@ -14,55 +14,57 @@ from typing import NamedTuple, Protocol
 from pygent_ls.sessions.journal.records import Record, line_of
 
 READ_BYTES = 256_000
-"""That are read of a file at once: more is no faster, and the memory that it takes is not given back to the system."""
+"""Number of bytes read from a file at once. Larger reads are not faster, and their memory is not returned to the
+system."""
 
 MEMORY_BYTES = 16_000_000
-"""Of the records of a session that is not kept: the oldest go first, and cannot be shown again."""
+"""Maximum size of the records of a session that is only in memory. The oldest are dropped first and cannot be shown
+again."""
 
 
 class Piece(NamedTuple):
-    """A part of a journal, and where it begins."""
+    """A part of a journal, and its offset."""
 
     begin: int
     data: bytes
 
 
 class Journal(Protocol):
-    """The records of one session. It belongs to the event loop's thread, but for `read`, which blocks and may run in
+    """Records of one session. Must be used from the event loop's thread, except `read`, which blocks and may run in
     any."""
 
     @property
     def size(self) -> int:
-        """Bytes by now; those of records that were forgotten count."""
+        """Number of bytes so far, including dropped records."""
         ...
 
     def append(self, records: Sequence[Record]) -> None:
-        """Add records, all of them or none. Raises OSError, and then adding them again is right."""
+        """Append all the records, or none. Raises OSError, after which they may be appended again."""
         ...
 
     async def sync(self) -> None:
-        """Return when all that was added will be there after a failure of the power. Raises OSError."""
+        """Return when everything appended would survive a power failure. Raises OSError."""
         ...
 
     def read(self, offset: int) -> Piece:
-        """What stands from there, as far as it is read at once; nothing at the end. It begins later where the records
-        there were forgotten. Raises OSError."""
+        """Return the bytes from the offset on, up to the size of one read; none at the end. If the records there were
+        dropped, the piece begins later. Raises OSError."""
         ...
 
     n_watchers: int
-    """Those who read it as it grows, also where they are behind."""
+    """Number of readers that follow the journal, including those that lag behind."""
 
     async def grown(self, offset: int) -> None:
-        """Return when there is more than that many bytes, or the journal is closed."""
+        """Return when there are more than `offset` bytes or the journal is closed."""
         ...
 
     def close(self) -> None:
-        """No record is added any more; where it is a file, others may."""
+        """Stop appending records. A file is then free for other processes."""
         ...
 
 
 class _News:
-    """Wakes those who wait for a journal to grow."""
+    """Wakes the tasks that wait for a journal to grow."""
 
     def __init__(self) -> None:
         self._next: asyncio.Future[None] | None = None
@@ -79,25 +81,25 @@ class _News:
 
 
 class FileJournal:
-    """A journal on the disk, whose lock this process holds until it is closed, or ends in whatever way."""
+    """A journal on the disk. This process holds its lock until the journal is closed or the process ends."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
-        """The descriptor is locked, and opened to read and to append; it is the journal's from now on."""
+        """Take over the descriptor, which must be locked and open for reading and appending."""
         self.path = path
         self.has_failed = False
-        """The last write did, and what it was to add is nowhere but in memory."""
+        """Whether the last write failed, so that its records are only in memory."""
         self._has_lasting_name = False
         self._descriptor = descriptor
         self._is_open = True
         self._closing = threading.Lock()
-        """Held while the descriptor is read in a thread, or closed."""
+        """Held while a thread reads from the descriptor, or while it is closed."""
         self._news = _News()
         self.size = os.fstat(descriptor).st_size
         self.n_watchers = 0
         self._begins_line = self.size == 0 or os.pread(descriptor, 1, self.size - 1) == b"\n"
 
     def append(self, records: Sequence[Record]) -> None:
-        """See `Journal`. Without records, it only makes sure that the file is there."""
+        """Implement `Journal.append`. Without records, only make sure that the file exists."""
         if not self._is_open:
             if records:
                 raise OSError("the journal is closed")
@@ -112,8 +114,8 @@ class FileJournal:
         self._news.tell()
 
     def _keep_name(self) -> None:
-        """Make sure that the name leads to the file: one that was removed or moved away is written again from the
-        descriptor, which still has all of it. Raises OSError where another file has the name."""
+        """Make sure that the path leads to the file. If it was removed or moved away, write it again from the
+        descriptor, which still has all its content. Raises OSError if another file has the path."""
         try:
             if os.path.samestat(self.path.stat(), os.fstat(self._descriptor)):
                 return
@@ -132,7 +134,7 @@ class FileJournal:
         self._has_lasting_name = False
 
     def _write(self, data: bytes) -> None:
-        """Add this, or nothing of it. A line that was cut short before stays one: what is added begins on the next."""
+        """Append all the data, or none. If the last line was cut short before, the data starts on a new line."""
         rest = memoryview(data if self._begins_line or not data else b"\n" + data)
         n_bytes = len(rest)
         try:
@@ -147,7 +149,7 @@ class FileJournal:
             self._begins_line = True
 
     def _take_back(self) -> None:
-        """Remove what a write that failed has added; readers find the same bytes there when it is tried again."""
+        """Remove what a failed write has appended. Readers find the same bytes there when it is retried."""
         try:
             os.ftruncate(self._descriptor, self.size)
         except OSError:
@@ -155,13 +157,13 @@ class FileJournal:
             self._begins_line = False
 
     async def sync(self) -> None:
-        """See `Journal`."""
+        """Implement `Journal.sync`."""
         if self._is_open:
             await asyncio.to_thread(self._sync)
 
     def _sync(self) -> None:
         os.fsync(self._descriptor)
-        if not self._has_lasting_name:  # a new file is in its folder when the folder is on the disk, too
+        if not self._has_lasting_name:  # a new file is durable only once its folder is synced, too
             folder = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 os.fsync(folder)
@@ -170,19 +172,19 @@ class FileJournal:
             self._has_lasting_name = True
 
     def read(self, offset: int) -> Piece:
-        """See `Journal`."""
+        """Implement `Journal.read`."""
         with self._closing:
             if self._is_open:
                 return Piece(offset, os.pread(self._descriptor, READ_BYTES, offset))
         return read_file(self.path, offset)
 
     async def grown(self, offset: int) -> None:
-        """See `Journal`."""
+        """Implement `Journal.grown`."""
         while self._is_open and self.size <= offset:
             await self._news.wait()
 
     def close(self) -> None:
-        """See `Journal`. Its lock ends with it."""
+        """Implement `Journal.close`. This releases the lock."""
         with self._closing:
             if not self._is_open:
                 return
@@ -198,29 +200,29 @@ class MemoryJournal:
         self._max_bytes = max_bytes
         self._lines: list[bytes] = []
         self._ends: list[int] = []
-        """Of each line, as an offset."""
+        """End offset of each line."""
         self._is_open = True
         self._news = _News()
         self.size = 0
         self.n_watchers = 0
 
     def append(self, records: Sequence[Record]) -> None:
-        """See `Journal`."""
+        """Implement `Journal.append`."""
         for record in records:
             line = line_of(record)
             self.size += len(line)
             self._lines.append(line)
             self._ends.append(self.size)
         if self._lines and self.size - (self._ends[0] - len(self._lines[0])) > self._max_bytes:
-            n_old = bisect_right(self._ends, self.size - self._max_bytes // 2)  # by half, for it is rare then
+            n_old = bisect_right(self._ends, self.size - self._max_bytes // 2)  # drop half at once, so that it is rare
             del self._lines[:n_old], self._ends[:n_old]
         self._news.tell()
 
     async def sync(self) -> None:
-        """See `Journal`."""
+        """Return at once."""
 
     def read(self, offset: int) -> Piece:
-        """See `Journal`. It gives whole lines from their beginning, but for the first."""
+        """Implement `Journal.read`. Returns complete lines, except that the first may start within a line."""
         first = bisect_right(self._ends, offset)
         if first == len(self._lines):
             return Piece(offset, b"")
@@ -233,25 +235,25 @@ class MemoryJournal:
         return Piece(max(begins, offset), data[max(0, offset - begins) :])
 
     async def grown(self, offset: int) -> None:
-        """See `Journal`."""
+        """Implement `Journal.grown`."""
         while self._is_open and self.size <= offset:
             await self._news.wait()
 
     def close(self) -> None:
-        """See `Journal`."""
+        """Implement `Journal.close`."""
         self._is_open = False
         self._news.tell()
 
 
 def read_file(path: Path, offset: int) -> Piece:
-    """What stands in a journal's file from there; see `Journal.read`."""
+    """Return the piece of a journal's file from the offset on, like `Journal.read`."""
     with path.open("rb") as file:
         file.seek(offset)
         return Piece(offset, file.read(READ_BYTES))
 
 
 def _copy_rest(source: int, to: int, size: int) -> None:
-    """Add to a file what it lacks of the first `size` bytes of another. Raises OSError where it begins otherwise."""
+    """Append to a file what it lacks of the first `size` bytes of another. Raises OSError if it begins differently."""
     n_there = os.fstat(to).st_size
     at = 0
     while at < size:
@@ -269,16 +271,16 @@ def _copy_rest(source: int, to: int, size: int) -> None:
 
 
 class Line(NamedTuple):
-    """A line without its line break, and where the next one begins."""
+    """A line without its line break, and the offset of the next one."""
 
     data: bytes
     end: int
     is_whole: bool
-    """False for the last one where no line break follows: it is being written, or was cut short."""
+    """False for a last line without a line break, which is being written or was cut short."""
 
 
 def lines_of(read: Callable[[int], Piece], offset: int = 0) -> Iterator[Line]:
-    """The lines from there to the end; `read` is as `Journal.read`. Empty lines are left out."""
+    """Yield the lines from the offset to the end, without empty ones; `read` works like `Journal.read`."""
     pieces: list[bytes] = []
     at = offset
     while (piece := read(at)).data:
@@ -297,9 +299,9 @@ def lines_of(read: Callable[[int], Piece], offset: int = 0) -> Iterator[Line]:
 
 
 def locked(path: Path, *, create: bool = False) -> int | None:
-    """A descriptor of the file that is locked, to read and to append; None where another process holds the lock.
+    """Lock the file and return a descriptor for reading and appending; None if another process holds the lock.
 
-    Raises OSError; FileExistsError where it is to be created, and there.
+    Raises OSError, or FileExistsError if the file is to be created but exists.
     """
     flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT | os.O_EXCL if create else 0)
     descriptor = os.open(path, flags, 0o600)
@@ -314,11 +316,11 @@ def locked(path: Path, *, create: bool = False) -> int | None:
         os.close(descriptor)
         raise
     os.close(descriptor)
-    raise FileNotFoundError(path)  # it was moved away in this moment
+    raise FileNotFoundError(path)  # it was moved away at this moment
 
 
 def is_locked(path: Path) -> bool:
-    """Whether some process holds the file's lock, this one included. Raises OSError."""
+    """Whether some process, this one included, holds the file's lock. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""The folder of all journals: making them, taking their locks, finding them."""
+"""Folder of all journals: creates, locks and finds them."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:  # with it comes pydantic
 
 LOCK_ATTEMPTS = 5
 LOCK_PAUSE_S = 0.02
-"""Another process that only looks whether the lock is held has it for a moment."""
+"""Delay between attempts. Another process that only checks whether the lock is held has it for a moment."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
 class JournalFolder:
-    """`ID.jsonl` for each session, for their owner alone. All methods block."""
+    """Folder with `ID.jsonl` for each session, readable only by their owner. All methods block."""
 
     def __init__(self, root: Path, belongings: Belongings | None = None) -> None:
-        """`belongings` are what is kept of the sessions elsewhere, which goes with their journals."""
+        """`belongings` are other data stored for the sessions, which follow their journals."""
         self.root = root
         self.trash = Trash(root, belongings or NoBelongings())
 
     def path(self, session_id: str) -> Path | None:
-        """Where a session's journal is, or would be; None for what is no session's id."""
+        """Return the path of a session's journal, which need not exist; None for an invalid session id."""
         return self.root / f"{session_id}.jsonl" if _ID.fullmatch(session_id) else None
 
     def create(self, begun: Begun) -> FileJournal:
-        """A new journal, with its lock. Raises OSError."""
+        """Create a journal and lock it. Raises OSError."""
         path = self.path(begun.id)
         if path is None:
             raise ValueError(f"{begun.id!r} is not a valid session id")
@@ -54,13 +54,13 @@ class JournalFolder:
             journal.append([begun, opened()])
         except OSError:
             with contextlib.suppress(OSError):
-                path.unlink()  # no session begins in it
+                path.unlink()  # do not leave a journal without a session
             journal.close()
             raise
         return journal
 
     def take(self, session_id: str) -> FileJournal:
-        """The session's journal, with its lock. Raises `SessionError`: `unknown_session`, `session_locked`."""
+        """Lock the session's journal and return it. Raises `SessionError`: `unknown_session`, `session_locked`."""
         path = self._file(session_id)
         if path is None:
             raise unknown(session_id)
@@ -85,16 +85,16 @@ class JournalFolder:
         )
 
     def check_free(self, session_id: str) -> None:
-        """Raises `SessionError` for a session that nobody can go on with here: `unknown_session`, `session_locked`."""
+        """Raise `SessionError` if the session cannot be resumed here: `unknown_session`, `session_locked`."""
         self.take(session_id).close()
 
     def recall(self, session_id: str) -> Recalled:
-        """The session as its journal has it; while a daemon has it, as it is in this moment. Raises `SessionError`:
+        """Load the session from its journal; if a daemon owns it, its current state. Raises `SessionError`:
         `unknown_session`, `unreadable_session`."""
         return self._recalled(session_id, is_running=self.is_held(session_id))
 
     def take_up(self, session_id: str) -> tuple[FileJournal, Recalled]:
-        """The session and its journal, with its lock. Raises as `take` and `recall` do."""
+        """Lock and load the session. Raises like `take` and `recall`."""
         journal = self.take(session_id)
         try:
             return journal, self._recalled(session_id, is_running=False)
@@ -116,8 +116,8 @@ class JournalFolder:
             ) from None
 
     def throw_away(self, session_id: str) -> None:
-        """Move the session's journal to the trash, of which what has lain there for 30 days is removed; whoever calls
-        holds its lock. Raises OSError."""
+        """Move the session's journal to the trash, and remove what has been there for 30 days. The caller holds the
+        journal's lock. Raises OSError."""
         path = self.path(session_id)
         if path is None:
             raise unknown(session_id)
@@ -125,13 +125,14 @@ class JournalFolder:
         self.trash.empty()
 
     def ids(self) -> set[str]:
-        """Of all sessions that are kept, but for those in the trash."""
+        """Return the ids of all stored sessions, without those in the trash."""
         with contextlib.suppress(OSError):
             return {each.stem for each in self.root.glob("*.jsonl") if _ID.fullmatch(each.stem)}
         return set()
 
     def reader(self, session_id: str) -> Callable[[int], Piece]:
-        """Reads the session's journal, as `Journal.read` does. Raises `SessionError` (`unknown_session`)."""
+        """Return a function that reads the session's journal like `Journal.read`. Raises `SessionError`
+        (`unknown_session`)."""
         path = self.path(session_id)
         if path is None:
             raise unknown(session_id)
@@ -146,29 +147,29 @@ class JournalFolder:
             return False
 
     def exists(self, session_id: str) -> bool:
-        """Whether there is such a session."""
+        """Whether the session exists."""
         return self._file(session_id) is not None
 
     def _file(self, session_id: str) -> Path | None:
-        """The session's journal; None where there is none, or something else in its place."""
+        """Return the session's journal; None if it is missing or not a file."""
         path = self.path(session_id)
         return path if path is not None and path.is_file() else None
 
 
 def opened() -> Opened:
-    """That this process has taken a session's lock now."""
+    """Return the record that this process has taken a session's lock now."""
     return Opened(at=now(), pid=os.getpid(), host=socket.gethostname(), version=__version__)
 
 
 def unknown(session_id: str) -> SessionError:
-    """The error for an id that no session has."""
+    """Return the error for an unknown session id."""
     return SessionError(
         f"There is no session {session_id!r}. Start one with pygent/session/new.", kind="unknown_session"
     )
 
 
 def _holder(path: Path) -> str:
-    """Who opened the journal last, in words; empty where it does not say."""
+    """Return a description of the process that last opened the journal; empty if the journal does not say."""
 
     from pygent_ls.sessions.journal.reading import UnreadableError, parsed, record_of
 

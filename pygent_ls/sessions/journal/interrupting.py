@@ -1,6 +1,6 @@
-"""Turns that a journal tells the beginning of and not the end: what they lack.
+"""Turns that began but did not end in a journal, and the events that close them.
 
-One that never began is not ended: its prompt waits for the user.
+A turn that never began is not closed: its prompt waits for the user.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pygent_ls.sessions.journal.repairing import INTERRUPTED_RESULT, NOT_ALLOWED
 from pygent_ls.sessions.stream import SessionEvent
 
 CUT_OFF = "\n[cut off: pygent-ls exited here]"
-"""What stands after words that were being said then."""
+"""Text appended to a message that was being streamed when the daemon ended."""
 
 NEEDED = frozenset(
     {
@@ -47,7 +47,7 @@ NEEDED = frozenset(
         "usage",
     }
 )
-"""What of an open turn is looked at; its first and last words are, too."""
+"""Event types read of an open turn, besides those of its begin and its end."""
 
 
 @dataclass(slots=True)
@@ -55,25 +55,25 @@ class _OpenTurn:
     turn_id: str
     queued: TurnQueued | None = None
     kept: Queued | None = None
-    """What it takes to run it, where it waited."""
+    """Record to run the turn from, if it was queued."""
     has_started: bool = False
     iteration: int = 0
     total_tokens: int = 0
     usage: Usage = field(default_factory=Usage)
-    """As it was told last, by the turn or a subagent: it is always that of all of them."""
+    """Last reported usage. Each report, by the turn or a subagent, is the total of all of them."""
     calls: dict[str, tuple[ToolCall, str | None]] = field(default_factory=dict[str, tuple[ToolCall, str | None]])
-    """Those without a result, with the call whose subagent made them."""
+    """Calls without a result, each with the call whose subagent made it."""
     asked: dict[str, tuple[PermissionRequested, str | None]] = field(
         default_factory=dict[str, tuple[PermissionRequested, str | None]]
     )
-    """The questions without an answer, likewise."""
+    """Permission requests without an answer, each with the call whose subagent made it."""
     results: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
     texts: dict[str, str] = field(default_factory=dict[str, str])
-    """What the model said, by item."""
+    """Text of the model, by item."""
     said: list[str] = field(default_factory=list[str])
-    """The texts that are in the conversation."""
+    """Texts that are in the conversation."""
     answers: dict[str, ToolResultBlock] = field(default_factory=dict[str, ToolResultBlock])
-    """The results that are."""
+    """Tool results that are in the conversation."""
     changes: dict[str, FileChange] = field(default_factory=dict[str, FileChange])
 
     def add(self, told: SessionEvent) -> None:
@@ -111,22 +111,23 @@ class _OpenTurn:
 
     @property
     def lost_words(self) -> str:
-        """The last of what the model said that did not come to be in the conversation."""
+        """The model's last text, if it is not in the conversation; else empty."""
         last = list(self.texts.values())[-1] if self.texts else ""
         return "" if any(last in said for said in self.said) else last
 
     def interrupted(self, tool_id: str) -> str:
-        """The result of a call that has none: nothing was done as long as the user was asked about it."""
+        """Return the result of an unfinished call. It says that nothing was done if its permission request was
+        unanswered."""
         is_asked = any(question.tool_id == tool_id for question, _ in self.asked.values())
         return NOT_ALLOWED_RESULT if is_asked else INTERRUPTED_RESULT
 
     @property
     def held(self) -> Queued | None:
-        """The prompt, where it waits for the user: it was accepted, and the turn did not begin."""
+        """Queued prompt of a turn that did not begin; it waits for the user. None if the turn began."""
         return None if self.has_started else self.kept
 
     def closing(self) -> Iterator[tuple[AgentEvent, str | None]]:
-        """The events that it lacks, each with the call whose subagent it belongs to."""
+        """Yield the missing events, each with the call whose subagent it belongs to."""
         if self.held is not None:
             if self.queued is None or not self.queued.held:
                 yield replace(self.held.told, held=True), None
@@ -141,7 +142,7 @@ class _OpenTurn:
                 parent,
             )
         for call, parent in reversed(self.calls.values()):
-            known = self.answers.get(call.tool_id)  # it was kept, and not told of any more
+            known = self.answers.get(call.tool_id)  # its result was stored, but its event was not
             result = ToolResult(
                 tool_id=call.tool_id,
                 tool_name=call.tool_name,
@@ -158,19 +159,19 @@ class _OpenTurn:
 
 
 class OpenTurns:
-    """The turns that have no end yet, as far as a journal was read."""
+    """Turns without an end, as far as the journal was read."""
 
     def __init__(self) -> None:
         self._open: dict[str, _OpenTurn] = {}
 
     def needs(self, turn_id: object, kind: object) -> bool:
-        """Whether an event of that kind is to be given to `add`."""
+        """Whether an event of that type must be passed to `add`."""
         return kind in ("turn_queued", "turn_started") or (
             turn_id in self._open and (kind in NEEDED or kind in ("steered", "finished"))
         )
 
     def add(self, told: SessionEvent) -> None:
-        """An event that happened."""
+        """Process an event."""
         match told.event:
             case Finished():
                 self._open.pop(told.turn_id, None)
@@ -182,16 +183,16 @@ class OpenTurns:
                 self._open.setdefault(told.turn_id, _OpenTurn(told.turn_id)).add(told)
 
     def queued(self, record: Queued) -> None:
-        """A prompt that waits."""
+        """Process the record of a queued prompt."""
         self._open.setdefault(record.turn, _OpenTurn(record.turn)).kept = record
 
     @property
     def held(self) -> tuple[Queued, ...]:
-        """The prompts that were accepted and whose turns did not begin, in their order."""
+        """Prompts that were accepted but whose turns did not begin, in order."""
         return tuple(each.held for each in self._open.values() if each.held is not None)
 
     def said(self, message: Message) -> None:
-        """A message that is in the conversation."""
+        """Process a message of the conversation."""
         turn = self._open.get(message.turn_id)
         if turn is None:
             return
@@ -201,13 +202,13 @@ class OpenTurns:
 
     @property
     def usage(self) -> Usage:
-        """What they took by then, all together."""
+        """Total usage of the open turns."""
         return reduce(Usage.plus, (each.usage for each in self._open.values()), Usage())
 
     @property
     def results(self) -> Mapping[str, ToolResultBlock]:
-        """Of the calls that were over, and not all of their answer's: these are told of before they are kept; and of
-        those that have none."""
+        """Results of the calls in open turns, by call id: finished calls whose results are not in the conversation yet,
+        since events are stored before results, and interrupted calls."""
         found: dict[str, ToolResultBlock] = {}
         for turn in self._open.values():
             for tool_id in turn.calls:
@@ -222,7 +223,7 @@ class OpenTurns:
         return found
 
     def with_lost_words(self, messages: Sequence[Message]) -> list[Message]:
-        """The conversation with what the model was saying when it was cut off."""
+        """Return the conversation with the text that the model was streaming when it was cut off."""
         found = list(messages)
         for turn in self._open.values():
             words = turn.lost_words
@@ -232,7 +233,7 @@ class OpenTurns:
         return found
 
     def closing(self, last_seq: int) -> tuple[SessionEvent, ...]:
-        """The events that end all of them, numbered from there on."""
+        """Return the events that close all open turns, numbered from `last_seq` + 1 on."""
         found: list[SessionEvent] = []
         for turn in self._open.values():
             for event, parent in turn.closing():

@@ -1,4 +1,4 @@
-"""Writes down what happens in a session, as it happens."""
+"""Writer of a session's journal."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ if TYPE_CHECKING:  # with it comes pydantic
     from pygent_ls.sessions.journal.recalling import Recalled
 
 PAUSE_S = 1.0
-"""How long a write that failed is not tried again: all that waits is written anew each time, and it may be much."""
+"""Seconds before a failed write is retried. Each attempt writes everything pending, which may be much."""
 
 
 SYNC_S = 1.0
-"""How long a turn that is over waits for the disk once it is cancelled again: the daemon is to be gone within 3 s."""
+"""Seconds that a finished turn waits for the disk once it is cancelled again. The daemon must exit within 3 s."""
 
 FREE_S = 1.0
-"""How long a session that is closed waits for what works on its conversation beside turns, likewise."""
+"""Seconds that a session that is closed waits for work on its conversation outside turns."""
 
 
 async def come_free(lock: asyncio.Lock) -> None:
-    """Return when nobody has the lock, or soon."""
+    """Return when the lock is free, or after `FREE_S`."""
     with suppress(TimeoutError):
         async with asyncio.timeout(FREE_S), lock:
             pass
 
 
 class Keeper:
-    """Keeps a session's journal true to the session: each call of `keep` adds what is new, in one write.
+    """Writes a session to its journal: each call of `keep` appends what is new, in one write.
 
-    It knows what it wrote by the messages' identity, so what is new is found at the end of the conversation, and the
-    cost of a write does not grow with it.
+    It compares messages by identity, so new ones are found at the end of the conversation, and the cost of a write does
+    not grow with the conversation.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class Keeper:
         spent: Callable[[], tuple[Usage, Usage]],
         recalled: Recalled | None = None,
     ) -> None:
-        """`messages` is the session's own list; `compactions` gives all that were made; `spent` what the session took,
-        and its last turn."""
+        """`messages` is the session's own list; `compactions` returns all compactions; `spent` the usage of the session
+        and of its last turn."""
         self.journal: Journal = MemoryJournal()
         self.problem: str | None = None
-        """Why the last write failed; None where it did not."""
+        """Why the last write failed; None if it succeeded."""
         self._failed_at_s: float | None = None
         self._told: str | None = None
         self._messages = messages
@@ -71,11 +71,11 @@ class Keeper:
         self._n_compactions_written = len(compactions())
         self._written_spent: tuple[Usage, Usage] | None = (Usage(), Usage())
         self._pending: list[Record] = []
-        """What could not be written yet."""
+        """Records that are not written yet."""
         self._is_synced = True
         self._closing: Sequence[SessionEvent] = ()
         if recalled is not None:
-            self._written_spent = None if recalled.closing else spent()  # a turn that was cut is counted in it
+            self._written_spent = None if recalled.closing else spent()  # the interrupted turn counts, too
             self._pending.append(opened())
             if recalled.has_hole:
                 self._pending.append(Cut(length=len(self._written)))
@@ -87,33 +87,34 @@ class Keeper:
         return self._messages
 
     def mark(self) -> int | None:
-        """The size of the journal that tells the conversation as it is; None where none will."""
+        """Return the size of the journal that holds the current conversation; None if it is in memory or cannot be
+        written."""
         self.keep()
         return self.journal.size if isinstance(self.journal, FileJournal) and self.problem is None else None
 
     async def conversation_at(self, mark: int) -> tuple[Message, ...]:
-        """The conversation as it was when the journal had that size. Raises OSError."""
+        """Return the conversation at that size of the journal. Raises OSError."""
         from pygent_ls.sessions.journal.recalling import conversation_of
 
         lines = takewhile(lambda line: line.end <= mark, lines_of(self.journal.read))
         return await asyncio.to_thread(conversation_of, lines)
 
     def begin(self, journal: Journal) -> None:
-        """Keep the session there from now on; called before anything else happens in it."""
+        """Write the session to this journal from now on. Must be called before anything else happens in the session."""
         self.journal = journal
         closing, self._closing = self._closing, ()
         self.keep(closing)
 
     def keep(self, events: Sequence[SessionEvent] = ()) -> None:
-        """Add these events, and whatever else is new. Where that fails, `problem` says why, and one of the next calls
-        tries again; nothing is raised."""
+        """Append these events and everything else that is new. If that fails, set `problem` and retry in a later call;
+        nothing is raised."""
         self._gather(events)
         failed_at_s = self._failed_at_s
         if failed_at_s is None or time.monotonic() - failed_at_s >= PAUSE_S:
             self._write()
 
     def note(self, record: Queued) -> None:
-        """Add this record, and whatever else is new; see `keep`."""
+        """Append this record and everything else that is new, like `keep`."""
         self._pending.append(record)
         self.keep()
 
@@ -134,12 +135,12 @@ class Keeper:
             self._is_synced = False
 
     async def sync(self) -> None:
-        """Keep what is new now, and return when it would survive a failure of the power. Failing is as in `keep`."""
+        """Append what is new, and return when it would survive a power failure. Failures are handled as in `keep`."""
         self._gather(())
         self._write()
         if self._is_synced:
             return
-        self._is_synced = True  # what is added meanwhile is not
+        self._is_synced = True  # records added meanwhile reset it
         is_done = False
         try:
             await self.journal.sync()
@@ -150,11 +151,11 @@ class Keeper:
             self._is_synced = self._is_synced and is_done
 
     async def sync_at_the_end(self) -> None:
-        """`sync` of a turn that is over: a cancel does not cut it off at once."""
+        """Run `sync` at the end of a turn. A cancel does not interrupt it at once."""
         await to_its_end(self.sync(), SYNC_S)
 
     def untold_problem(self) -> str | None:
-        """That the session cannot be kept, for the user; None where it can, or where they know."""
+        """Return a notice that the session cannot be written; None if it can, or if the user was told."""
         if self.problem == self._told:
             return None
         self._told = self.problem

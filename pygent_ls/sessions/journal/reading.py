@@ -1,4 +1,4 @@
-"""A journal's lines are read as records. Pure; pydantic, which takes its time, is imported with the first of them."""
+"""Parser of a journal's lines. Pure. Pydantic, which is slow to import, is imported with the first line."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Line = Mapping[str, Any]
-"""A line's JSON object, of a version that is known."""
+"""JSON object of a line, of a known version."""
 
 
 _OF_A_MOMENT: Mapping[str, type[Opened | State | Spent]] = {"opened": Opened, "state": State, "usage": Spent}
 
 
 class UnreadableError(ValueError):
-    """A line says nothing to this program: it is damaged, of a later version, or of a type that it does not know."""
+    """A line that cannot be read: damaged, of a later version, or of an unknown type."""
 
     def __init__(self, why: Why) -> None:
         super().__init__(why)
@@ -49,7 +49,7 @@ class UnreadableError(ValueError):
 
 
 def parsed(line: bytes) -> Line:
-    """The line's object. Raises `UnreadableError`."""
+    """Return the line's object. Raises `UnreadableError`."""
     given = _json(line)
     if not isinstance(given, dict):
         raise UnreadableError("damaged")
@@ -65,8 +65,8 @@ def parsed(line: bytes) -> Line:
 
 
 def _json(line: bytes) -> object:
-    """What pydantic reads in less than half the time; what it refuses, like half of a surrogate pair, may be JSON all
-    the same."""
+    """Parse JSON with pydantic, which takes less than half the time. What it rejects, such as half of a surrogate pair,
+    is parsed with `json`."""
     try:
         return _json_adapter().validate_json(line)
     except ValueError:
@@ -78,7 +78,7 @@ def _json(line: bytes) -> object:
 
 
 def record_of(line: Line) -> Record:
-    """The record that a line's object is. Raises `UnreadableError`."""
+    """Return the record of a line's object. Raises `UnreadableError`."""
     try:
         return _record_of(line)
     except UnreadableError:
@@ -145,7 +145,7 @@ def _event_adapter() -> TypeAdapter[AgentEvent]:
 
 
 def event_of(line: Line) -> SessionEvent:
-    """The event of such a line. Raises ValueError, KeyError and TypeError for what is none."""
+    """Return the event of a line's object. Raises ValueError, KeyError or TypeError for any other object."""
     return SessionEvent(
         event=_event_adapter().validate_python(line["event"]),
         seq=_place(line["seq"]),
@@ -158,12 +158,12 @@ def event_of(line: Line) -> SessionEvent:
 
 
 def _utc(moment: datetime) -> datetime:
-    """Raises ValueError for a moment that could not be compared with others."""
+    """Convert to UTC. Raises ValueError for a time that cannot be compared with others."""
     if moment.tzinfo is None:
         raise ValueError("a moment without a zone")
     try:
         return moment.astimezone(UTC)
-    except OverflowError as error:  # in the first or the last hours of all time
+    except OverflowError as error:  # in the first or last hours of the datetime range
         raise ValueError(str(error)) from None
 
 

@@ -1,4 +1,4 @@
-"""A session as its journal has it: what was written is replayed, damage is left out, and what was cut is closed."""
+"""Replay of a journal: rebuilds the session, skips damaged lines and closes interrupted turns."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from pygent_ls.sessions.naming import UNNAMED
 from pygent_ls.sessions.stream import SessionEvent
 
 MOST_SEQ = 2**53 - 1
-"""The highest number that every client reads as it is; one above it was not written by this program."""
+"""Highest event number that every client reads exactly. A higher one was not written by this program."""
 
 SKIPPED: dict[Why, str] = {
     "damaged": "damaged",
@@ -46,60 +46,60 @@ SKIPPED: dict[Why, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """A session as it is kept. Its calls have their results, and its turns their ends."""
+    """A session as loaded from its journal. Its calls have results, and its turns have ends."""
 
     id: str
     created_at: datetime
     updated_at: datetime
     working_directory: Path
-    """`NOWHERE` where that is lost."""
+    """`NOWHERE` if it is lost."""
     state: State
     messages: tuple[Message, ...]
     written: tuple[Message, ...]
-    """The messages as the journal has them, up to the first that is lost; what differs in `messages` is not written."""
+    """Messages in the journal, up to the first lost one. What differs in `messages` has not been written."""
     has_hole: bool
-    """Whether one is lost: the journal has others behind `written`."""
+    """Whether a message is lost, so that the journal has further messages after `written`."""
     compactions: tuple[Compaction, ...]
-    """All that were made, in their order, also those of parts that were cut away since."""
+    """All compactions in order, including those of messages that were cut since."""
     plan: tuple[PlanEntry, ...]
     usage: Usage
     last_turn_usage: Usage
     turn_ids: frozenset[str]
-    """Of all turns that any event tells of."""
+    """Ids of all turns with any event."""
     last_seq: int
-    """With what closes the turns that were cut."""
+    """Includes the events that close interrupted turns."""
     held: tuple[Queued, ...]
-    """Prompts that were accepted and whose turns did not begin, in their order."""
+    """Prompts that were accepted but whose turns did not begin, in order."""
     closing: tuple[SessionEvent, ...]
-    """What closes them: in no journal yet."""
+    """Events that close interrupted turns, not yet in a journal."""
     notices: tuple[str, ...]
-    """What the user must know of damage, and of turns that were cut."""
+    """Notices for the user about damage and interrupted turns."""
     size: int
-    """Bytes of the journal that were read."""
+    """Number of journal bytes that were read."""
 
     @property
     def name(self) -> str:
-        """As a person knows it."""
+        """Name shown to the user."""
         return self.state.name
 
     @property
     def agent(self) -> str:
-        """The agent that its last turn used, or was chosen."""
+        """Agent that its last turn used, or that was chosen since."""
         return self.state.agent
 
     @property
     def model(self) -> str:
-        """The model, likewise."""
+        """Model that its last turn used, or that was chosen since."""
         return self.state.model
 
     @property
     def mode(self) -> Mode:
-        """The mode, likewise."""
+        """Mode that its last turn used, or that was chosen since."""
         return self.state.mode
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether a turn of it was cut, and nobody has gone on since."""
+        """Whether a turn was interrupted and the session has not continued since."""
         return bool(self.closing)
 
 
@@ -115,16 +115,16 @@ class _Recalling:
     usage: Usage = field(default_factory=Usage)
     last_turn_usage: Usage = field(default_factory=Usage)
     unwritten: Usage = field(default_factory=Usage)
-    """Of turns that are over, and are not among the session's totals yet."""
+    """Usage of finished turns that is not in the session's totals yet."""
     last_seq: int = 0
     turn_ids: set[str] = field(default_factory=set[str])
     turns: OpenTurns = field(default_factory=OpenTurns)
     unread: dict[str, list[bytes]] = field(default_factory=dict[str, list[bytes]])
-    """Lines of what happened in the open turns: nearly all have an end, and then nobody needs to look closely."""
+    """Lines of the open turns, by turn id. Nearly all turns have an end, and then these need no parsing."""
     skipped: Counter[Why] = field(default_factory=Counter[Why])
-    """Lines that nobody was told of yet."""
+    """Unreadable lines not yet reported to the user, by reason."""
     skipped_before: Counter[Why] = field(default_factory=Counter[Why])
-    """Of them, those that the daemon knew of which took the session last: its next turn tells, in a notice."""
+    """Those of them known to the daemon that last opened the session. Its next turn reports them in a notice."""
     size: int = 0
 
     def add(self, line: Line) -> None:
@@ -139,7 +139,7 @@ class _Recalling:
             self.skipped[problem.why] += 1
 
     def _happened(self, given: Parsed, line: bytes) -> None:
-        """Events are many, and most say nothing that still counts: those are not looked at closely."""
+        """Process an event. Events are many, and most no longer matter, so only the relevant ones are parsed fully."""
         try:
             kind = given["event"]["type"]
             seq = given["seq"]
@@ -161,20 +161,20 @@ class _Recalling:
         self.turn_ids.add(str(given["turn"]))
 
     def _was_told(self, content: object) -> None:
-        """Only what the journal says was told: a line that was damaged since may stand before the notice, too."""
+        """Count lines as reported only if a notice says so: a line damaged since may also precede the notice."""
         if self.skipped_before and isinstance(content, str) and content.startswith(_skipping(self.skipped_before)):
             self.skipped -= self.skipped_before
             self.skipped_before.clear()
 
     def _bounded(self, told: SessionEvent) -> None:
-        """A turn begins or ends."""
+        """Process the begin or the end of a turn."""
         self.turns.add(told)
         if isinstance(told.event, Finished):
             self.unread.pop(told.turn_id, None)
             self.unwritten = self.unwritten.plus(told.event.usage)
 
     def end(self) -> None:
-        """There are no more lines: what the turns did that are open still is looked at."""
+        """Finish reading: parse what the turns that are still open did."""
         for lines in self.unread.values():
             for line in lines:
                 try:
@@ -212,7 +212,7 @@ class _Recalling:
         self.opened_at = self.opened_at or opened.at
 
     def _said(self, index: int, message: Message) -> None:
-        if self.messages.get(index, message) != message:  # that it was cut before is lost
+        if self.messages.get(index, message) != message:  # a `Cut` before it is lost
             self._cut(index)
         self.messages[index] = message
         self.turns.said(message)
@@ -221,7 +221,7 @@ class _Recalling:
         self.messages = {at: each for at, each in self.messages.items() if at < length}
 
     def _shortened(self, record: Shortened) -> None:
-        """A compaction counts where its part of the conversation is there from end to end."""
+        """Apply a compaction if its part of the conversation is complete."""
         messages = self.messages
         if record.start < record.end and all(at in messages for at in range(record.end)):
             self.compactions.append(
@@ -239,9 +239,9 @@ class _Recalling:
 
 
 def recall(lines: Iterable[Line], session_id: str, *, is_running: bool = False) -> Recalled:
-    """The session that a journal's lines are. Where `is_running`, a daemon has it, and no turn counts as cut.
+    """Rebuild a session from its journal's lines. If `is_running`, a daemon owns it, and no turn counts as interrupted.
 
-    Raises `SessionError` (`unreadable_session`) where nothing of it can be read.
+    Raises `SessionError` (`unreadable_session`) if nothing can be read.
     """
     found = _Recalling()
     for line in lines:
@@ -260,13 +260,13 @@ def recall(lines: Iterable[Line], session_id: str, *, is_running: bool = False) 
 
 
 def _probably_begun(found: _Recalling, session_id: str) -> Begun:
-    """The first record, where it is lost."""
+    """Return a substitute for a lost first record."""
     moments = [found.opened_at, found.updated_at, *(each.timestamp for each in found.messages.values())]
     return Begun(id=session_id, created=min(filter(None, moments)), working_directory=NOWHERE)
 
 
 def _probable_state(begun: Begun) -> State:
-    """What a session is of which nothing was chosen."""
+    """Return the state of a session for which nothing was chosen."""
     return State(
         at=begun.created,
         name=UNNAMED,
@@ -282,7 +282,7 @@ def _probable_state(begun: Begun) -> State:
 
 
 def conversation_of(lines: Iterable[Line]) -> tuple[Message, ...]:
-    """What was said by the end of these lines, with a result for each call."""
+    """Return the conversation at the end of these lines, with a result for each call."""
     found = _Recalling()
     for line in lines:
         found.add(line)
@@ -321,8 +321,8 @@ def _recalled(found: _Recalling, begun: Begun, state: State, *, is_running: bool
 
 
 def _with_lost_prompts(messages: Mapping[int, Message]) -> list[Message]:
-    """The messages in order; between two answers of which the words of the user are lost, something stands for these:
-    some providers want the roles to take turns."""
+    """Return the messages in order. A placeholder is inserted between two answers whose user message is lost, because
+    some providers require alternating roles."""
     filled: list[Message] = []
     for place in sorted(messages):
         message = messages[place]

@@ -1,7 +1,7 @@
-"""The records of a journal, one a line: what they say, and how they are written. `reading.py` reads them. Pure.
+"""Records of a journal, one per line, and how they are written; `reading.py` reads them. Pure.
 
-A line is a JSON object with the version of its form (`v`) and its `type`. Nothing that was written is ever changed:
-what a later record says counts from there on.
+A line is a JSON object with its format version (`v`) and its `type`. Lines are never changed: a later record applies
+from its position on.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ from pygent_ls.extensions.session_files import block_out, message_out, timestamp
 from pygent_ls.sessions.stream import SessionEvent
 
 VERSION = 1
-"""Of a line's form; lines of a later one are left alone."""
+"""Version of the line format. Lines of a later version are ignored."""
 
 NOWHERE = Path()
-"""Where a session works of which the beginning is lost: nobody knows."""
+"""Working directory of a session whose first record is lost."""
 
 NOT_KEPT = frozenset({"old_text", "new_text"})
-"""Fields of a changed file that no event tells: the whole texts. Its patch is kept."""
+"""Fields of a changed file that events omit: the full texts. The patch is stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """The first record of a journal."""
+    """First record of a journal."""
 
     id: str
     created: datetime
     working_directory: Path
     forked_from: str = ""
-    """The session that it was forked from; empty where it was not."""
+    """Session that it was forked from; empty if it was not."""
     forked_at: str = ""
-    """The last turn that both have in common; empty where that is all of it."""
+    """Last turn that both have in common; empty if all turns are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,18 +64,18 @@ class Opened:
     pid: int
     host: str
     version: str
-    """Of pygent-ls."""
+    """Version of pygent-ls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What the session is by now but for its conversation; the last one counts."""
+    """Current state of the session without its conversation. The last record applies."""
 
     at: datetime
     name: str
     agent: str
     own_agent: str | None
-    """Chosen for this session; None where the settings choose. So with those below."""
+    """Chosen for this session; None if the settings choose. The same holds for the fields below."""
     model: str
     own_model: str | None
     mode: Mode
@@ -84,23 +84,23 @@ class State:
     context_mode: ContextMode | None
     effort: Effort | None = None
     plan: tuple[PlanEntry, ...] | None = None
-    """None: what was told last."""
+    """None if the plan is the one last reported in an event."""
 
     def is_as(self, other: State | None) -> bool:
-        """Whether both say the same, whenever they did."""
+        """Whether both are equal except for their time."""
         return other is not None and self == replace(other, at=self.at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """An event that the front ends were told, or would have been."""
+    """An event as delivered to the front ends."""
 
     event: SessionEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """A message of the conversation; `index` is its place."""
+    """A message of the conversation, at position `index`."""
 
     index: int
     message: Message
@@ -108,19 +108,19 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """From here on the conversation is its first `length` messages."""
+    """From here on, the conversation is its first `length` messages."""
 
     length: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queued:
-    """A prompt that waits for the turn before it, without secrets: all that it takes to run the turn after a crash. It
-    counts until the turn begins. What is None the session chooses."""
+    """A queued prompt, without secrets: everything needed to run its turn after a crash. It applies until the turn
+    begins. None in a field means the session's own value."""
 
     turn: str
     told: TurnQueued
-    """The event that tells of it; its prompt is the user's words."""
+    """Event that announces it. Its prompt is the user's text."""
     attachments: tuple[Attachment, ...] = ()
     agent: str | None = None
     model: str | None = None
@@ -132,12 +132,13 @@ class Queued:
     output_schema: Mapping[str, Any] | None = None
     own_words: str | None = None
     steers: str | None = None
-    """The turn that the prompt joins; it then counts until that turn tells of one more that joined it."""
+    """Turn that the prompt steers, if any. The record then applies until that turn's next `steered` event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortened:
-    """Messages that stand for a part of the conversation in requests; see `context_memory.Compaction`."""
+    """A compaction: messages that replace a part of the conversation in requests. Fields as in
+    `context_memory.Compaction`."""
 
     start: int
     end: int
@@ -149,7 +150,7 @@ class Shortened:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What the session took by now, and its last turn."""
+    """Usage of the session and of its last turn, so far."""
 
     at: datetime
     usage: Usage
@@ -169,17 +170,17 @@ ATTACHMENTS: Mapping[str, type[Attachment]] = {
     "note": NotePart,
     "review": ReviewPart,
 }
-"""The kinds of attachments, by the names that stand in a journal."""
+"""Types of attachments, by their names in a journal."""
 
 _KINDS = {kind: name for name, kind in ATTACHMENTS.items()}
 
 
 _PLAIN = {Begun: "session", Opened: "opened", State: "state", Spent: "usage"}
-"""The types of records that are written as their fields are."""
+"""Types of records that are written field by field."""
 
 
 def line_of(record: Record) -> bytes:
-    """The record's line, with the line break at its end. Half a surrogate pair becomes its JSON escape."""
+    """Return the record's line, including the line break. Half a surrogate pair is written as its JSON escape."""
     text = json.dumps({"v": VERSION, **_content(record)}, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
@@ -219,13 +220,13 @@ def _content(record: Record) -> Mapping[str, Any]:
 
 
 def message_record(message: Message) -> dict[str, Any]:
-    """As `message_out`, but plain text stays so."""
+    """Return what `message_out` does, but keep a plain string as the content."""
     plain = {"content": message.content} if isinstance(message.content, str) else {}
     return message_out(message) | plain
 
 
 def plain(value: object) -> Any:
-    """The value as JSON has it: a dataclass as an object of its fields."""
+    """Return the value in JSON types, a dataclass as an object of its fields."""
     match value:
         case str() | bool() | int() | float() | None:
             return value

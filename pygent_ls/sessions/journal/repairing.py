@@ -1,4 +1,4 @@
-"""A conversation of which parts may be lost, made such that a provider takes it. Pure."""
+"""Repairs conversations with lost parts, so that providers accept them. Pure."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ INTERRUPTED_RESULT = (
 NOT_ALLOWED_RESULT = "Interrupted: pygent-ls exited before this call was allowed to run; nothing changed."
 
 LOST_BEGINNING = "[The beginning of this conversation is lost.]"
-"""What stands before an answer whose question is lost: providers want a user to begin."""
+"""Inserted before a first answer whose prompt is lost, because providers require the user to begin."""
 
 LOST_WORDS = "[A message of the user is lost here.]"
-"""What stands between two answers, likewise."""
+"""Inserted between two answers whose user message is lost."""
 
 
 def repaired(messages: Sequence[Message], results: Mapping[str, ToolResultBlock]) -> list[Message]:
-    """The conversation with exactly one result for each tool call, in the message after it and in the order of the
-    calls, and no result of a call that there is not; the user begins.
+    """Return the conversation with exactly one result for each tool call, in the next message and in the order of the
+    calls, without results of unknown calls, and with the user first.
 
-    Where a result is missing it is the one of `results`, by the call's id, else that the call was interrupted.
-    A message that needs no repair stays the same object.
+    A missing result is taken from `results`, by call id, or else says that the call was interrupted. A message that
+    needs no repair stays the same object.
     """
     kept: list[Message] = []
     seen: set[str] = set()
@@ -46,7 +46,7 @@ def repaired(messages: Sequence[Message], results: Mapping[str, ToolResultBlock]
 
 
 def _with_new_calls_alone(message: Message, seen: set[str]) -> Message:
-    """Without the calls of ids that are taken: they came twice; and a user's message without calls at all."""
+    """Remove calls whose ids are already used, because they are duplicates, and all calls of a user message."""
     calls = message.tool_calls
     if message.role == "user":
         return _with(message, [each for each in message.blocks if not isinstance(each, ToolUseBlock)])
@@ -62,14 +62,14 @@ def _with_new_calls_alone(message: Message, seen: set[str]) -> Message:
 
 
 def _without_results(message: Message) -> Iterator[Message]:
-    """The message less the results of calls that are not before it, if anything else is in it."""
+    """Yield the message without results of unknown calls, if anything else is in it."""
     rest = _with(message, [each for each in message.blocks if not isinstance(each, ToolResultBlock)])
     if rest.content:
         yield rest
 
 
 def _answered(calling: Message, answer: Message | None, results: Mapping[str, ToolResultBlock]) -> Message:
-    """The message after the calls, with a result for each."""
+    """Return the message after the calls, with a result for each."""
     given: dict[str, ToolResultBlock] = {}
     others: list[Block] = []
     for block in answer.blocks if answer else ():
@@ -84,10 +84,10 @@ def _answered(calling: Message, answer: Message | None, results: Mapping[str, To
 
 
 def interrupted(tool_id: str, content: str = INTERRUPTED_RESULT) -> ToolResultBlock:
-    """The result of a call that has none."""
+    """Return the result of an interrupted call."""
     return ToolResultBlock(tool_use_id=tool_id, content=content, is_error=True, from_outside=False)
 
 
 def _with(message: Message, blocks: Sequence[Block]) -> Message:
-    """The message with these blocks; the same object where they are its own."""
+    """Return the message with these blocks, the same object if they are equal."""
     return message if tuple(blocks) == message.blocks else replace(message, content=tuple(blocks))

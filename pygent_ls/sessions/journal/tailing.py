@@ -1,4 +1,4 @@
-"""The events of a journal as it grows: each once, in their order. Pure but for the reading that it is given."""
+"""Follows the events of a growing journal: each once, in order. Pure except for the given read function."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from pygent_ls.sessions.journal.reading import UnreadableError, event_of, parsed
 from pygent_ls.sessions.stream import SessionEvent
 
 _OWN = re.compile(rb'\{"v":1,"type":"(?:(event","seq":(\d{1,16}),)|(?!event"))')
-"""How this program begins a line: an event's number stands in the second group, other records have no first one."""
+"""Matches a line that this program wrote. The second group is an event's number; other records lack the first group."""
 
 
 class Tail:
-    """What of a journal was taken by now: bytes, and numbers of events.
+    """Position in a journal: its bytes and event numbers that were read.
 
-    An event may stand there twice, where its write failed half way, and it may be known before it stands there, where
-    a turn was cut off: what closes that is written once somebody goes on.
+    An event may occur twice, if a write failed half way. It may also be known before it is written, if a turn was
+    interrupted, because the closing events are written only when the session continues.
     """
 
     def __init__(self, since_seq: int) -> None:
-        """Events up to that number are known already; 0: none is."""
+        """Events up to that number are already known; 0 if none are."""
         self.last_seq = since_seq
-        """The last event that was taken, or known."""
+        """Number of the last event that was read or already known."""
         self.offset = 0
-        """The end of the last line that was taken."""
+        """End of the last line that was read."""
         self._newest = 0
 
     def take(self, lines: Iterator[Line], max_bytes: int) -> tuple[list[SessionEvent], bool]:
-        """The events of the next lines, about so many bytes of them; and whether that is all that there is.
+        """Return the events of about the next `max_bytes` bytes of lines, and whether that is everything.
 
-        The lines begin at `offset`. A line that is being written is left for the next time.
+        The lines must begin at `offset`. A line that is being written is left for the next call.
         """
         found: list[SessionEvent] = []
         begin = self.offset
@@ -49,13 +49,14 @@ class Tail:
         return found, True
 
     def take_end(self, path_lines: Iterable[Line], closing: Iterable[SessionEvent]) -> list[SessionEvent]:
-        """What still comes of a journal that nobody writes: the last line, which may lack its line break, and what
-        closes the turns that were cut off."""
+        """Return the remaining events of a journal that is not being written: the last line, which may lack its line
+        break, and the events that close interrupted turns."""
         last = [event for line in path_lines for event in self._events_in(line.data)]
         return list(self._new([*last, *closing]))
 
     def forget_the_future(self) -> None:
-        """All was taken that there is: what a reader knows beyond it has been lost, and its numbers come again."""
+        """At the end of the journal, forget known events beyond it: they were lost, and their numbers are used
+        again."""
         self.last_seq = min(self.last_seq, self._newest)
 
     def _new(self, events: Iterable[SessionEvent]) -> Iterator[SessionEvent]:
@@ -66,7 +67,7 @@ class Tail:
                 yield event
 
     def _events_in(self, line: bytes) -> Iterator[SessionEvent]:
-        """The event that a line is, if it is one that can be read, and is not known."""
+        """Yield the event in a line, if it can be read and is not known."""
         if own := _OWN.match(line):
             if own[1] is None:
                 return
@@ -83,17 +84,17 @@ class Tail:
 
 
 def ending(journals: JournalFolder, session_id: str, tail: Tail) -> list[SessionEvent] | None:
-    """What still comes of a session that nobody holds, whose journal was taken to its end; None where somebody does,
-    or it grows. Blocks; raises OSError where the journal is gone."""
+    """Return the remaining events of a session without an owner whose journal was read to its end; None if it has an
+    owner or grows. Blocks; raises OSError if the journal is gone."""
     path = journals.path(session_id)
     assert path is not None
     size = path.stat().st_size
     if journals.is_held(session_id):
         return None
     closing: tuple[SessionEvent, ...] = ()
-    with suppress(SessionError):  # nothing of it can be gone on with
+    with suppress(SessionError):  # no part of the session can be resumed
         closing = journals.recall(session_id).closing
-    # Who takes it up from here on finds what was read, and closes the turns with the same numbers
+    # A daemon that loads the session from here on finds what was read, and closes the turns with the same numbers.
     if journals.is_held(session_id) or path.stat().st_size != size:
         return None
     return tail.take_end(lines_of(partial(read_file, path), tail.offset), closing)

@@ -1,4 +1,4 @@
-"""Deleted sessions: their journals lie in the trash for 30 days, and can be brought back. Everything here blocks."""
+"""Trash: the journals of deleted sessions are kept for 30 days and can be restored. Everything here blocks."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ from typing import Protocol
 from pygent_ls.errors import SessionError
 
 TRASH = "trash"
-"""The folder beside the journals where deleted ones lie."""
+"""Name of the folder for deleted journals, beside the others."""
 
 TRASH_DAYS = 30
 
 DAY_S = 24 * 3600.0
 
 EMPTIED = ".emptied"
-"""A file in the trash: when it was looked through last."""
+"""Name of a file in the trash whose time is that of the last clean-up."""
 
 
 class Belongings(Protocol):
-    """What is kept of sessions beside their journals. No method raises anything."""
+    """Data stored for sessions besides their journals. No method raises."""
 
     def put_away(self, session_id: str) -> None:
-        """The session was deleted: nothing of it is found any more, and nothing lost."""
+        """Hide the data of a deleted session, without losing any."""
         ...
 
     def bring_back(self, session_id: str) -> None:
-        """It was restored."""
+        """Make the data of a restored session available again."""
         ...
 
     def forget(self, session_id: str) -> None:
-        """It is gone for good."""
+        """Delete the data for good."""
         ...
 
 
 class NoBelongings:
-    """Nothing is kept beside journals."""
+    """Default without data besides journals."""
 
     def put_away(self, session_id: str) -> None:
-        """See the port."""
+        """Return at once."""
 
     def bring_back(self, session_id: str) -> None:
-        """See the port."""
+        """Return at once."""
 
     def forget(self, session_id: str) -> None:
-        """See the port."""
+        """Return at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,22 +64,22 @@ class Trashed:
 
     @property
     def gone_at(self) -> datetime:
-        """When it is removed for good, or soon after."""
+        """Time from which the session may be removed for good."""
         return self.deleted_at + timedelta(days=TRASH_DAYS)
 
 
 class Trash:
-    """The trash of one folder of journals."""
+    """Trash of one folder of journals."""
 
     def __init__(self, journals: Path, belongings: Belongings, *, clock: Callable[[], float] = time.time) -> None:
-        """`clock` gives seconds since the epoch, as files' times are."""
+        """`clock` returns seconds since the epoch, like file times."""
         self._journals = journals
         self._belongings = belongings
         self._clock = clock
         self.root = journals / TRASH
 
     def add(self, journal: Path) -> None:
-        """Move a journal in; whoever calls holds its lock. What lies there under the same name stays, too. Raises
+        """Move a journal to the trash. The caller holds its lock. Trashed journals of the same name stay, too. Raises
         OSError."""
         self.root.mkdir(mode=0o700, exist_ok=True)
         now = self._clock()
@@ -92,11 +92,11 @@ class Trash:
         self._belongings.put_away(session_id)
 
     def listed(self) -> list[Trashed]:
-        """What is in it, the last one deleted first."""
+        """Return the trashed sessions, the last deleted first."""
         return sorted(self._all(), key=lambda each: (each.deleted_at, each.path), reverse=True)
 
     def restore(self, session_id: str) -> None:
-        """Bring a session back; where several of that id were deleted, the last one. Raises `SessionError`:
+        """Restore a session; the last deleted one, if there are several of that id. Raises `SessionError`:
         `unknown_session`, `session_exists`, `not_restored`."""
         found = next((each for each in self.listed() if each.id == session_id), None)
         if found is None:
@@ -115,7 +115,7 @@ class Trash:
         self._belongings.bring_back(session_id)
 
     def empty(self) -> None:
-        """Remove what has lain there for 30 days, with all that belongs to it."""
+        """Remove sessions that were deleted more than 30 days ago, with all their data."""
         oldest = datetime.fromtimestamp(self._clock(), UTC) - timedelta(days=TRASH_DAYS)
         for each in self.listed():
             if each.deleted_at < oldest:
@@ -125,7 +125,7 @@ class Trash:
                         self._belongings.forget(each.id)
 
     def empty_daily(self) -> bool:
-        """`empty`, if nobody has done so for a day; returns whether it was done."""
+        """Call `empty` unless that was done within a day; return whether it was called."""
         stamp = self.root / EMPTIED
         with contextlib.suppress(OSError):
             if 0 <= self._clock() - stamp.stat().st_mtime < DAY_S:
@@ -139,7 +139,7 @@ class Trash:
         return True
 
     def _is_there(self, session_id: str) -> bool:
-        """Whether another journal of that id is kept, here or as a session."""
+        """Whether another journal of that id exists, here or as a session."""
         return (self._journals / f"{session_id}.jsonl").exists() or any(each.id == session_id for each in self._all())
 
     def _all(self) -> Iterator[Trashed]:
@@ -151,7 +151,7 @@ class Trash:
 
 
 def _move(path: Path, to: Path) -> None:
-    """Raises OSError; FileExistsError where there is something already, and then nothing has happened."""
+    """Move the file. Raises OSError, or FileExistsError if the target exists, in which case nothing has changed."""
     try:
         os.link(path, to)
     except FileExistsError:
