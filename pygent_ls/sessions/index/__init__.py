@@ -1,1 +1,1 @@
-"""Finding sessions by what they are and what was said in them: an index that is made of the journals alone."""
+"""Index for listing sessions and searching their conversations. It is built from the journals alone."""

@@ -1,4 +1,4 @@
-"""What the index is asked: which turns hold all of some words, and how well. All functions block."""
+"""Queries to the index: the turns that contain all of some words, ranked. All functions block."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ from pygent_ls.sessions.index.tables import Tables
 from pygent_ls.sessions.index.words import Query, Word, folded, holds, snippet, squeezed
 
 NAMED = 10.0
-"""What a word scores that stands in a session's name. One in the text has at most about 20 where it is rare among
-100,000 turns, and mostly below 8 (bm25: 2.2 times the logarithm of the turns for each one that holds it)."""
+"""Score of a word in a session's name. A word in the text scores at most about 20 if it is rare among 100,000 turns,
+and mostly below 8 (bm25: 2.2 times the logarithm of the turns for each one that contains it)."""
 
 MAX_GROUPS = 8
-"""Groups of sessions whose names hold some of the words, and for which the others are looked up: one query each."""
+"""Maximum number of groups of sessions whose names contain some of the words. The other words take one query per
+group."""
 
 MOST_RANKED = 10_000
-"""Turns of which it is found out how well they hold words that more of them hold: the last ones. 100,000 messages are
-some 50,000 turns; to rank 10,000 takes some 20 ms of CPU, and a word that more of them hold says little of any."""
+"""Maximum number of turns that are ranked by words which more turns contain: the newest. 100,000 messages are some
+50,000 turns. Ranking 10,000 takes some 20 ms of CPU time, and a word in more turns than that distinguishes few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A turn in which all the words stand, with those that stand in its session's name."""
+    """A turn that contains all the words, some of them possibly in its session's name."""
 
     session_id: str
     name: str
     turn_id: str
-    """Empty for a session without turns that is found by its name."""
+    """Empty for a session without turns that was found by its name."""
     snippet: str
     score: float
     """Higher is better."""
     place: str
-    """The session's, in a list."""
+    """Sort key of the session in a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +46,22 @@ class _Hit:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part of what is found: turns of these sessions (None is all) that hold all of the query's words, those left
-    out that the sessions' names hold."""
+    """A part of a search: turns of these sessions (None for all) that contain the query's words, without the words that
+    the sessions' names contain."""
 
     query: Query
     sessions: Collection[int] | None
     score: float
-    """For the words in the names."""
+    """Score for the words in the names."""
 
 
 def search(tables: Tables, query: Query, limit: int, *, most_ranked: int = MOST_RANKED) -> list[Found]:
-    """The turns that hold all the words, the best first; a session whose name holds them all is found once by that."""
+    """Return the turns that contain all the words, the best first. A session whose name contains them all is found once
+    by its name."""
     best: dict[tuple[int, int | None], _Hit] = {}
     for part in _parts(tables, query):
         if part.query.words and len(best) >= limit:
-            break  # the text alone, or the name alone, says enough
+            break  # enough was found by the text or by the names alone
         hits = _in_text(tables, part, most_ranked) if part.query.words else _by_name(tables, part)
         for hit in islice(hits, limit):
             known = best.get((hit.session, hit.turn))
@@ -72,7 +74,7 @@ def search(tables: Tables, query: Query, limit: int, *, most_ranked: int = MOST_
 
 
 def sessions_with(tables: Tables, query: Query, name: str) -> set[int]:
-    """The sessions with a turn that holds all the words, or whose name holds that text."""
+    """Return the sessions with a turn that contains all the words, or with that text in their name."""
     rows = tables.ask("SELECT number FROM sessions WHERE instr(name, ?)", (squeezed(folded(name)),))
     found = {number for (number,) in rows}
     for part in _parts(tables, query):
@@ -81,7 +83,7 @@ def sessions_with(tables: Tables, query: Query, name: str) -> set[int]:
 
 
 def _parts(tables: Tables, query: Query) -> Iterator[_Part]:
-    """What is found by the text alone, by the names alone, and by both."""
+    """Yield the parts of a search: by the text alone, then by names, with the other words in the text."""
     if not query.words:
         return
     yield _Part(query, None, 0.0)
@@ -92,7 +94,7 @@ def _parts(tables: Tables, query: Query) -> Iterator[_Part]:
 
 
 def _named(tables: Tables, query: Query) -> dict[tuple[Word, ...], list[int]]:
-    """Sessions by the words that their names hold, which are some at least."""
+    """Group sessions by the words that their names contain, at least one."""
     words_of: dict[int, list[Word]] = {}
     for word in query.words:
         for (number,) in tables.ask("SELECT number FROM sessions WHERE instr(name, ?)", (word.core,)).fetchall():
@@ -118,7 +120,7 @@ def _sessions_in(tables: Tables, part: _Part) -> Collection[int]:
 
 
 def _among(tables: Tables, part: _Part) -> str:
-    """The condition for a turn that it is in one of these sessions."""
+    """Return the condition that a turn is in one of these sessions."""
     if part.sessions is None:
         return ""
     tables.choose(part.sessions)
@@ -130,7 +132,7 @@ def _match(query: Query) -> str:
 
 
 def _by_name(tables: Tables, part: _Part) -> Iterator[_Hit]:
-    """The beginning of each of these sessions, the last one used first."""
+    """Yield the first turn of each of these sessions, the most recently used first."""
     tables.choose(part.sessions or ())
     rows = tables.ask("SELECT number FROM sessions WHERE number IN (SELECT number FROM chosen) ORDER BY place DESC")
     for (number,) in rows.fetchall():
@@ -143,7 +145,8 @@ def _by_name(tables: Tables, part: _Part) -> Iterator[_Hit]:
 
 
 def _in_text(tables: Tables, part: _Part, most_ranked: int | None = None) -> Iterator[_Hit]:
-    """The turns whose text holds all the words, the best first; of all sessions only the last so many."""
+    """Yield the turns whose text contains all the words, the best first. If all sessions are searched, only the last
+    `most_ranked` turns count."""
     query = part.query
     if not tables.has_words:
         yield from _by_looking(tables, part)
@@ -161,7 +164,7 @@ def _in_text(tables: Tables, part: _Part, most_ranked: int | None = None) -> Ite
 
 
 def _too_old(tables: Tables, part: _Part, most_ranked: int | None) -> int:
-    """The last of the turns that are left out."""
+    """Return the number of the last turn that is too old to be ranked."""
     if most_ranked is None or part.sessions is not None:
         return 0
     row = tables.ask(
@@ -172,7 +175,7 @@ def _too_old(tables: Tables, part: _Part, most_ranked: int | None) -> int:
 
 
 def _by_signs(tables: Tables, part: _Part) -> Iterator[_Hit]:
-    """The same for what is no word of the index, like `->`; what was said last comes first."""
+    """Search for text that has no words in the index, such as `->`; the newest turn comes first."""
     rows = tables.ask(
         "SELECT DISTINCT session, turn FROM messages JOIN turns ON number = turn "  # noqa: S608
         f"WHERE instr(text, ?) {_among(tables, part)} ORDER BY turn DESC",
@@ -184,7 +187,7 @@ def _by_signs(tables: Tables, part: _Part) -> Iterator[_Hit]:
 
 
 def _by_looking(tables: Tables, part: _Part) -> Iterator[_Hit]:
-    """The same where there is no FTS5: every text is looked at, and what holds the words often is better."""
+    """Search without FTS5: read every text. The more often a text contains the words, the better."""
     hits: list[_Hit] = []
     turns = tables.ask(f"SELECT session, number FROM turns WHERE 1 {_among(tables, part)}")  # noqa: S608
     for session, turn in turns.fetchall():

@@ -1,4 +1,4 @@
-"""The index is brought up to what the journals say by now; what was read of them before is not read again."""
+"""Updates the index from the journals. What was read before is not read again."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pygent_ls.sessions.index.tables import Mark, Tables
 from pygent_ls.sessions.journal.files import Line
 
 BATCH_BYTES = 2_000_000
-"""Of a journal that are read at once."""
+"""Number of bytes of a journal read at once."""
 
 BUDGET_S = 0.5
-"""What one transaction takes in. Others who wait for the index get their turn after so long, and find what was done by
-then; a commit waits for the disk, so one for each session would take most of the time."""
+"""Maximum seconds of one transaction. Afterwards other processes waiting for the index get their turn and find what was
+done so far. A commit waits for the disk, so one per session would take most of the time."""
 
 
 def catch_up(tables: Tables, source: Source, *, is_ending: Callable[[], bool]) -> bool:
-    """Read what is new; False where there is more of it, or the program ends. Blocking.
+    """Read what is new; return False if there is more, or the program is ending. Blocking.
 
-    Raises `sqlite3.Error`, and ValueError, KeyError and TypeError for rows that are none of ours.
+    Raises `sqlite3.Error`, and ValueError, KeyError or TypeError for rows that this program did not write.
     """
     until = time.monotonic() + BUDGET_S
     for _ in _CatchingUp(tables, source).work():
@@ -41,15 +41,15 @@ class _CatchingUp:
     source: Source
 
     def work(self) -> Iterator[None]:
-        """Do it piece by piece; yields after each, when it may be committed."""
+        """Update the index step by step. Yields after each step, when the transaction may be committed."""
         stamps, marks = self.source.stamps(), self.tables.marks()
         for session_id in marks.keys() - stamps.keys():
             self.tables.begin()
             self.tables.forget(marks[session_id].number)
-        oldest_first = sorted(stamps.items(), key=lambda each: each[1].mtime_ns)  # so turns have their numbers by time
+        oldest_first = sorted(stamps.items(), key=lambda each: each[1].mtime_ns)  # so that turns are numbered by time
         for session_id, stamp in oldest_first:
             mark = marks.get(session_id)
-            with contextlib.suppress(OSError):  # it is gone again
+            with contextlib.suppress(OSError):  # it has been removed
                 if mark is None or mark.stamp != stamp:
                     mark = yield from self._read(session_id, stamp, mark)
                 if mark.is_open and mark.closed_at != stamp.size:
@@ -57,7 +57,7 @@ class _CatchingUp:
                     yield
 
     def _read(self, session_id: str, stamp: Stamp, mark: Mark | None) -> Generator[None, None, Mark]:
-        """Take in what was appended to a journal, or all of it where it is another one now."""
+        """Read what was appended to a journal, or all of it if the file was replaced."""
         if mark is not None and not self._goes_on(session_id, stamp, mark):
             self.tables.begin()
             self.tables.forget(mark.number)
@@ -75,7 +75,7 @@ class _CatchingUp:
         return mark
 
     def _goes_on(self, session_id: str, stamp: Stamp, mark: Mark) -> bool:
-        """Whether it is still the journal that was read, with more behind."""
+        """Whether it is the journal that was read before, with more at the end."""
         if mark.stamp.inode != stamp.inode or stamp.size <= mark.stamp.size:
             return False
         return self.source.tail(session_id, mark.read_to) == mark.tail
@@ -98,7 +98,7 @@ class _CatchingUp:
         return after
 
     def _close(self, session_id: str, mark: Mark) -> None:
-        """Find out what the whole journal tells, unless some daemon goes on with it."""
+        """Replay the whole journal for the session's entry, unless a daemon owns the session."""
         try:
             recalled = self.source.recalled(session_id)
         except SessionError:
@@ -113,7 +113,7 @@ class _CatchingUp:
 
 
 def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
-    """The lines that are whole, as many at once as fit into a transaction."""
+    """Yield the complete lines in batches of at least `BATCH_BYTES`."""
     batch: list[Line] = []
     n_bytes = 0
     for line in lines:

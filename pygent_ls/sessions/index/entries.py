@@ -1,4 +1,4 @@
-"""What a list tells of a session, and how that comes out of its journal, however often it is read on."""
+"""Entries of a session list, and how they are computed incrementally from a journal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # with it comes pydantic
     from pygent_ls.sessions.journal.reading import Line as Parsed
 
 BEGINNINGS = ("turn_queued", "turn_started")
-"""Events with which a turn begins that has no end yet."""
+"""Events that begin a turn."""
 
 _EVENT = b'{"v":1,"type":"event","seq":'
 _PASSING = tuple(
@@ -33,11 +33,11 @@ _PASSING = tuple(
         *(b"tool_call", b"tool_result", b"usage", b"plan", b"hook", b"notice"),
     )
 )
-"""How lines begin and end that say nothing of a session but the number of its last event. Nearly all are such."""
+"""Beginning and endings of the lines that only advance the number of the last event. Nearly all lines are such."""
 
 
 class Listable(Exportable, Protocol):
-    """A session of which there is all: in memory, or just read."""
+    """A session with all its data: in memory, or just loaded."""
 
     @property
     def mode(self) -> Mode: ...
@@ -61,11 +61,11 @@ class Entry:
     n_messages: int
     last_seq: int
     is_interrupted: bool = False
-    """Whether its last turn was cut off when its daemon ended, and nobody has gone on since."""
+    """Whether its last turn was interrupted when its daemon ended, and the session has not continued since."""
 
     @classmethod
     def of(cls, session: Listable, *, is_interrupted: bool = False) -> Entry:
-        """The session as it is now."""
+        """Return the entry of a session."""
         return cls(
             id=session.id,
             name=session.name,
@@ -83,25 +83,25 @@ class Entry:
 
     @property
     def is_used(self) -> bool:
-        """Whether anything was ever said in it, or it was named. Editors begin some that never are, and a script that
-        asks a command leaves one."""
+        """Whether it has messages or usage, or was named. Editors create sessions that are never used, and each script
+        that runs a command leaves one."""
         return self.n_messages > 0 or not self.usage.is_nothing or self.name != UNNAMED
 
     @property
     def place(self) -> str:
-        """Where it stands in a list: when it was used, to the microsecond, and its id for those of one moment."""
+        """Sort key in a list: when the session was used, to the microsecond, then its id."""
         return f"{timestamp(self.updated_at)} {self.id}"
 
 
 def meant(wanted: str, sessions: Iterable[Entry]) -> list[Entry]:
-    """The sessions that somebody may mean: the one of that id, else those whose id begins so or that have that name."""
+    """Return the session with that id, or else those whose id starts with the text or that have it as their name."""
     found = [each for each in sessions if each.id.startswith(wanted) or each.name == wanted] if wanted else []
     return [each for each in found if each.id == wanted] or found
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """The words of a message at that place of the conversation."""
+    """The text of a message at that position in the conversation."""
 
     place: int
     turn_id: str
@@ -110,7 +110,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class CutAt:
-    """The words at that place and behind it are no part of the conversation any more."""
+    """The messages at that position and after it were removed from the conversation."""
 
     place: int
 
@@ -120,7 +120,7 @@ Change = Put | CutAt
 
 @dataclass(slots=True)
 class Facts:
-    """What is known of a session by what was read of its journal; what is appended changes it."""
+    """What is known of a session from its journal so far. Reading further lines updates it."""
 
     begun: Begun | None = None
     state: State | None = None
@@ -130,12 +130,12 @@ class Facts:
     last_seq: int = 0
     open_turns: set[str] = field(default_factory=set[str])
     is_unpaid: bool = False
-    """Whether what the last turn took is not in `spent` yet."""
+    """Whether the usage of the last turn is not in `spent` yet."""
     is_damaged: bool = False
-    """Whether something that counts was lost."""
+    """Whether relevant records were lost."""
 
     def add(self, lines: Iterable[Line]) -> list[Change]:
-        """Take in the next lines; returns what they change in the words that can be found."""
+        """Process the next lines; return the changes to the searchable text."""
         from pygent_ls.sessions.journal.reading import UnreadableError, parsed, record_of
 
         changes: list[Change] = []
@@ -157,7 +157,7 @@ class Facts:
         return changes
 
     def _passed(self, events: Mapping[int, bytes]) -> None:
-        """The last of these events that can be read has happened."""
+        """Process the last readable one of these events."""
         from pygent_ls.sessions.journal.reading import UnreadableError, parsed
 
         for seq in sorted(events, reverse=True):
@@ -167,7 +167,7 @@ class Facts:
                 self._happened(parsed(events[seq]))
 
     def _happened(self, given: Parsed) -> None:
-        """Events are many, and most say nothing but that they happened."""
+        """Process an event. Most only advance `last_seq`."""
         from pygent_ls.sessions.journal.reading import UnreadableError, event_of
         from pygent_ls.sessions.journal.recalling import MOST_SEQ
 
@@ -212,15 +212,15 @@ class Facts:
 
     @property
     def are_whole(self) -> bool:
-        """Whether they tell all; else the whole journal does, once no daemon goes on with the session."""
+        """Whether the facts are complete. Otherwise the whole journal is needed, once no daemon owns the session."""
         is_cut = self.is_damaged or self.is_unpaid or bool(self.open_turns)
         return not is_cut and self.begun is not None and self.state is not None
 
     def entry(self, session_id: str) -> Entry | None:
-        """The session, as far as they tell of it; None where it cannot be listed by them."""
+        """Return the session's entry from these facts; None if they do not suffice."""
         if self.state is None:
             return None
-        created_at = self.begun.created if self.begun else self.state.at  # in memory alone, it has no first record
+        created_at = self.begun.created if self.begun else self.state.at  # a session in memory has no first record
         return Entry(
             id=session_id,
             name=self.state.name,
@@ -237,6 +237,6 @@ class Facts:
 
 
 def words_of(message: Message) -> str:
-    """What the user and the model said in a message: neither what they attached nor what tools returned."""
+    """Return the text that the user and the model wrote in a message, without attachments and tool results."""
     parts = [each.text for each in message.blocks if isinstance(each, TextBlock) and each.is_typed]
     return utf8("\n".join(part for part in parts if part.strip())).replace("\0", " ")

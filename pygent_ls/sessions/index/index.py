@@ -1,4 +1,4 @@
-"""The index of sessions: made of their journals alone, and made again whenever it is missing or wrong."""
+"""Index of sessions, built from their journals alone, and rebuilt if it is missing or damaged."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _log = logging.getLogger(__name__)
 
 
 class Index:
-    """What is asked of it is answered by what the journals say at that moment.
+    """Answers questions according to the journals at that moment.
 
-    It works in a thread, for one asker at a time. Where its file cannot be used, it does so in memory.
+    It works in a thread, on one question at a time. If its file cannot be used, it is built in memory.
     """
 
     def __init__(self, path: Path | None, *, connect: Connect = connect) -> None:
-        """None is an index in memory alone."""
+        """A `path` of None builds the index in memory."""
         self._connect = connect
         self.is_ending = threading.Event()
         self._kept = path and KeptTables(path, connect=connect, is_ending=self.is_ending.is_set)
@@ -41,7 +41,7 @@ class Index:
         self._told: set[str] = set()
 
     async def ask(self, source: Source, question: Callable[[Tables], T]) -> T:
-        """What the question finds in the tables, after all that the source has is in them.
+        """Return what `question` finds in the tables, after they were updated from the source.
 
         Raises `SessionError` (`ending`) after `close`.
         """
@@ -49,7 +49,7 @@ class Index:
             return await asyncio.to_thread(self._answer, source, question)
 
     async def close(self) -> None:
-        """Nothing is asked any more; what is being answered is cut short."""
+        """Stop answering, and interrupt a question in progress."""
         self.is_ending.set()
         await asyncio.to_thread(self._close)
 
@@ -76,7 +76,7 @@ class Index:
             return answer
 
     def _on_disk(self, kept: KeptTables, source: Source, question: Callable[[Tables], T]) -> T:
-        """Raises OSError and `sqlite3.Error` where the file cannot be used."""
+        """Answer from the index file. Raises OSError and `sqlite3.Error` if it cannot be used."""
         import sqlite3
 
         if not self._finds_words():
@@ -97,7 +97,7 @@ class Index:
                     return question(tables)
             self._go_on()
             anew = False
-            time.sleep(2 * LOCK_PAUSE_S)  # for others, who look whether it is free
+            time.sleep(2 * LOCK_PAUSE_S)  # so that other processes, which poll, can take the lock
 
     def _in_memory(self, source: Source, question: Callable[[Tables], T]) -> T:
         tables = self._spare
@@ -108,7 +108,7 @@ class Index:
             while not catch_up(tables, source, is_ending=self.is_ending.is_set):
                 self._go_on()
             return question(tables)
-        except BaseException:  # what it was in the midst of is not known
+        except BaseException:  # the state of the tables is unknown
             self._drop_spare()
             raise
 
@@ -129,7 +129,7 @@ class Index:
             raise SessionError("The program ends.", kind="ending")
 
     def _tell(self, reason: str) -> None:
-        """Say once why there is no index on the disk."""
+        """Log, once for each reason, why the index is not on the disk."""
         if reason not in self._told:
             self._told.add(reason)
             _log.warning(

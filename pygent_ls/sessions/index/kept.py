@@ -1,4 +1,4 @@
-"""The index's file: one user at a time, and nothing in it that we did not write."""
+"""The index's file: used by one process at a time, and containing only what this program wrote."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from typing import TYPE_CHECKING
 
 from pygent_ls.sessions.index.tables import Tables
 
-if TYPE_CHECKING:  # it is imported when the index is first asked for
+if TYPE_CHECKING:  # imported with the first use of the index
     import sqlite3
 
 Connect = Callable[[str], "sqlite3.Connection"]
 
 LOCK_WAIT_S = 10.0
-"""For other daemons, which hold the lock for less than a second at a time."""
+"""Time to wait for other daemons, which hold the lock for less than a second at a time."""
 
 LOCK_PAUSE_S = 0.005
 
 BUSY = b"busy\n"
-"""Stands in the lock's file while the index may be written: after a crash, SQLite's own journal brings it back."""
+"""Content of the lock file while the index may be written. After a crash, SQLite's own journal restores the index."""
 
 CACHE_KIB = 16_000
 
 
 def connect(path: str) -> sqlite3.Connection:
-    """A connection to a database that is a file, or `:memory:`."""
+    """Open a database: a file, or `:memory:`."""
     import sqlite3
 
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
 
 
 def prepared(database: sqlite3.Connection) -> sqlite3.Connection:
-    """The connection with what we want of it. Raises `sqlite3.Error`."""
+    """Return the connection with the pragmas set. Raises `sqlite3.Error`."""
     for pragma in (
         "journal_mode = TRUNCATE",
         "synchronous = NORMAL",
@@ -49,7 +49,7 @@ def prepared(database: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def has_fts5(database: sqlite3.Connection) -> bool:
-    """Whether words can be indexed with this SQLite."""
+    """Whether this SQLite can index words."""
     import sqlite3
 
     try:
@@ -61,11 +61,11 @@ def has_fts5(database: sqlite3.Connection) -> bool:
 
 
 class KeptTables:
-    """Tables in a file, for their owner alone, which several daemons use in turn. All methods block.
+    """Tables in a file, readable only by the owner, which several daemons use in turn. All methods block.
 
-    Beside it stands the file of the lock, which is held for every use: so a broken index can be replaced while others
-    have it open. It tells the size and time of the index after the last use; one that differs was written by somebody
-    else, or is only a part of what was written, and is replaced.
+    The lock is a separate file beside it and is held for every use, so a broken index can be replaced while others have
+    it open. The lock file records the size and time of the index after its last use. An index that differs was written
+    by something else or only in part, and is replaced.
     """
 
     def __init__(self, path: Path, *, connect: Connect, is_ending: Callable[[], bool]) -> None:
@@ -77,9 +77,9 @@ class KeptTables:
 
     @contextmanager
     def used(self, *, anew: bool = False) -> Generator[Tables]:
-        """The tables, for this daemon alone; with `anew` they are empty.
+        """Lock the tables for this daemon and yield them; with `anew` they are empty.
 
-        Raises `sqlite3.Error` and OSError: then they cannot be used, and may be of use `anew`.
+        Raises `sqlite3.Error` and OSError if they cannot be used. They may be usable with `anew`.
         """
         with self._locked() as lock:
             if anew or os.pread(lock, 200, 0) not in (BUSY, self._seal()):
@@ -87,13 +87,13 @@ class KeptTables:
             self._write(lock, BUSY)
             try:
                 yield self._opened()
-            except BaseException:  # with what it was in the midst of
+            except BaseException:  # the state of the tables is unknown
                 self.close()
                 raise
             self._write(lock, self._seal())
 
     def close(self) -> None:
-        """The file is closed; it can be used again."""
+        """Close the file. It can be used again."""
         if self._tables is not None:
             self._tables.close()
         self._tables = self._file = None
@@ -112,7 +112,7 @@ class KeptTables:
             os.close(lock)
 
     def _seal(self) -> bytes:
-        """What is written of the file after its use; nothing where there is none."""
+        """Return what identifies the file after its use; empty if it does not exist."""
         try:
             about = self._path.stat()
         except FileNotFoundError:

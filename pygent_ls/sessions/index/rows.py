@@ -1,4 +1,4 @@
-"""What is kept of a session in a column: facts and entries as JSON. Pure."""
+"""Facts and entries of sessions as JSON in a column. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pygent_ls.sessions.journal.records import Begun, Record, Spent, State, line
 
 
 def facts_out(facts: Facts) -> str:
-    """The facts as text."""
+    """Return the facts as text."""
     content = {
         "begun": _line(facts.begun),
         "state": _line(facts.state),
@@ -32,7 +32,7 @@ def facts_out(facts: Facts) -> str:
 
 
 def facts_in(text: str) -> Facts:
-    """The facts that a text is. Raises ValueError, KeyError and TypeError for one that is none."""
+    """Return the facts in a text. Raises ValueError, KeyError or TypeError for any other text."""
     given: dict[str, Any] = json.loads(text)
     begun, state, spent = (_record(given[each]) for each in ("begun", "state", "spent"))
     updated_at = given["updated_at"]
@@ -60,7 +60,7 @@ def _record(line: str | None) -> Record | None:
 
 
 def entry_out(entry: Entry) -> str:
-    """The entry as text, all of it ASCII: a folder's name may be no UTF-8."""
+    """Return the entry as ASCII text, because a folder's name need not be UTF-8."""
     content: Mapping[str, Any] = asdict(entry) | {
         "working_directory": str(entry.working_directory),
         "created_at": timestamp(entry.created_at),
@@ -70,7 +70,7 @@ def entry_out(entry: Entry) -> str:
 
 
 def entry_in(text: str) -> Entry:
-    """The entry that a text is. Raises ValueError, KeyError and TypeError for one that is none."""
+    """Return the entry in a text. Raises ValueError, KeyError or TypeError for any other text."""
     given: dict[str, Any] = json.loads(text)
     folder, usage = Path(given.pop("working_directory")), Usage(**given.pop("usage"))
     created_at, updated_at = (datetime.fromisoformat(given.pop(each)) for each in ("created_at", "updated_at"))
@@ -78,5 +78,5 @@ def entry_in(text: str) -> Entry:
 
 
 def folder_out(folder: Path) -> str:
-    """A folder as it is compared."""
+    """Return a folder as text for comparison."""
     return json.dumps(str(folder))

@@ -1,4 +1,4 @@
-"""Where the index reads journals: a folder of files, or those of sessions that are in memory alone."""
+"""Journals that the index reads: a folder of files, or those of sessions that are only in memory."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:  # with it comes pydantic
     from pygent_ls.sessions.journal.recalling import Recalled
 
 TAIL_BYTES = 64
-"""Before the place to which a journal was read: another file has others there."""
+"""Number of bytes compared before the position up to which a journal was read. They differ if the file was replaced."""
 
 
 class Stamp(NamedTuple):
-    """A journal as it is now; while it is equal nothing was written."""
+    """State of a journal. As long as it is equal, nothing was written."""
 
     size: int
     mtime_ns: int
@@ -27,36 +27,36 @@ class Stamp(NamedTuple):
 
 
 class Source(Protocol):
-    """The journals that there are. All methods block; those with an id raise OSError where it is gone."""
+    """Journals to index. All methods block; those with an id raise OSError if the journal is gone."""
 
     def stamps(self) -> Mapping[str, Stamp]:
-        """All of them by their session's id."""
+        """Return the stamps of all journals, by session id."""
         ...
 
     def lines(self, session_id: str, offset: int) -> Iterator[Line]:
-        """The lines of one from there on."""
+        """Return the lines of a journal from the offset on."""
         ...
 
     def tail(self, session_id: str, offset: int) -> bytes:
-        """What stands before there."""
+        """Return the last bytes before the offset."""
         ...
 
     def recalled(self, session_id: str) -> Recalled | None:
-        """The session with its cut turns closed; None where a daemon has it, which may go on with them. Raises
-        `SessionError` (`unreadable_session`), too."""
+        """Return the session with interrupted turns closed; None if a daemon owns it and may continue them. Also raises
+        `SessionError` (`unreadable_session`)."""
         ...
 
 
 class FolderSource:
-    """The journals in a folder; those in folders below it do not count."""
+    """Journals in a folder, without its subfolders."""
 
     def __init__(self, journals: JournalFolder) -> None:
         self._journals = journals
         self._ids: set[str] = set()
-        """Names of files that are some, so that not each is looked at closely each time."""
+        """Names known to be session ids, so that each is checked only once."""
 
     def stamps(self) -> Mapping[str, Stamp]:
-        """See `Source`."""
+        """Implement `Source.stamps`."""
         found: dict[str, Stamp] = {}
         with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(self._journals.root) as files:
             for file in files:
@@ -74,42 +74,43 @@ class FolderSource:
         return name in self._ids
 
     def lines(self, session_id: str, offset: int) -> Iterator[Line]:
-        """See `Source`."""
+        """Implement `Source.lines`."""
         return lines_of(partial(read_file, self._journals.root / f"{session_id}.jsonl"), offset)
 
     def tail(self, session_id: str, offset: int) -> bytes:
-        """See `Source`."""
+        """Implement `Source.tail`."""
         start = max(0, offset - TAIL_BYTES)
         with (self._journals.root / f"{session_id}.jsonl").open("rb", buffering=0) as file:
             return os.pread(file.fileno(), offset - start, start)
 
     def recalled(self, session_id: str) -> Recalled | None:
-        """See `Source`."""
+        """Implement `Source.recalled`."""
         return None if self._journals.is_held(session_id) else self._journals.recall(session_id)
 
 
 class MemorySource:
-    """The journals of sessions that are not kept, as they are when it is made, which is done in their thread."""
+    """Journals of sessions that are only in memory, copied on construction, which must happen in the event loop's
+    thread."""
 
     def __init__(self, journals: Mapping[str, MemoryJournal], read_to: Mapping[str, int]) -> None:
-        """`read_to` is how far each was read already. What was forgotten before it could be read is missing."""
+        """`read_to` is how far each was already read. Lines dropped before they were read are missing."""
         self._stamps = {session_id: Stamp(each.size, 0, id(each)) for session_id, each in journals.items()}
         self._lines = {
             session_id: list(lines_of(each.read, read_to.get(session_id, 0))) for session_id, each in journals.items()
         }
 
     def stamps(self) -> Mapping[str, Stamp]:
-        """See `Source`."""
+        """Implement `Source.stamps`."""
         return self._stamps
 
     def lines(self, session_id: str, offset: int) -> Iterator[Line]:
-        """See `Source`."""
+        """Implement `Source.lines`."""
         return (line for line in self._lines[session_id] if line.end > offset)
 
     def tail(self, session_id: str, offset: int) -> bytes:
-        """See `Source`."""
+        """Return no bytes."""
         return b""
 
     def recalled(self, session_id: str) -> Recalled | None:
-        """See `Source`: they are this daemon's."""
+        """Return None, because this daemon owns the sessions."""
         return None

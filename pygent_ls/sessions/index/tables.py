@@ -1,4 +1,4 @@
-"""The tables of the index: a row for each session, and the words of its turns."""
+"""Tables of the index: a row for each session, and the words of its turns."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pygent_ls.sessions.index.rows import entry_in, entry_out, facts_in, facts_o
 from pygent_ls.sessions.index.sources import Stamp
 from pygent_ls.sessions.index.words import folded, indexed
 
-if TYPE_CHECKING:  # it is imported when the index is first asked for
+if TYPE_CHECKING:  # imported with the first use of the index
     import sqlite3
 
 VERSION = f"1 {unicodedata.unidata_version}"
-"""Of the tables and of what stands in them: where letters have other rules, words are other words."""
+"""Version of the tables and their contents. It includes that of Unicode, whose rules determine the words."""
 
 TABLES = (
     "CREATE TABLE version(version TEXT)",
@@ -34,30 +34,31 @@ TABLES = (
     "CREATE TABLE messages(turn INTEGER, place INTEGER, text TEXT)",
     "CREATE UNIQUE INDEX messages_of ON messages(turn, place)",
 )
-"""`is_open` is 1 where only the whole journal tells what a session is once no daemon has it, and `closed_at` the size
-for which `entry` says that. `place`, `folder`, `name` (folded) and `entry` are NULL where a session is unreadable."""
+"""`is_open` is 1 if a session's entry needs the whole journal, once no daemon owns the session; `closed_at` is the
+journal size for which `entry` was computed that way. `place`, `folder`, `name` (folded) and `entry` are NULL if a
+session is unreadable."""
 
 WORDS = "CREATE VIRTUAL TABLE words USING fts5(text, whole, content='', tokenize='ascii')"
-"""`rowid` is the turn's number; the text itself is in `messages`."""
+"""`rowid` is the turn's number. The text itself is in `messages`."""
 
 NO_PLACE = 2**62
-"""The last place in a conversation; a damaged journal may tell of others."""
+"""Last position in a conversation. A damaged journal may contain higher ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which entries a list shall have, and how many."""
+    """Filter and maximum number of listed entries."""
 
     limit: int
     folder: Path | None = None
     before: str | None = None
-    """Those behind this place alone."""
+    """Only entries after this place in the list."""
     without: Collection[str] = ()
-    """Not those of these ids."""
+    """Session ids to leave out."""
     among: Collection[int] | None = None
-    """Only those with these numbers."""
+    """Only entries with these numbers; None for all."""
     used: bool = False
-    """Whether only those that are used (see `Entry`)."""
+    """Whether to list only sessions with `Entry.is_used`."""
 
 
 class Mark(NamedTuple):
@@ -72,7 +73,7 @@ class Mark(NamedTuple):
 
 
 class Tables:
-    """The tables in a database that nobody else uses at the same time. All methods block, and raise `sqlite3.Error`."""
+    """Tables in a database that has no other user at the same time. All methods block and raise `sqlite3.Error`."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self.database = database
@@ -80,11 +81,11 @@ class Tables:
         self.has_words = False
 
     def close(self) -> None:
-        """The database is closed."""
+        """Close the database."""
         self.database.close()
 
     def are_current(self) -> bool:
-        """Whether they are all there, in the form that is used here."""
+        """Whether the tables exist in the current version."""
         if self.ask("SELECT 1 FROM sqlite_master WHERE name = 'version'").fetchone() is None:
             return False
         row = self.ask("SELECT version FROM version").fetchone()
@@ -92,7 +93,7 @@ class Tables:
         return self.has_words and row is not None and row[0] == VERSION
 
     def make(self, *, with_words: bool = True) -> None:
-        """Make them in an empty database; without FTS5 there can be no `words`."""
+        """Create the tables in an empty database. Without FTS5, `words` cannot be created."""
         self.begin()
         for each in TABLES:
             self.ask(each)
@@ -103,19 +104,19 @@ class Tables:
         self.has_words = with_words
 
     def begin(self) -> None:
-        """Begin a transaction, if there is none."""
+        """Begin a transaction, unless one is open."""
         if not self.database.in_transaction:
             self.ask("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        """End it, if there is one."""
+        """Commit the transaction, if one is open."""
         if self.database.in_transaction:
             self.ask("COMMIT")
 
-    # What was read
+    # Reading state
 
     def marks(self) -> dict[str, Mark]:
-        """How far each journal was read, by its session's id."""
+        """Return how far each journal was read, by session id."""
         rows = self.ask("SELECT id, number, size, mtime_ns, inode, read_to, tail, is_open, closed_at FROM sessions")
         return {
             row[0]: Mark(row[1], Stamp(row[2], row[3], int(row[4])), row[5], row[6], bool(row[7]), row[8])
@@ -123,27 +124,27 @@ class Tables:
         }
 
     def facts(self, number: int) -> Facts:
-        """What is known of a session."""
+        """Return what is known of a session."""
         ((text,),) = self.ask("SELECT facts FROM sessions WHERE number = ?", (number,))
         return facts_in(text)
 
     def add(self, session_id: str, stamp: Stamp) -> Mark:
-        """A row for a session of which nothing was read yet."""
+        """Insert a row for a session of which nothing was read yet."""
         number = self.ask("INSERT INTO sessions(id, facts) VALUES (?, ?)", (session_id, facts_out(Facts()))).lastrowid
         assert number is not None
         return Mark(number, stamp, 0, b"", is_open=False, closed_at=-1)
 
     def forget(self, number: int) -> None:
-        """A session is gone, or to be read anew."""
+        """Delete a session that is gone or must be read again."""
         self.change(number, [CutAt(0)])
         self.ask("DELETE FROM sessions WHERE number = ?", (number,))
 
     def learn(self, number: int, facts: Facts) -> None:
-        """This is known of a session now."""
+        """Store what is known of a session."""
         self.ask("UPDATE sessions SET facts = ? WHERE number = ?", (facts_out(facts), number))
 
     def keep(self, mark: Mark) -> None:
-        """So far its journal was read."""
+        """Store how far a journal was read."""
         self.ask(
             "UPDATE sessions SET size = ?, mtime_ns = ?, inode = ?, read_to = ?, tail = ?, is_open = ?, closed_at = ? "
             "WHERE number = ?",
@@ -154,7 +155,7 @@ class Tables:
         )
 
     def list_as(self, number: int, entry: Entry | None) -> None:
-        """What a list tells of a session; None where it cannot be read."""
+        """Store a session's entry; None if it cannot be read."""
         told = (None, None, None, None)
         if entry is not None:
             told = (entry.place, folder_out(entry.working_directory), folded(utf8(entry.name)), entry_out(entry))
@@ -163,7 +164,7 @@ class Tables:
     # Words
 
     def change(self, number: int, changes: Iterable[Change]) -> None:
-        """Other words are found in a session."""
+        """Apply changes to a session's searchable text."""
         before: dict[int, str] = {}
         for each in changes:
             match each:
@@ -198,7 +199,7 @@ class Tables:
             self.ask("DELETE FROM messages WHERE turn = ? AND place >= ?", (turn, place))
 
     def _say_anew(self, turn: int, before: str) -> None:
-        """Bring `words` up to what a turn holds now; it needs to be told what it held."""
+        """Update `words` to the current text of a turn. FTS5 needs the previous text for that."""
         now = self.text(turn)
         if self.has_words and before != now:
             if before:
@@ -211,7 +212,7 @@ class Tables:
             self.ask("DELETE FROM turns WHERE number = ?", (turn,))
 
     def text(self, turn: int) -> str:
-        """What was said in a turn."""
+        """Return the text of a turn."""
         return "\n".join(
             text for (text,) in self.ask("SELECT text FROM messages WHERE turn = ? ORDER BY place", (turn,))
         )
@@ -219,7 +220,7 @@ class Tables:
     # Lists
 
     def entries(self, wanted: Wanted) -> list[Entry]:
-        """The sessions that are wanted, the last one used first."""
+        """Return the matching sessions, the most recently used first."""
         conditions: dict[str, tuple[Any, ...]] = {"entry IS NOT NULL": ()}
         if wanted.folder is not None:
             conditions["folder = ?"] = (folder_out(wanted.folder),)
@@ -234,23 +235,23 @@ class Tables:
         return list(islice((each for each in entries if each.is_used or not wanted.used), wanted.limit))
 
     def entry(self, number: int) -> Entry | None:
-        """The session of that number; None where it cannot be read."""
+        """Return the session of that number; None if it cannot be read."""
         row = self.ask("SELECT entry FROM sessions WHERE number = ?", (number,)).fetchone()
         return None if row is None or row[0] is None else entry_in(row[0])
 
     def ids(self, numbers: Collection[int]) -> set[str]:
-        """The sessions' ids."""
+        """Return the sessions' ids."""
         self.choose(numbers)
         rows = self.ask("SELECT id FROM sessions WHERE number IN (SELECT number FROM chosen)")
         return {session_id for (session_id,) in rows}
 
     def turn_id(self, turn: int) -> str:
-        """The turn's own id."""
+        """Return the turn's id."""
         ((found,),) = self.ask("SELECT id FROM turns WHERE number = ?", (turn,))
         return found
 
     def choose(self, numbers: Iterable[int]) -> None:
-        """Have these sessions in the table `chosen`."""
+        """Fill the table `chosen` with these sessions."""
         self.ask("CREATE TEMP TABLE IF NOT EXISTS chosen(number INTEGER PRIMARY KEY)")
         self.ask("DELETE FROM chosen")
         self.database.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", ((each,) for each in numbers))

@@ -1,8 +1,8 @@
-"""What is looked for, and where it stands in a text. Pure.
+"""Words of search queries, and their positions in a text. Pure.
 
-Texts are cut into words here and not by SQLite, whose tokenizer is then only asked to split at spaces: all forms of a
-letter are one, the parts of `camelCase` and `snake_case` are words of their own, and so is each character of a script
-that has no spaces between words, which makes any part of a text in it a phrase that can be found.
+Texts are split into words here and not by SQLite, whose tokenizer only splits at spaces. All forms of a letter are
+equal. The parts of `camelCase` and `snake_case` are separate words. So is each character of a script without spaces
+between words, which makes any part of such a text a phrase that can be found.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from functools import cache
 
 MAX_SNIPPET_CHARS = 160
-"""Around the first word that is found."""
+"""Maximum number of characters of a snippet, around the first word that is found."""
 
 MAX_WORDS = 24
-"""Of a query that are looked up in the index; in what they find, the others are looked for."""
+"""Maximum number of query words looked up in the index. The others are searched in the texts that these find."""
 
 MAX_PARTS = 32
-"""Of a word, likewise."""
+"""Maximum number of parts of a word looked up in the index."""
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
@@ -33,28 +33,28 @@ _MARKS = re.compile("[\u0300-\u036f]+")
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 _PIECE = re.compile(r'"([^"]*)"|(\S+)')
 _AROUND = "\"'`()[]{}<>.,;:!?…«»„。、「」！？（），："
-"""What stands around a word without being a part of it."""
+"""Characters around a word that do not belong to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A part of a query that a text must hold: a word, or several in quotation marks."""
+    """A part of a query that a text must contain: a word, or several in quotation marks."""
 
     core: str
-    """As it stands in a folded text."""
+    """The word as it occurs in a folded text."""
     parts: tuple[str, ...]
-    """The words of the index that it consists of; none where it is punctuation alone."""
+    """Words of the index that it consists of; empty if it is only punctuation."""
     whole: str = ""
-    """The same as one word, where capital letters part it."""
+    """The same as one word, if capital letters split it; else empty."""
 
     @property
     def is_exact(self) -> bool:
-        """Whether the index cannot tell all of it, so that the text has to be looked at."""
+        """Whether the index cannot match it exactly, so that the text must be searched."""
         return not self.parts or len(self.parts) > MAX_PARTS or re.search(r"[^\w\s]|_", self.core) is not None
 
     @property
     def match(self) -> str:
-        """What FTS5 is asked for, whose syntax nothing of a query can be: parts consist of letters and digits."""
+        """FTS5 expression. A query cannot inject syntax, because parts consist of letters and digits."""
         parts = self.parts[:MAX_PARTS]
         last = parts[-1]
         is_begun = len(last) > 1 and self.core.endswith(last)
@@ -64,24 +64,24 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is looked for: all of the words."""
+    """A search query: all of the words must occur."""
 
     words: tuple[Word, ...]
 
     @property
     def in_index(self) -> tuple[Word, ...]:
-        """The words that the index is asked for."""
+        """Words that are looked up in the index."""
         return tuple(each for each in self.words if each.parts)[:MAX_WORDS]
 
     @property
     def in_text(self) -> tuple[Word, ...]:
-        """The words for which the text has to be looked at."""
+        """Words that must be searched in the text."""
         asked = self.in_index
         return tuple(each for each in self.words if each.is_exact or each not in asked)
 
 
 def query_of(text: str) -> Query:
-    """What a user typed: words, and several in quotation marks that stand together. Any text is a query."""
+    """Parse what a user typed: words, and phrases in quotation marks. Any text is a valid query."""
     words: dict[str, Word] = {}
     for quoted, plain in _PIECE.findall(_plain(text)):
         piece: str = quoted or plain
@@ -92,7 +92,7 @@ def query_of(text: str) -> Query:
 
 
 def _bare(piece: str) -> str:
-    """The piece without what stands around it, unless there is nothing else."""
+    """Return the piece without surrounding punctuation, unless it is only punctuation."""
     bare = piece.strip(_AROUND)
     return bare if re.search(r"[^\W_]", bare) else piece
 
@@ -108,18 +108,19 @@ def _word(text: str) -> Word:
 
 
 def _tokens(text: str) -> list[str]:
-    """The words of a folded text."""
+    """Return the words of a folded text."""
     return _token().findall(text)
 
 
 @cache
 def _token() -> re.Pattern[str]:
-    """A word; made when it is needed, for that takes some milliseconds, which the start would be longer."""
+    """Return the pattern of a word. It is compiled on first use, because that takes some milliseconds of start-up
+    time."""
     return re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_])+")
 
 
 def folded(text: str) -> str:
-    """The text as it is compared: no capital letters, no diacritics, one form of each letter."""
+    """Return the text for comparison: lower case, without diacritics, one form of each letter."""
     if text.isascii():
         return text.lower()
     bare = _MARKS.sub("", unicodedata.normalize("NFKD", text.translate(_QUOTES)))
@@ -127,12 +128,12 @@ def folded(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """The text with one space wherever there is any."""
+    """Return the text with single spaces."""
     return " ".join(text.split())
 
 
 def indexed(text: str) -> tuple[str, str]:
-    """The words of a text with spaces between them, and once more those that capital letters part, each as one."""
+    """Return the words of a text separated by spaces, and those that capital letters split once more, unsplit."""
     apart = _apart(text)
     words = folded(apart)
     if not words.isascii():
@@ -144,12 +145,12 @@ def indexed(text: str) -> tuple[str, str]:
 
 
 def _apart(text: str) -> str:
-    """The text with spaces before the capital letters within words."""
+    """Return the text with spaces before the capital letters within words."""
     return _CAMEL.sub(" ", text) if _CAPITAL.search(text) else text
 
 
 def holds(text: str, words: Sequence[Word]) -> bool:
-    """Whether each of the words stands in a text as it is."""
+    """Whether the text contains each of the words exactly."""
     if not words:
         return True
     found = squeezed(folded(text))
@@ -157,7 +158,7 @@ def holds(text: str, words: Sequence[Word]) -> bool:
 
 
 def snippet(text: str, words: Sequence[Word]) -> str:
-    """The text around the first word that stands in it, on one line."""
+    """Return the text around the first word that occurs in it, on one line."""
     at = _first(text, words)
     start = max(0, at - MAX_SNIPPET_CHARS // 2)
     end = start + MAX_SNIPPET_CHARS
@@ -166,7 +167,7 @@ def snippet(text: str, words: Sequence[Word]) -> str:
 
 
 def _first(text: str, words: Sequence[Word]) -> int:
-    """Where the first of the words stands, rather at the beginning of a word than within one; 0 where none does."""
+    """Return the position of the first word that occurs, preferring the beginning of a word; 0 if none does."""
     found = folded(text)
     loose = [each for word in words if (each := _pattern(word))]
     if not loose:
@@ -182,7 +183,7 @@ def _pattern(word: Word) -> str:
 
 
 def _place_in(text: str, at: int) -> int:
-    """The place in a text of a place in the folded one."""
+    """Return the position in the text for a position in the folded text."""
     if text.isascii():
         return at
     done = 0
