@@ -1,1 +1,1 @@
-"""Prompts that are commands: `/help` and its like, the user's own, and the aliases of the settings."""
+"""Slash commands: built-in ones such as `/help`, the user's and workspace's own, and aliases from the settings."""

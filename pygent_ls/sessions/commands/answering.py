@@ -1,4 +1,4 @@
-"""A turn that is a command: no model is asked."""
+"""A turn that runs a command without a model."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ from pygent_ls.errors import ModelError, SessionError, ToolError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a command is going to answer."""
+    """A command's pending answer."""
 
     make: Callable[[], Awaitable[str]]
-    """Does what the command does, and returns what the user reads; raises `SessionError`, `ModelError` or `ToolError`.
-    """
+    """Runs the command and returns the text for the user; raises `SessionError`, `ModelError` or `ToolError`."""
     can_be_cancelled: bool = False
-    """It takes a while, and when it is cancelled nothing has happened."""
+    """Whether it may take a while. If it is cancelled, nothing has changed."""
 
 
 def owing_a_value() -> Answer:
-    """One that says why a command gives no structured result."""
+    """Return an answer that says why a command gives no structured result."""
     why = "A slash command answers with text and cannot be combined with an output schema. Remove one of the two."
     return failing(SessionError(why, kind="no_structured_result"))
 
 
 def failing(error: SessionError | ModelError) -> Answer:
-    """One that says what is wrong."""
+    """Return an answer that reports this error."""
 
     async def fail() -> str:
         raise error
@@ -39,7 +38,7 @@ def failing(error: SessionError | ModelError) -> Answer:
 
 
 def saying(text: str) -> Answer:
-    """One that is known already."""
+    """Return an answer with this text."""
 
     async def say() -> str:
         return text
@@ -49,20 +48,21 @@ def saying(text: str) -> Answer:
 
 @dataclass(kw_only=True)
 class CommandTurn:
-    """A turn that is a command: its events are those of any turn, and its history stays out of the conversation."""
+    """A turn that runs a command. Its events are like those of any turn, but it adds no messages to the
+    conversation."""
 
     answer: Answer
     beginning: TurnStarted
     item_id: str
     sink: Callable[[AgentEvent], Awaitable[None]]
     mask: Callable[[str], Awaitable[str]]
-    """Takes the secrets out of what the user reads: files and settings may hold some."""
+    """Masks the secrets in the text for the user, which may come from files and settings."""
     closing: bool = False
-    """It cannot be cancelled any more: what it does is short, and half of it is worse than the whole."""
+    """True once it can no longer be cancelled: a command is short, and must not stop half way."""
     usage: Usage = field(default_factory=Usage)
 
     async def run(self) -> TurnResult:
-        """Run to the end; what is raised for the user is what the user reads."""
+        """Run to the end. Errors meant for the user become the answer."""
         self.closing = not self.answer.can_be_cancelled
         stop: StopReason = "error"
         error: ModelError | None = None

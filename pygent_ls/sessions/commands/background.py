@@ -1,4 +1,4 @@
-"""`/background`: commands that run on while the conversation does."""
+"""`/background`: commands that run in the background of the conversation."""
 
 from __future__ import annotations
 

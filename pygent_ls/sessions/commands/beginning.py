@@ -1,4 +1,4 @@
-"""A first `AGENTS.md` where no model can write one: what the files of a workspace say of themselves."""
+"""Draft of an `AGENTS.md` without a model, from the contents of the workspace's files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pygent_ls.sessions.commands.files import read_file, write_file
 FILE = "AGENTS.md"
 
 MAX_COMMANDS = 20
-"""Of a file that says what can be run; a page holds no more."""
+"""Maximum number of commands listed from one file; a page holds no more."""
 
 _TARGET = re.compile(r"^([A-Za-z][\w-]*)[ \t]*:(?!=)", re.MULTILINE)
 
@@ -23,12 +23,12 @@ _USUAL = {
     "go.mod": ("go build ./...", "go test ./..."),
     "pyproject.toml": ("pip install -e .",),
 }
-"""What is run where there is such a file."""
+"""Commands to list if the file exists."""
 
 
 async def write_beginning(around: Surroundings, name: str) -> str:
-    """Write it for the project of that name; returns what the user reads. Raises `SessionError` (`file_exists`) where
-    there is one, and `ToolError`."""
+    """Write the draft for the project of that name; return the text for the user. Raises `SessionError` (`file_exists`)
+    if there is an `AGENTS.md`, and `ToolError`."""
     if await around.workspace.stamp(around.workspace.resolve(FILE)) != MISSING:
         raise SessionError(
             f"`{FILE}` already exists and was not changed: `offline/rules` cannot improve it. Choose another model "
@@ -51,7 +51,7 @@ _HINTS = "- (conventions, layers, generated files, traps)"
 
 
 async def _commands(around: Surroundings) -> list[str]:
-    """What the workspace's files say that can be run."""
+    """Return the commands that the workspace's files define."""
     targets = _TARGET.findall(await _text(around, "Makefile"))[:MAX_COMMANDS]
     scripts = _scripts(await _text(around, "package.json"))[:MAX_COMMANDS]
     usual = [command for name, commands in _USUAL.items() if await _text(around, name) for command in commands]
@@ -61,7 +61,7 @@ async def _commands(around: Surroundings) -> list[str]:
 
 
 async def _text(around: Surroundings, name: str) -> str:
-    """What a file of the workspace holds; nothing where it cannot be read."""
+    """Return the text of a file of the workspace, empty if it cannot be read."""
     try:
         text, _ = await read_file(around, name)
     except ToolError:
@@ -70,13 +70,13 @@ async def _text(around: Surroundings, name: str) -> str:
 
 
 def _first_words(readme: str) -> str:
-    """The first paragraph that is prose."""
+    """Return the first paragraph that is prose."""
     paragraphs = (" ".join(each.split()) for each in readme.split("\n\n"))
     return next((each for each in paragraphs if re.match(r"[\w*_`\"'(]", each)), "")
 
 
 def _scripts(package: str) -> list[str]:
-    """The names of the scripts in a `package.json`."""
+    """Return the names of the scripts in a `package.json`."""
     try:
         given: object = json.loads(package)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Commands that say, or choose, what answers and what it may do."""
+"""Commands that show or choose the model, the agent and the permissions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pygent_ls.sessions.commands.command import Call, Choice, Command, ModelProm
 from pygent_ls.sessions.commands.wording import one_line
 
 MAX_SHOWN = 50
-"""Models that an answer lists; the rest is counted."""
+"""Maximum number of models listed in an answer; the others are counted."""
 
 MODES: Mapping[Mode, str] = {
     "default": "only reading runs without asking",
@@ -20,13 +20,13 @@ MODES: Mapping[Mode, str] = {
     "trust": "asks for high risk, and if a rule or hook asks",
     "bypass": "asks only if a rule or hook asks; requires `allow_bypass` in your own settings",
 }
-"""What each mode lets through."""
+"""Description of what each mode allows."""
 
 
 async def _model(call: Call) -> str:
     if call.text:
         first, more = first_word(call.text)
-        if not call.text.isprintable() or (more and ":" not in first):  # a file's name may have spaces
+        if not call.text.isprintable() or (more and ":" not in first):  # a file name may contain spaces
             raise UsageError("Name one model as `PROVIDER/MODEL`.")
         call.session.set_model(call.text)
         return f"Model set to `{call.text}`."
@@ -61,7 +61,7 @@ async def _modes(call: Call) -> Sequence[Choice]:
 
 
 USUAL = "default"
-"""Takes back what was chosen for the session."""
+"""Argument that resets what was chosen for the session."""
 
 
 async def _effort(call: Call) -> str:
@@ -99,7 +99,7 @@ async def _agent(call: Call) -> str:
 
 
 async def _agent_prompt(call: Call) -> ModelPrompt | None:
-    """`/agent NAME PROMPT`: one turn of that agent."""
+    """Handle `/agent NAME PROMPT`: one turn of that agent."""
     name, prompt = first_word(call.text)
     if not prompt or name not in call.session.choices.variants.profiles:
         return None
@@ -112,7 +112,7 @@ async def _agents(call: Call) -> Sequence[Choice]:
     return [Choice(word=each.name, detail=each.description) for each in call.session.choices.variants.profiles.values()]
 
 
-# What it may do
+# Permissions
 
 
 async def _list_rules(call: Call) -> str:

@@ -1,4 +1,4 @@
-"""Commands about the conversation itself: what it holds, making it shorter, going on with it."""
+"""Commands on the conversation: show its size, clear, compact and continue it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def _context(call: Call) -> str:
 
 
 def _by_part(call: Call) -> dict[str, int]:
-    """What fills the window, estimated from the characters of the whole conversation."""
+    """Return the estimated tokens of each part of the context, from the characters of the whole conversation."""
     n_chars = {"your prompts": 0, "attachments": 0, "answers": 0, "thinking": 0, "tool calls": 0, "tool results": 0}
     for message in call.session.messages:
         for block in message.blocks:

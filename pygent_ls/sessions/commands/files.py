@@ -1,4 +1,4 @@
-"""Files of the workspace that commands write and read: through the workspace's port alone, as tools do."""
+"""Files of the workspace that commands read and write, only through the workspace port, like tools."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pygent_ls.agent.workspace import MISSING, EditPlan, WriteText
 from pygent_ls.errors import SessionError
 
 FORCE = "--force"
-"""The word that lets a file be replaced."""
+"""Argument that allows a file to be replaced."""
 
 
 async def write_file(around: Surroundings, name: str, text: str, *, replace: bool) -> str:
-    """Write a file of the workspace; returns its shown name.
+    """Write a file of the workspace; return its shown name.
 
-    Raises `SessionError` (`file_exists`) where there is one and it is not to be replaced, `ToolError` where the name
-    leads out of the workspace or the file cannot be written.
+    Raises `SessionError` (`file_exists`) if it exists and is not to be replaced, `ToolError` if the path is outside the
+    workspace or the file cannot be written.
     """
     workspace = around.workspace
     path = workspace.resolve(name)
@@ -33,7 +33,7 @@ async def write_file(around: Surroundings, name: str, text: str, *, replace: boo
 
 
 async def read_file(around: Surroundings, name: str) -> tuple[str, str]:
-    """The text of a file of the workspace, and its shown name. Raises `ToolError`."""
+    """Return the text of a file of the workspace, and its shown name. Raises `ToolError`."""
     path: Path = around.workspace.resolve(name)
     document = await around.workspace.read(path)
     return document.text, around.workspace.shown(path)

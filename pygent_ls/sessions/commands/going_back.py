@@ -1,4 +1,4 @@
-"""Commands that go back: the last turn, and the checkpoints."""
+"""Commands that undo and redo turns and restore checkpoints."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def _restore(call: Call) -> str:
 
 
 def _checkpoint(call: Call, given: str) -> Checkpoint:
-    """The checkpoint of that id, or of the only one that begins so."""
+    """Return the checkpoint with that id, or the only one whose id starts with it."""
     points = call.session.going_back.checkpoints
     found = [each for each in points if each.id == given] or [
         each for each in points if given and each.id.startswith(given)

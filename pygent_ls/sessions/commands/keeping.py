@@ -1,4 +1,4 @@
-"""Commands about sessions, and about files with sessions."""
+"""Commands on sessions, and on files that hold sessions."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from pygent_ls.sessions.journal.trash import TRASH_DAYS
 from pygent_ls.sessions.listing import SessionFilter
 
 MAX_LISTED = 50
-"""Sessions that a list shows, the last ones used."""
+"""Maximum number of sessions in a list, the most recently used."""
 
 MAX_LOOKED_THROUGH = 1_000_000
-"""For one of that id or name."""
+"""Maximum number of sessions searched for an id or name."""
 
 MAX_FOUND = 20
-"""Turns that a search shows, the best."""
+"""Maximum number of turns that a search shows, the best matches."""
 
 SUFFIXES: Mapping[ExportFormat, str] = {"markdown": "md", "json": "json", "xml": "xml", "plain": "txt", "html": "html"}
-"""How a file of each form is named."""
+"""File suffix of each format."""
 
 
 async def _list(call: Call) -> str:
@@ -64,7 +64,7 @@ async def _load(call: Call) -> str:
 
 
 async def _kept(call: Call) -> str:
-    """Keep the conversation as a session of its own, if there is one; says where it is."""
+    """Fork the conversation, if it is not empty; return text with the fork's id, or an empty text."""
     if not call.session.messages:
         return ""
     kept = await call.shelf.fork(call.session.id, name=call.session.name)
@@ -86,7 +86,7 @@ async def _fork(call: Call) -> str:
 
 
 def _turn(call: Call) -> str:
-    """The id of the turn of that id, or of that number: 1 is the first."""
+    """Return the id of the turn with that id or number; the first is 1."""
     turns = _turns(call.session.messages)
     if call.text in turns:
         return call.text
@@ -96,7 +96,7 @@ def _turn(call: Call) -> str:
 
 
 def _turns(messages: Sequence[Message]) -> dict[str, str]:
-    """The prompt of each turn, by its id, in their order."""
+    """Return the prompt of each turn, by turn id, in order."""
     turns: dict[str, str] = {}
     for message in messages:
         if message.turn_id:
@@ -115,7 +115,7 @@ async def _delete(call: Call) -> str:
 
 
 async def _other(call: Call) -> Entry:
-    """The session of that id, or of the only one that begins so, or has that name; not this one."""
+    """Return the other session with that id, or the only one whose id starts with it or that has that name."""
     page = await call.shelf.page(SessionFilter(limit=MAX_LOOKED_THROUGH))
     found = meant(call.text, (each for each in page.sessions if each.id != call.session.id))
     if call.text == call.session.id:

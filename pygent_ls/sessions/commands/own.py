@@ -1,4 +1,4 @@
-"""Commands that the user or the workspace brings: prompts for the model."""
+"""Commands defined by the user or the workspace: prompts for the model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pygent_ls.sessions.commands.template import filled
 
 
 def own_command(own: OwnCommand) -> Command:
-    """The command; one that cannot be used says why, in the list and when it is used."""
+    """Return the command. A broken one says why in the list and when it is used."""
     if own.problem:
         return Command(
             name=own.name,
@@ -36,7 +36,7 @@ async def _broken(own: OwnCommand, _call: Call) -> ModelPrompt:
 
 
 async def _prompt(own: OwnCommand, call: Call) -> ModelPrompt:
-    """Raises `SessionError` where the front matter names what there is not."""
+    """Return the prompt. Raises `SessionError` if the front matter names an unknown agent or tool."""
     notices: list[str] = []
     agent, model, own_words = own.agent, own.model, None
     variants = call.session.choices.variants
@@ -49,7 +49,7 @@ async def _prompt(own: OwnCommand, call: Call) -> ModelPrompt:
         if model is not None:
             notices.append(_left_out(own, f"the model `{model}`"))
             model = None
-        own_words = call.text  # in the others `@agent-NAME` is a word like any other
+        own_words = call.text  # in the rest of the prompt, `@agent-NAME` chooses no agent
     tools = [each.name for each in call.session.around.tools.list_all()]
     for name in own.tools or ():
         if not any(matches(tool, (name,)) for tool in tools):

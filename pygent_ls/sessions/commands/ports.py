@@ -1,4 +1,4 @@
-"""What commands act on: their session, the sessions beside it, and what `app` tells of the rest."""
+"""What commands act on: their session, the other sessions, and facts that `app` provides."""
 
 from __future__ import annotations
 
@@ -19,119 +19,119 @@ from pygent_ls.sessions.going_back import GoingBack
 from pygent_ls.sessions.journal.files import Journal
 from pygent_ls.sessions.listing import Page, SessionFilter
 
-if TYPE_CHECKING:  # it is made of what a turn is made of, and that of the commands
+if TYPE_CHECKING:  # these modules import the commands
     from pygent_ls.sessions.choices import Choices
     from pygent_ls.sessions.index.asking import Found
 
 
 class CommandSession(Exportable, Protocol):
-    """What the commands need of the session that they are given in. They run in a turn of it, so no other turn runs.
-    The methods raise `SessionError`."""
+    """What commands need of their session. They run in one of its turns, so no other turn runs. The methods raise
+    `SessionError`."""
 
     @property
     def permissions(self) -> Permissions: ...
 
     @property
     def journal(self) -> Journal:
-        """Where all that happened in it stands."""
+        """Journal with everything that happened in the session."""
         ...
 
     @property
     def last_turn_usage(self) -> Usage:
-        """Of the last turn that asked a model."""
+        """Usage of the last turn that used a model."""
         ...
 
     @property
     def around(self) -> Surroundings:
-        """What its turns are given."""
+        """Run context of its turns."""
         ...
 
     @property
     def choices(self) -> Choices:
-        """Which agent, model and mode its turns use."""
+        """Agent, model and mode that its turns use."""
         ...
 
     @property
     def context(self) -> SessionContext:
-        """What its requests hold of the conversation."""
+        """What its requests contain of the conversation."""
         ...
 
     @property
     def going_back(self) -> GoingBack:
-        """To its checkpoints, and to before its last turn."""
+        """Restores of its checkpoints, undo and redo."""
         ...
 
     async def compact_now(self, instruction: str = "") -> Compacted:
-        """Sum the conversation up. Raises `SessionError` (`nothing_to_compact`) and `ModelError`."""
+        """Compact the conversation. Raises `SessionError` (`nothing_to_compact`) and `ModelError`."""
         ...
 
     def shown(self, path: Path) -> str:
-        """The path as a person reads it."""
+        """Return the path as shown to the user."""
         ...
 
     def rename(self, name: str) -> None:
-        """Give it another name; with an empty one, it is named by its first prompt, or the next one."""
+        """Rename the session. With an empty name, it is named after its first prompt, or after the next one."""
         ...
 
     def set_model(self, name: str) -> None:
-        """Use another model from the next model call on. Raises `ModelError` where it cannot be had."""
+        """Use another model from the next model call on. Raises `ModelError` if it is unavailable."""
         ...
 
     def set_agent(self, name: str) -> None:
-        """Have another agent from the next model call on. Raises `SessionError` for one that there is not."""
+        """Use another agent from the next model call on. Raises `SessionError` for an unknown agent."""
         ...
 
     def take_conversation(self, messages: Sequence[Message]) -> None:
-        """Have this conversation from now on, in place of its own."""
+        """Replace the conversation with this one."""
         ...
 
 
 class SessionShelf(Protocol):
-    """The sessions that there are, in memory or kept on the disk."""
+    """The existing sessions, in memory or on the disk."""
 
     async def page(self, wanted: SessionFilter) -> Page:
-        """Those that are wanted, the last one used first."""
+        """Return the matching sessions, the most recently used first."""
         ...
 
     async def search(self, query: str, limit: int) -> Sequence[Found]:
-        """The turns that hold each word, the best first."""
+        """Return the turns that contain every word, the best match first."""
         ...
 
     async def look_at(self, session_id: str) -> Exportable:
-        """One of them, to read of it. Raises `SessionError`: `unknown_session`, `unreadable_session`."""
+        """Return a session for reading. Raises `SessionError`: `unknown_session`, `unreadable_session`."""
         ...
 
     async def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> CommandSession:
-        """A new session with that one's conversation, to the end of a turn or whole. Raises `SessionError`."""
+        """Create a session with that one's conversation, complete or up to the end of a turn. Raises `SessionError`."""
         ...
 
     async def delete(self, session_id: str) -> bool:
-        """Put it into the trash, or forget it where it is not kept at all; returns whether it is in the trash. Raises
+        """Move a session to the trash, or delete it if it is not stored; return whether it is in the trash. Raises
         `SessionError`: `unknown_session`, `session_locked`, `turn_running`."""
         ...
 
 
 class Alone:
-    """A `SessionShelf` with nothing on it: the session stands for itself."""
+    """A `SessionShelf` without other sessions."""
 
     async def page(self, wanted: SessionFilter) -> Page:
-        """None."""
+        """Return an empty page."""
         return Page(sessions=(), cursor=None)
 
     async def search(self, query: str, limit: int) -> Sequence[Found]:
-        """None."""
+        """Return no results."""
         return ()
 
     async def look_at(self, session_id: str) -> Exportable:
-        """Raises `SessionError`."""
+        """Raise `SessionError`."""
         raise _alone()
 
     async def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> CommandSession:
-        """Raises `SessionError`."""
+        """Raise `SessionError`."""
         raise _alone()
 
     async def delete(self, session_id: str) -> bool:
-        """Raises `SessionError`."""
+        """Raise `SessionError`."""
         raise _alone()
 
 
@@ -140,7 +140,7 @@ def _alone() -> SessionError:
 
 
 class NamedModel(Protocol):
-    """A model that can be named."""
+    """A model that a user can choose by name."""
 
     @property
     def name(self) -> str: ...
@@ -149,7 +149,7 @@ class NamedModel(Protocol):
 
     @property
     def reason(self) -> str:
-        """Why it is not available; empty where it is."""
+        """Why the model is unavailable; empty if it is available."""
         ...
 
 
@@ -163,12 +163,12 @@ async def _none() -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandFacts:
-    """What commands are told of the rest of the program, each time as it is then."""
+    """Facts about the rest of the program, read anew at each use."""
 
     models: Callable[[], Awaitable[Sequence[NamedModel]]] = _no_models
     aliases: Callable[[], Awaitable[Mapping[str, str]]] = _none
-    """Of the settings: names without the slash, and what they stand for."""
+    """Aliases from the settings: names without the slash, and what they expand to."""
     own: Callable[[], Sequence[OwnCommands]] = lambda: ()
-    """The folders with own commands, the first wins; reading them is blocking."""
+    """Folders with own commands, the first of which takes precedence. Reading them blocks."""
     mcp_servers: Callable[[], Awaitable[Mapping[str, str]]] = _none
-    """Those of the settings by name, with where each is named."""
+    """Configured MCP servers by name, each with the settings that define it."""

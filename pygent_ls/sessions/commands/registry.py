@@ -1,4 +1,4 @@
-"""Which commands there are, and which one a prompt is."""
+"""Registry of commands, and which one a prompt calls."""
 
 from __future__ import annotations
 
@@ -43,15 +43,16 @@ BUILT_IN: Mapping[str, Command] = {
         key=lambda each: each.name,
     )
 }
-"""By name, in the order in which they are listed."""
+"""Built-in commands by name, in the order in which they are listed."""
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w-]*(?::[\w-]+)*)(?P<text>\s.*)?", re.DOTALL)
 
 
 class Commands:
-    """The commands of a session: those that are built in, the user's and the workspace's own, aliases of the settings.
+    """Commands of a session: the built-in ones, the user's and the workspace's own, and aliases from the settings.
 
-    A name that is built in stays so; else the user's own command goes before the workspace's, and both before an alias.
+    Built-in names cannot be redefined. The user's own commands take precedence over the workspace's, and both over
+    aliases.
     """
 
     def __init__(self, shelf: SessionShelf | None = None, facts: CommandFacts | None = None) -> None:
@@ -59,12 +60,12 @@ class Commands:
         self.facts = facts or CommandFacts()
 
     async def listing(self) -> Listing:
-        """All of them, as the files and settings are now."""
+        """Return all commands, as the files and settings are now."""
         listing, _ = await self._read()
         return listing
 
     async def _read(self) -> tuple[Listing, Mapping[str, str]]:
-        """The listing, and what the aliases in it stand for."""
+        """Return the listing, and what its aliases expand to."""
         commands = dict(BUILT_IN)
         problems: list[str] = []
         for own in await asyncio.to_thread(self._own):
@@ -90,8 +91,8 @@ class Commands:
     async def asked_in(
         self, prompt: str, session: CommandSession, *, has_attachments: bool = False
     ) -> Answer | ModelPrompt | None:
-        """What the prompt stands for: an answer that is to be made, a prompt for a model; None where the model is to
-        read it as it is: prose, also about `/tmp`, and paths, and an answered command with something attached."""
+        """Return the prompt's pending answer or its prompt for a model; None if the model is to read it unchanged. That
+        is the case for prose, paths such as `/tmp`, and a command that answers itself if something is attached."""
         found = _COMMAND.fullmatch(prompt.strip())
         if found is None:
             return None
@@ -114,7 +115,7 @@ class Commands:
             return failing(error)
 
     def call(self, session: CommandSession, listing: Listing, text: str) -> Call:
-        """A call of a command that is being typed."""
+        """Return the call of a command that is being typed."""
         return Call(session=session, shelf=self._shelf, facts=self.facts, listing=listing, text=text)
 
 
@@ -123,7 +124,7 @@ def _parts_of(found: re.Match[str]) -> tuple[str, str]:
 
 
 def _expanded(name: str, text: str, aliases: Mapping[str, str]) -> tuple[str, str] | ModelPrompt:
-    """The command that an alias comes to, with what stands behind it, or the prompt. Raises `UsageError`."""
+    """Return the command that an alias expands to and its arguments, or the prompt. Raises `UsageError`."""
     chain: list[str] = []
     while name in aliases:
         if name in chain:
@@ -139,13 +140,13 @@ def _expanded(name: str, text: str, aliases: Mapping[str, str]) -> tuple[str, st
 
 
 def _with(alias: str, text: str) -> str:
-    """What an alias stands for, with what stands behind it: on the same line, for a command takes it so."""
+    """Return an alias's expansion with the arguments on the same line, as a command takes them."""
     has_place = filled(alias, "") != filled(alias, "x").removesuffix("\n\nx")
     return filled(alias, text).strip() if has_place else f"{alias.strip()} {text}".strip()
 
 
 async def _asked(command: Command, call: Call, *, has_attachments: bool) -> Answer | ModelPrompt | None:
-    """Raises `UsageError`, and what the command itself raises for the user."""
+    """Return what the command does. Raises `UsageError`, and the command's own errors for the user."""
     path = command.name
     if command.parts:
         first, rest = first_word(call.text)

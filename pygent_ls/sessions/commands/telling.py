@@ -1,4 +1,4 @@
-"""Commands that tell: what commands there are, what was spent, what was set up."""
+"""Commands that show information: the commands, the usage, the configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TITLES: dict[CommandSource, str] = {
 
 
 def list_of(listing: Listing) -> str:
-    """All commands, those of one source together."""
+    """Return a list of all commands, grouped by source."""
     lines: list[str] = []
     for source, title in _TITLES.items():
         of_source = [each for each in listing.commands.values() if each.source == source]

@@ -1,4 +1,4 @@
-"""Arguments put into a prompt that somebody wrote. Pure."""
+"""Insertion of arguments into prompt templates. Pure."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ _PLACE = re.compile(r"(?P<escaped>\\)?\$(?P<what>ARGUMENTS\b|[1-9](?![0-9]))")
 
 
 def takes_arguments(template: str) -> bool:
-    """Whether the prompt says where its arguments stand."""
+    """Whether the template has placeholders for arguments."""
     return any(not found["escaped"] for found in _PLACE.finditer(template))
 
 
 def filled(template: str, text: str) -> str:
-    """The prompt with its arguments: `$1` to `$9` are the words of the text (quotes hold one together), nothing where
-    there are fewer; `$ARGUMENTS` is the whole text. With a backslash before it such a word stays.
+    """Return the template with its arguments: `$1` to `$9` become the words of the text (quotes group words), or
+    nothing if there are fewer; `$ARGUMENTS` becomes the whole text. A backslash before a placeholder keeps it.
 
-    What is put in is not looked at again. A prompt that does not say where they stand has them below it.
+    Inserted text is not expanded again. If the template has no placeholders, the text is appended below it.
     """
     if not takes_arguments(template):
         plain = _PLACE.sub(lambda found: found[0].removeprefix("\\"), template)
         return f"{plain}\n\n{text}" if text else plain
     try:
         words = shlex.split(text)
-    except ValueError:  # a quote that is not closed
+    except ValueError:  # an unclosed quote
         words = text.split()
 
     def value(found: re.Match[str]) -> str:

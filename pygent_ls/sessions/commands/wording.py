@@ -1,4 +1,4 @@
-"""How answers are put into words. Pure."""
+"""Wording of answers. Pure."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pygent_ls.agent.messages import Usage
 from pygent_ls.sessions.rewind import Restored
 
 MAX_NAMED = 20
-"""Files that an answer names for one reason; more are counted."""
+"""Maximum number of files named for one reason; the others are counted."""
 
 WAS_NOT_KEPT = "Not all file changes of this turn could be recorded. Files that are not listed here were not changed."
 
 MAX_LINE_CHARS = 120
-"""Of a title or a snippet in a list."""
+"""Maximum number of characters of a title or a snippet in a list."""
 
 
 def what_went_back(done: Restored, shown: Callable[[Path], str]) -> str:
-    """What became of the files, for a person: what was brought back, and what was not and why."""
+    """Return a report on the restored files, and on the others with the reasons."""
     if done.restored:
         lines = [f"Restored: {named([shown(path) for path in done.restored])}."]
     else:
@@ -35,25 +35,25 @@ def what_went_back(done: Restored, shown: Callable[[Path], str]) -> str:
 
 
 def named(names: Sequence[str]) -> str:
-    """Names one after another, as code; those beyond the first are counted."""
+    """Return the names as code, separated by commas; those beyond the maximum are counted."""
     more = len(names) - MAX_NAMED
     listed = ", ".join(f"`{name}`" for name in names[:MAX_NAMED])
     return f"{listed} and {more} more" if more > 0 else listed
 
 
 def one_line(text: str) -> str:
-    """The text on one line, cut where it is long."""
+    """Return the text on one line, shortened if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= MAX_LINE_CHARS else f"{line[: MAX_LINE_CHARS - 1]}…"
 
 
 def when(moment: datetime) -> str:
-    """A moment, to the second."""
+    """Return the time, to the second."""
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def spent(usage: Usage) -> str:
-    """Tokens and dollars: `1,234 tokens (1,000 in, of which 800 cached, 234 out), $0.0123`."""
+    """Return tokens and cost, such as `1,234 tokens (1,000 in, 800 of it cached, 234 out), $0.0123`."""
     cached = f", {usage.cache_read_tokens:,} of it cached" if usage.cache_read_tokens else ""
     tokens = f"{usage.total_tokens:,} tokens ({usage.input_tokens:,} in{cached}, {usage.output_tokens:,} out)"
     return f"{tokens}, {usage.cost_in_words}"
