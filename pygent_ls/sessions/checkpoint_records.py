@@ -1,8 +1,8 @@
-"""Checkpoints that outlive the daemon: a file for each session in the state folder, to which lines are added.
+"""Checkpoint records that outlive the daemon: one append-only file per session in the state folder.
 
-A line is a JSON object of its own: a checkpoint with the names of its trees in the snapshots' stores, a change of a
-path with its author, or a way back. A line that a kill has cut short is left out; what was written before it counts.
-The conversation is not in here. Contents of changed paths lie beside the files, by their name in git.
+Each line is a JSON object: a checkpoint with the names of its trees in the snapshot stores, a change of a path with its
+author, or a restore. A line cut short by a kill is skipped; the lines before it stay valid. The conversation is not
+stored here. Contents of changed paths are stored beside the files, under their git names.
 """
 
 from __future__ import annotations
@@ -28,24 +28,25 @@ from pygent_ls.workspace.held import NOTHING, Held
 from pygent_ls.workspace.snapshots import Snapshot
 
 VERSION = 2
-"""Of a line's form; lines of a later one are left out. Lines of version 1 that tell what the agent wrote are left out,
-too: they do not tell what stood there before."""
+"""Version of the line format. Lines of a later version are skipped. So are lines of version 1 that record what the
+agent wrote, because they do not record the previous content."""
 
 DAY_S = 86_400
 
 PUT_AWAY = ".deleted"
-"""What a session's file ends with while the session lies in the trash."""
+"""Suffix of a session's file while the session is in the trash."""
 
 CONTENTS = ".contents"
-"""What the folder of a session ends with in which the contents of its changed paths lie."""
+"""Suffix of the folder that holds the contents of a session's changed paths."""
 
 SUFFIX = ".checkpoints"
-"""Of a session's file: who looks in the state folder for `ID.jsonl` finds its journal alone."""
+"""Suffix of a session's file. It is not `.jsonl`, so that a search of the state folder for `ID.jsonl` finds only the
+journal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedCheckpoint:
-    """What is kept of a checkpoint."""
+    """Stored form of a checkpoint."""
 
     id: str
     turn_id: str
@@ -53,35 +54,37 @@ class RecordedCheckpoint:
     created_at: datetime
     snapshot: Snapshot
     journal_size: int | None = None
-    """Of the session's journal, which tells the conversation to go back to; None: what came before the turn."""
+    """Size of the session's journal up to which it holds the conversation to restore; None restores the conversation
+    before the turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenBack:
-    """The checkpoints that bring again what was taken back since the last turn, from here on; see `Checkpoints`."""
+    """Checkpoints that redo what was undone since the last turn, from this record on."""
 
     checkpoints: tuple[str, ...]
     rest: str = ""
-    """The checkpoint that the last undo went back to, if it left files that a command may have changed."""
+    """Id of the checkpoint that the last undo restored, if it left files that a command may have changed; else
+    empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """A path held `before`, and `after` from then on; see `Versions.changed`."""
+    """Change of a path from `before` to `after`, as `Versions.changed` takes it."""
 
     path: Path
     before: Held
     after: Held
     author: Author
     moved: Path | None = None
-    """The other path, where it was moved."""
+    """Other path, if the path was moved."""
     is_done: bool = True
-    """False for an edit that begins now; another record follows if the daemon lives on."""
+    """False for an edit that is about to be made. Another record follows unless the daemon dies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Went:
-    """A version of a path stands there again; see `Versions.went_to`."""
+    """Restore of an earlier version of a path, as `Versions.went_to` takes it."""
 
     path: Path
     number: int
@@ -89,14 +92,14 @@ class Went:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unkept:
-    """A path that no snapshot keeps was changed or removed while a command ran."""
+    """Path that is in no snapshot and was changed or removed while a command ran."""
 
     path: Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownTurn:
-    """Whether it is known, from here on, what the commands of a turn changed; False while one runs."""
+    """Whether, from this record on, it is known what the commands of a turn changed; False while one runs."""
 
     turn_id: str
     is_known: bool
@@ -105,21 +108,22 @@ class KnownTurn:
 Record = RecordedCheckpoint | Changed | Went | TakenBack | Unkept | KnownTurn
 
 Stamp = tuple[int, int, int]
-"""Of a file: which one, its bytes, when it was changed."""
+"""Inode, size and modification time of a file."""
 
 
 class CheckpointRecords:
-    """The records of one session. Blocking; raises OSError where they cannot be written."""
+    """Records of one session. Blocking; raises OSError if they cannot be written."""
 
     def __init__(self, root: Path, session_id: str, *, days: int) -> None:
         self._root = root
         self._days = days
         self._file = root / f"{session_id}{SUFFIX}"
         self.contents = Contents(self._contents)
-        """What the changed paths held."""
+        """Store of the contents of the changed paths."""
 
     def add(self, records: Sequence[Record]) -> None:
-        """Add to the file, all in one write. The first of a session removes what is too old of others."""
+        """Append the records in one write. The first write of a session also removes other sessions' expired
+        records."""
         if not self.exists:
             forget_old(self._root, self._days)
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -131,7 +135,7 @@ class CheckpointRecords:
             file.write(lines.encode())
 
     def stamp(self) -> Stamp | None:
-        """Another one after each change; None where there is no such session."""
+        """Return a value that differs after each change; None if the session has no records."""
         try:
             found = self._file.stat()
         except OSError:
@@ -139,7 +143,7 @@ class CheckpointRecords:
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     def load(self) -> Iterator[Record]:
-        """All that can be read, in order; nothing where there is no such session."""
+        """Yield all readable records in order; yield nothing if the session has none."""
         with contextlib.suppress(OSError):
             for line in self._file.read_bytes().splitlines():
                 with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
@@ -148,15 +152,15 @@ class CheckpointRecords:
                         yield self._record(given)
 
     def put_away(self) -> None:
-        """Their session lies in the trash: they are not found, and not forgotten for their age."""
+        """Hide the records while their session is in the trash. They are not found, and do not expire."""
         self._file.replace(self._put_away)
 
     def bring_back(self) -> None:
-        """It was restored."""
+        """Make the records of a restored session visible again."""
         self._put_away.replace(self._file)
 
     def forget(self) -> None:
-        """It is gone for good."""
+        """Delete the records for good."""
         for each in (self._file, self._put_away):
             each.unlink(missing_ok=True)
         shutil.rmtree(self._contents, ignore_errors=True)
@@ -171,7 +175,7 @@ class CheckpointRecords:
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever recorded of this session, and not forgotten since."""
+        """Whether the session has records."""
         return self._file.exists()
 
     def _line(self, record: Record) -> Mapping[str, object]:
@@ -261,7 +265,7 @@ class CheckpointRecords:
         )
         modes: dict[str, int] = {}
         if given["modes"]:
-            with contextlib.suppress(OSError):  # then the usual ones are given
+            with contextlib.suppress(OSError):  # without it, the default modes are used
                 modes = json.loads((self._root / "modes" / str(given["modes"])).read_bytes())
         left_out, nested = frozenset(map(str, given["left_out"])), tuple(map(str, given["nested"]))
         tree = str(given["tree"])
@@ -277,7 +281,7 @@ class CheckpointRecords:
         )
 
     def _keep_modes(self, modes: Mapping[str, int]) -> str | None:
-        """The name of a file with these: they can be many, and are mostly the same from snapshot to snapshot."""
+        """Store the modes in a file and return its name. They can be many, and are mostly the same in each snapshot."""
         if not modes:
             return None
         data = json.dumps(modes, sort_keys=True).encode()
@@ -304,7 +308,7 @@ def _read_held(given: Any) -> Held:
 
 
 def session_of(root: Path, checkpoint_id: str) -> str | None:
-    """The session whose records have that checkpoint. Blocking."""
+    """Return the id of the session whose records contain that checkpoint. Blocking."""
     wanted = json.dumps(checkpoint_id).encode()
     for file in _files_in(root):
         with contextlib.suppress(OSError):
@@ -314,7 +318,7 @@ def session_of(root: Path, checkpoint_id: str) -> str | None:
 
 
 def forget_old(root: Path, days: int) -> None:
-    """Remove the records of sessions that have had no checkpoint for so long. Blocking."""
+    """Remove the records of sessions without a checkpoint in that many days. Blocking."""
     oldest = time.time() - days * DAY_S
     for folder in root.glob(f"*{CONTENTS}"):
         forget_old_contents(folder, days)
@@ -325,7 +329,7 @@ def forget_old(root: Path, days: int) -> None:
 
 
 def forget_put_away(root: Path, kept: Container[str]) -> None:
-    """Remove what was put away of all sessions but these. Blocking."""
+    """Remove the trashed records of all sessions except these. Blocking."""
     for file in _files_in(root, f"*{PUT_AWAY}"):
         if file.stem not in kept:
             with contextlib.suppress(OSError):
@@ -334,7 +338,7 @@ def forget_put_away(root: Path, kept: Container[str]) -> None:
 
 
 def is_old(record: RecordedCheckpoint, days: int) -> bool:
-    """Whether its snapshot may be pruned by now."""
+    """Whether the record's snapshot may have been pruned."""
     return record.created_at < datetime.now(UTC) - timedelta(days=days)
 
 

@@ -1,4 +1,5 @@
-"""A session's checkpoints: the workspace as it was before each change, and the versions of what was changed since."""
+"""A session's checkpoints: snapshots of the workspace before each change, and the versions of what was changed
+since."""
 
 from __future__ import annotations
 
@@ -47,43 +48,44 @@ from pygent_ls.workspace.unkept import Stamps, changed_since, stamps_of
 NO_SNAPSHOT = Snapshot(states={})
 
 UNKNOWN = Held(Entry("100644", ""))
-"""Of a path that a command names and that cannot be kept: a folder, or too large."""
+"""State of a path that a command names and that cannot be backed up: a folder, or too large."""
 
 MAX_NAMED = 500
-"""Paths that a command names and that are looked at before it runs."""
+"""Maximum number of paths named by a command that are read before it runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """A conversation that can be gone back to."""
+    """A conversation that can be restored."""
 
     messages: tuple[Message, ...] | None = None
-    """None: they are in the journal, since a daemon before this one had them in memory."""
+    """None if the messages are only in the journal, because an earlier daemon had them in memory."""
     journal_size: int | None = None
-    """Of the session's journal by then, which thus tells the messages; None: it has none that outlives the daemon."""
+    """Size up to which the session's journal holds the messages; None if the session has no journal that outlives the
+    daemon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """A state that can be gone back to."""
+    """A state that can be restored."""
 
     id: str
     turn_id: str
     label: str
     created_at: datetime
     snapshot: Snapshot
-    """Empty if the workspace could not be kept; the versions of what tools changed can be gone back to all the same."""
+    """Empty if the workspace could not be backed up. The versions of what tools changed can be restored even then."""
     moment: int = 0
-    """For `Versions.at`."""
+    """Argument of `Versions.at`."""
     conversation: Conversation | None = None
-    """The conversation to go back to; None: what came before the turn."""
+    """Conversation to restore; None restores the conversation before the turn."""
     changed: set[Path] = field(default_factory=set[Path])
-    """What the agent changed from here to the next checkpoint."""
+    """Files that the agent changed between this checkpoint and the next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileDiff:
-    """How a file changed since a checkpoint."""
+    """Difference of a file between a checkpoint and now."""
 
     path: Path
     patch: str
@@ -91,22 +93,23 @@ class FileDiff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Program:
-    """A program that runs, and the moments at which it began."""
+    """A running program, and the positions in the logs of changes at which it began."""
 
     before: Snapshot
     named: NamedPaths
     held: Mapping[Path, Held]
-    """What the named paths held when it began, also where git ignores them."""
+    """What the named paths held when it began, even if git ignores them."""
     unkept: Stamps
-    """What could not be kept."""
+    """Stamps of the files that could not be backed up."""
     was_known: bool
-    """Whether it was known what the commands of the turn before it changed."""
+    """Whether it was known before what the turn's commands had changed."""
     told: int
     logged: int
 
 
 class Checkpoints:
-    """The `Checkpointer` port, and what a front end is shown of it. The oldest checkpoint is the first."""
+    """Implements the `Checkpointer` port, and what a front end is shown of it. Checkpoints are ordered, oldest
+    first."""
 
     def __init__(
         self,
@@ -115,7 +118,7 @@ class Checkpoints:
         records: CheckpointRecords | None = None,
         log: WriteLog | None = None,
     ) -> None:
-        """Without `records` nothing of them outlives the daemon. `log` is shared with the daemon's other sessions."""
+        """Without `records`, no checkpoint outlives the daemon. `log` is shared with the daemon's other sessions."""
         self.workspace = workspace
         self.snapshots = snapshots
         self._records = records
@@ -124,17 +127,17 @@ class Checkpoints:
         self._owner = "" if records else uuid4().hex
         self._unrecorded: list[Record] = []
         self.versions: dict[Path, Versions] = {}
-        """Of the paths that the agent has changed."""
+        """Versions of the paths that the agent has changed."""
         self._unkept: dict[Path, int] = {}
-        """What changed while a command ran and was not kept, and when it did so last."""
+        """Paths that changed while a command ran and were not backed up, with the moment of the last change."""
         self._moment = 0
         self._edit: PlannedEdit | None = None
-        """The plan that is carried out."""
+        """Plan that is being applied."""
         self._look = Look()
         self.not_kept: set[str] = set()
-        """The turns of which it is not known what their commands changed: the files could not be kept."""
+        """Ids of turns whose commands' changes are unknown, because the files could not be backed up."""
         self.taken_back = TakenBack(checkpoints=())
-        """What brings again what was taken back since the last turn, the last one at the end."""
+        """Checkpoints that redo what was undone since the last turn, the last undo at the end."""
         self._all: list[Checkpoint] = []
         self._program: _Program | None = None
         self._told: str | None = None
@@ -142,16 +145,16 @@ class Checkpoints:
         self._one_at_a_time = asyncio.Lock()
 
     def move(self, other: Checkpoints) -> None:
-        """Keep the workspace of the other ones from now on; what was kept stays."""
+        """Back up the workspace of `other` from now on. Existing checkpoints stay."""
         self.workspace, self.snapshots = other.workspace, other.snapshots
         self._given_up = None
 
     def all(self) -> Sequence[Checkpoint]:
-        """All of them."""
+        """Return all checkpoints."""
         return tuple(self._all)
 
     def undone(self) -> Mapping[str, Sequence[Path]]:
-        """By turn, the files in which nothing stands any more of what the agent changed in that turn."""
+        """Return, by turn id, the files in which no change that the agent made in that turn remains."""
         ends = [each.moment for each in self._all[1:]] + [self._moment]
         stands: dict[tuple[str, Path], bool] = {}
         for checkpoint, end in zip(self._all, ends, strict=True):
@@ -166,11 +169,11 @@ class Checkpoints:
         return found
 
     def find(self, checkpoint_id: str) -> Checkpoint | None:
-        """The checkpoint of that id."""
+        """Return the checkpoint of that id."""
         return next((each for each in self._all if each.id == checkpoint_id), None)
 
     def recall(self) -> None:
-        """Take over what was recorded of the session by a daemon before this one. Blocking."""
+        """Load what an earlier daemon recorded of the session. Blocking."""
         for record in self._records.load() if self._records else ():
             match record:
                 case RecordedCheckpoint() if not is_old(record, self.snapshots.days):
@@ -192,16 +195,17 @@ class Checkpoints:
                 case KnownTurn(turn_id=turn_id, is_known=is_known):
                     (self.not_kept.discard if is_known else self.not_kept.add)(turn_id)
                 case Changed() | Went() | Unkept():
-                    with contextlib.suppress(LookupError):  # a line before it is damaged
+                    with contextlib.suppress(LookupError):  # an earlier line is damaged
                         self._take(record)
         self._unrecorded.clear()
 
-    # The port
+    # The Checkpointer port
 
     async def before_change(self, turn_id: str, label: str) -> str | None:
-        """See the port. That the workspace cannot be kept is no matter: what tools replace is kept apart."""
+        """Implement `Checkpointer.before_change`. A failed snapshot is not reported, because what tools replace is
+        stored separately."""
         async with self._one_at_a_time:
-            self._log.writes(self, ())  # an edit that failed
+            self._log.writes(self, ())  # the previous edit failed
             if self._all and self._all[-1].turn_id == turn_id:
                 return None
             await self._see_all()
@@ -213,10 +217,10 @@ class Checkpoints:
             return await self._record(turn_id)
 
     async def before_program(self, turn_id: str, label: str, named: NamedPaths) -> str | None:
-        """See the port."""
+        """Implement `Checkpointer.before_program`."""
         async with self._one_at_a_time:
             self._program = None
-            self._log.writes(self, ())  # an edit that failed
+            self._log.writes(self, ())  # the previous edit failed
             told, logged = self.workspace.told(), self._log.now()
             is_first = not self._all or self._all[-1].turn_id != turn_id
             if is_first:
@@ -232,7 +236,7 @@ class Checkpoints:
             files = [path for path in left_out if held.get(path, UNKNOWN) == UNKNOWN]
             unkept = await asyncio.to_thread(stamps_of, files)
             was_known = turn_id not in self.not_kept
-            self._know(turn_id, is_known=False)  # a cancel does not wait for long, and the daemon may be killed
+            self._know(turn_id, is_known=False)  # a cancel waits only briefly, and the daemon may be killed
             self._program = _Program(
                 was_known=was_known, before=snapshot, named=named, held=held, unkept=unkept, told=told, logged=logged
             )
@@ -241,7 +245,7 @@ class Checkpoints:
             return await self._record(turn_id)
 
     async def after_program(self, turn_id: str, label: str) -> str | None:
-        """See the port."""
+        """Implement `Checkpointer.after_program`."""
         async with self._one_at_a_time:
             program, self._program = self._program, None
             if program is None:
@@ -250,7 +254,7 @@ class Checkpoints:
                 after = await self._kept(like=program.before)
                 changes = await self.snapshots.disk_changes(program.before, after)
                 created = [each for each in changes if each.old is None]
-                shown = await self.snapshots.ignored(program.before, created)  # were there before, only ignored
+                shown = await self.snapshots.ignored(program.before, created)  # they existed before, but were ignored
             except SnapshotError as error:
                 return await self._failed(turn_id, error)
             self._know(turn_id, is_known=program.was_known)
@@ -276,7 +280,7 @@ class Checkpoints:
             return await self._record(turn_id)
 
     def _keep_named(self, named: NamedPaths) -> Mapping[Path, Held]:
-        """What the paths hold that a command names; it is kept, as far as it can be. Blocking."""
+        """Return what the paths named by a command hold, and back that up as far as possible. Blocking."""
         found: dict[Path, Held] = {}
         inside = [each for each in named.globs if self._is_inside(Path(re.split(r"[*?\[]", each)[0]))]
         globbed = (Path(each) for pattern in inside for each in glob.iglob(pattern))  # noqa: PTH207
@@ -289,8 +293,8 @@ class Checkpoints:
         return found
 
     async def _changed_named(self, program: _Program, after_it: Snapshot, known: Collection[Path]) -> list[Path]:
-        """Note what the command did to paths that it names and that snapshots leave out; a repository that is new is
-        left as it is."""
+        """Record what the command did to paths that it names and that snapshots leave out. New repositories are
+        skipped."""
         new = after_it.states.keys() - program.before.states.keys()
         left = {path for path in program.held if path in known or any(path.is_relative_to(each) for each in new)}
         before = {path: held for path, held in program.held.items() if path not in left and held != UNKNOWN}
@@ -306,14 +310,15 @@ class Checkpoints:
         return any(path.is_relative_to(each) for each in (*self.workspace.folders, *self.workspace.more_folders))
 
     def _author(self, program: _Program, change: PathChange) -> Author:
-        """Whose a change on the disk is: the program's where its line names the path, else it may be anyone's."""
+        """Return the author of a change on the disk: the agent if the command line names the path; otherwise unknown
+        (`program`)."""
         path, named = change.path, program.named
         above = named.named_above(path)
         is_below = above is not None and (change.new is None or program.held.get(above) == NOTHING)
         return "agent" if named.names(path) or is_below else "program"
 
     async def about_to_apply(self, plan: EditPlan) -> None:
-        """See the port."""
+        """Implement `Checkpointer.about_to_apply`."""
         self._edit = await asyncio.to_thread(PlannedEdit, plan, self._unsaved(), self._contents)
         effects = await asyncio.to_thread(self._edit.expected)
         for path, before, after, moved in effects:
@@ -322,7 +327,7 @@ class Checkpoints:
         await self._record()
 
     async def applied(self, plan: EditPlan) -> None:
-        """See the port."""
+        """Implement `Checkpointer.applied`."""
         assert self._edit is not None
         effects = await asyncio.to_thread(self._edit.made, plan)
         for path, before, after, moved in effects:
@@ -330,16 +335,16 @@ class Checkpoints:
         self._log.wrote(self, [each.path for each in effects])
         await self._record()
 
-    # For going back
+    # For restores
 
     async def take_now(self, like: Snapshot) -> Snapshot:
-        """The workspace as it is now. Raises `SnapshotError`."""
+        """Return a snapshot of the current workspace. Raises `SnapshotError`."""
         async with self._one_at_a_time:
             return await self._kept(like)
 
     async def see(self, paths: Iterable[Path]) -> Mapping[Path, Held]:
-        """What the user sees at these paths: the unsaved buffer, else what is on the disk. What the agent did not
-        write there is the user's version from now on."""
+        """Return what the user sees at these paths: the unsaved buffer, or else the file on the disk. Content that the
+        agent did not write is recorded as a version by the user."""
         unsaved = self._unsaved()
         wanted = list(paths)
         found = await asyncio.to_thread(lambda: {path: self._look.at(path, unsaved) for path in wanted})
@@ -358,11 +363,11 @@ class Checkpoints:
         return found
 
     def unkept_since(self, moment: int) -> Collection[Path]:
-        """What changed or was removed while a command ran and was not kept."""
+        """Return the paths that changed or were removed while a command ran and were not backed up."""
         return {path: None for path, changed in self._unkept.items() if changed >= moment}
 
     async def keep(self, paths: Iterable[Path]) -> None:
-        """Keep what the user sees at these paths, so that it can be brought back."""
+        """Back up what the user sees at these paths."""
         unsaved, wanted = self._unsaved(), list(paths)
 
         def work() -> None:
@@ -373,22 +378,23 @@ class Checkpoints:
         await asyncio.to_thread(work)
 
     async def see_before(self, path: Path, then: Held, held: Held) -> None:
-        """A path that the agent has not changed is brought back by force from what it holds to what it held then."""
+        """Record the change from `then` to `held` as the user's, before a forced restore of a path that the agent has
+        not changed."""
         self._change(path, then, held, "user")
         await self.keep([path])
 
     async def add(self, label: str, turn_id: str, conversation: Conversation, snapshot: Snapshot) -> Checkpoint:
-        """A checkpoint of this moment."""
+        """Add a checkpoint of the current state."""
         checkpoint = self._add(turn_id, label, snapshot, conversation)
         await self._record()
         return checkpoint
 
     def went(self, path: Path, number: int) -> None:
-        """That version of a path stands there again."""
+        """Record that the path holds that version again."""
         self._keep_record(Went(path=path, number=number))
 
     def went_back(self, path: Path, before: Held, after: Held, number: int | None) -> None:
-        """Going back wrote the version of that number; None: what no version had, by force."""
+        """Record that a restore wrote the version of that number; None if a forced restore wrote other content."""
         if number is None:
             self._change(path, before, after, "restore")
         else:
@@ -396,7 +402,7 @@ class Checkpoints:
         self._log.wrote(self, [path])
 
     async def contents(self, wanted: Collection[tuple[Path, Entry]]) -> Mapping[str, bytes]:
-        """Contents by their name in git; what is no longer kept anywhere is missing. Raises `SnapshotError`."""
+        """Return contents by their git name, without those no longer stored. Raises `SnapshotError`."""
         found = await asyncio.to_thread(self._kept_contents, {entry.blob for _, entry in wanted})
         asked: set[tuple[str, ...]] = set()
         for snapshot in reversed([each.snapshot for each in self._all]):
@@ -410,7 +416,7 @@ class Checkpoints:
 
     def _kept_contents(self, names: Collection[str]) -> dict[str, bytes]:
         found = {name: data for name in names if (data := self._contents.get(name)) is not None}
-        for path, versions in self.versions.items():  # what was moved may stand elsewhere
+        for path, versions in self.versions.items():  # the content of a moved file may be at another path
             entry = versions.top.held.entry
             if entry is not None and entry.blob in names and entry.blob not in found:
                 held, data = with_bytes(path)
@@ -419,18 +425,18 @@ class Checkpoints:
         return found
 
     async def note_taken_back(self, now: TakenBack) -> None:
-        """What can be brought again now is known after a restart, too."""
+        """Record what can be redone now, so that it is known after a restart."""
         if self.taken_back != now:
             self.taken_back = now
             self._unrecorded.append(now)
             await self._record()
 
     async def record(self) -> None:
-        """Let what went back be known after a restart, too."""
+        """Write the pending records, so that a restore is known after a restart."""
         await self._record()
 
     async def diff(self, checkpoint: Checkpoint) -> list[FileDiff]:
-        """What differs from the checkpoint to what the user sees now. Raises `SnapshotError`."""
+        """Return the differences between the checkpoint and what the user sees now. Raises `SnapshotError`."""
         after = await self._snapshot(checkpoint.snapshot)
         changes = await self.snapshots.changes(checkpoint.snapshot, after)
         old = await self.snapshots.contents(
@@ -440,7 +446,8 @@ class Checkpoints:
         return [FileDiff(path=each.path, patch=self._patch(each, old, new)) for each in changes]
 
     async def forget(self) -> None:
-        """The session is over: where it was to leave nothing, its snapshots go, as far as time allows."""
+        """Clean up after the session: if its checkpoints are not recorded, delete its snapshots, as far as time
+        allows."""
         self._log.writes(self, ())
         if self._owner:
             with contextlib.suppress(SnapshotError):
@@ -452,11 +459,12 @@ class Checkpoints:
         return {each.path: each.text for each in self.workspace.unsaved()}
 
     async def _see_all(self) -> None:
-        """Learn what the user has done to the paths that the agent had changed."""
+        """Record what the user has done to the paths that the agent changed."""
         await self.see(list(self.versions))
 
     async def _kept(self, like: Snapshot | None = None) -> Snapshot:
-        """A snapshot for the agent's own changes. Raises `SnapshotError`, at once where it took too long before."""
+        """Take a snapshot before or after the agent's changes. Raises `SnapshotError`, at once if an earlier one took
+        too long."""
         if self._given_up is not None:
             raise SnapshotError(self._given_up)
         try:
@@ -496,7 +504,7 @@ class Checkpoints:
         return checkpoint
 
     async def _record(self, turn_id: str | None = None) -> str | None:
-        """Write down what is new, so that it outlives the daemon; the reason where that fails, once a turn."""
+        """Write the pending records. If that fails, return the reason, once per turn."""
         records, self._unrecorded = self._unrecorded, []
         if not records or self._records is None:
             return None
@@ -528,7 +536,7 @@ class Checkpoints:
         self._unrecorded.append(record)
 
     def _take(self, record: Changed | Went | Unkept) -> None:
-        """Let it count. Raises LookupError for a version that is not there."""
+        """Apply a record. Raises LookupError for an unknown version."""
         match record:
             case Changed(path=path, before=before, after=after, author=author, moved=moved, is_done=is_done):
                 versions = self.versions.setdefault(path, Versions.of(before))
@@ -542,13 +550,13 @@ class Checkpoints:
         self._moment += 1
 
     def _know(self, turn_id: str, *, is_known: bool) -> None:
-        """Note whether it is known what the commands of the turn changed."""
+        """Record whether it is known what the turn's commands changed."""
         if is_known == (turn_id in self.not_kept):
             (self.not_kept.discard if is_known else self.not_kept.add)(turn_id)
             self._unrecorded.append(KnownTurn(turn_id=turn_id, is_known=is_known))
 
     async def _failed(self, turn_id: str, error: SnapshotError) -> str | None:
-        """The reason, once a turn."""
+        """Return the reason, once per turn."""
         self._know(turn_id, is_known=False)
         await self._record()
         if self._told == turn_id:
@@ -569,7 +577,7 @@ def _recorded(record: RecordedCheckpoint) -> Conversation | None:
 
 
 def _text(entry: Entry | None, contents: Mapping[str, bytes]) -> str | None:
-    """The text of an entry, empty where there is none; None where it is not text, or no longer kept."""
+    """Return the text of an entry, empty without an entry; None if it is not text or no longer stored."""
     if entry is None:
         return ""
     decoded = decode(contents.get(entry.blob, b"\0"))

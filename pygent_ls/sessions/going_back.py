@@ -1,4 +1,4 @@
-"""A session goes back: to a checkpoint, to before its last turn, and forth again. Its turns wait meanwhile."""
+"""Restores of one session: to a checkpoint, undo of the last turn, and redo. Turns wait meanwhile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pygent_ls.sessions.rewind import Restored, Wanted, go_back, last_turn
 
 
 class KeptConversation(Protocol):
-    """The conversation of a session, and where it is kept."""
+    """Conversation of a session, and its journal."""
 
     @property
     def messages(self) -> list[Message]:
@@ -26,19 +26,19 @@ class KeptConversation(Protocol):
         ...
 
     def mark(self) -> int | None:
-        """The size of the journal that tells the conversation as it is; None where none will."""
+        """Return the size of the journal that holds the current conversation; None without a journal."""
         ...
 
     async def conversation_at(self, mark: int) -> tuple[Message, ...]:
-        """The conversation as it was then. Raises OSError."""
+        """Return the conversation at that size of the journal. Raises OSError."""
         ...
 
 
 class GoingBack:
-    """The way back of one session. Whoever calls sees to it that no turn that asks a model runs.
+    """Restore, undo and redo for one session. The caller ensures that no turn that uses a model runs.
 
     The methods raise `SessionError`: `no_checkpoints`, `other_workspace` (its folder is not open), or
-    `checkpoint_failed`, and then nothing has happened.
+    `checkpoint_failed`, in which case nothing has changed.
     """
 
     def __init__(
@@ -51,33 +51,33 @@ class GoingBack:
         self._checkpoints = keeper if isinstance(keeper, Checkpoints) else None
         known = self._checkpoints.taken_back if self._checkpoints else TakenBack(checkpoints=())
         self._taken_back = [each for each in self.checkpoints if each.id in known.checkpoints]
-        """What brings again the turns that were taken back, until the next turn."""
+        """Checkpoints that redo the undone turns, until the next turn."""
         self._has_rest = next((each for each in self.checkpoints if each.id == known.rest), None)
-        """What the last turn was taken back to, if it left files that a command may have changed."""
+        """Checkpoint that the last undo restored, if it left files that a command may have changed."""
 
     @property
     def checkpoints(self) -> Sequence[Checkpoint]:
-        """What can be gone back to, the oldest first."""
+        """Checkpoints that can be restored, the oldest first."""
         return self._checkpoints.all() if self._checkpoints else ()
 
     @property
     def undone(self) -> Mapping[str, Sequence[Path]]:
-        """See `Checkpoints`."""
+        """Files in which no change of a turn remains, by turn id."""
         return self._checkpoints.undone() if self._checkpoints else {}
 
     async def diff(self, checkpoint: Checkpoint) -> list[FileDiff]:
-        """What differs from one of the session's checkpoints to now."""
+        """Return the differences between one of the session's checkpoints and now."""
         check_open(self.own_checkpoints(), checkpoint)
         try:
             found = await self.own_checkpoints().diff(checkpoint)
             secrets = self._around().secrets
-            await secrets.masks.learn_files([str(each.path) for each in found])  # a patch shows but some lines
+            await secrets.masks.learn_files([str(each.path) for each in found])  # a patch shows only some of the lines
             return [replace(each, patch=await secrets.masked(each.patch, str(each.path))) for each in found]
         except SnapshotError as error:
             raise checkpoint_failed(error) from None
 
     async def to(self, checkpoint: Checkpoint, wanted: Wanted) -> Restored:
-        """Go back to one of the session's checkpoints."""
+        """Restore one of the session's checkpoints."""
         around = self._around()
         if wanted.files:
             check_open(self.own_checkpoints(), checkpoint)
@@ -96,7 +96,7 @@ class GoingBack:
             self._on_restored()
 
     async def _with_messages(self, checkpoint: Checkpoint) -> Checkpoint:
-        """With its conversation in memory, where it has one."""
+        """Return the checkpoint with its conversation, if it has one, in memory."""
         said = checkpoint.conversation
         if said is None or said.messages is not None or said.journal_size is None:
             return checkpoint
@@ -110,7 +110,7 @@ class GoingBack:
         return replace(checkpoint, conversation=replace(said, messages=messages))
 
     async def take_back(self) -> Restored:
-        """Take back the last turn: its files and its part of the conversation. Raises `nothing_to_undo`, too."""
+        """Undo the last turn: its files and its part of the conversation. Also raises `nothing_to_undo`."""
         found = last_turn(self.own_checkpoints(), self._kept.messages)
         if found is None:
             raise SessionError("There is no turn to undo.", kind="nothing_to_undo")
@@ -124,17 +124,18 @@ class GoingBack:
         return done
 
     async def take_back_rest(self) -> Restored:
-        """Take back what the last `take_back` named as uncertain, too. Raises `nothing_to_undo` if it named nothing."""
+        """Also undo what the last `take_back` reported as uncertain. Raises `nothing_to_undo` if it reported
+        nothing."""
         checkpoint = self._has_rest
         if checkpoint is None:
             raise SessionError("The last undo left no changes that a command may have made.", kind="nothing_to_undo")
         done = await self.to(checkpoint, Wanted(files=True, conversation=False, uncertain=True))
-        self._has_rest = None  # what brings the turn again brings this again
+        self._has_rest = None  # redoing the turn redoes this, too
         await self._note()
         return done
 
     async def bring_again(self) -> Restored:
-        """Take back what took back the last turn. Raises `nothing_to_redo`, too."""
+        """Redo the last undone turn. Also raises `nothing_to_redo`."""
         if not self._taken_back:
             raise SessionError(
                 ("There is nothing to redo: nothing was undone since the last turn."), kind="nothing_to_redo"
@@ -147,26 +148,27 @@ class GoingBack:
         return done
 
     async def goes_on(self) -> None:
-        """A turn begins: what was taken back before it cannot be brought again."""
+        """Forget what could be redone, because a turn begins."""
         self._taken_back.clear()
         self._has_rest = None
         await self._note()
 
     async def _note(self) -> None:
-        """Let what can be brought again be known after a restart, too."""
+        """Record what can be redone, so that it is known after a restart."""
         if self._checkpoints is not None:
             ids = tuple(each.id for each in self._taken_back)
             rest = self._has_rest.id if self._has_rest else ""
             await self._checkpoints.note_taken_back(TakenBack(checkpoints=ids, rest=rest))
 
     def came_from_elsewhere(self, turn_ids: Iterable[str]) -> None:
-        """The conversation is another now, whose turns are these: their files were kept by another session, or none."""
+        """Note that the conversation was replaced by one with these turns, whose files another session backed up, if
+        any did."""
         self._taken_back.clear()
         if self._checkpoints is not None:
             self._checkpoints.not_kept.update(each for each in turn_ids if each)
 
     def own_checkpoints(self) -> Checkpoints:
-        """Raises `SessionError` (`no_checkpoints`) where the session keeps none."""
+        """Return the session's checkpoints. Raises `SessionError` (`no_checkpoints`) if it has none."""
         if self._checkpoints is None:
             raise SessionError("This session has no checkpoints.", kind="no_checkpoints")
         return self._checkpoints

@@ -1,4 +1,4 @@
-"""Sessions of daemons that have ended: of them there are the checkpoints, and files can go back to those."""
+"""Sessions of ended daemons of which only the checkpoints remain. Their files can be restored."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ class PastSession:
     """A session that is no longer in memory."""
 
     def __init__(self, checkpoints: Checkpoints, before: PastSession | None = None) -> None:
-        """`before` is the same session as it was known before."""
+        """`before` is the previous object for the same session."""
         self._checkpoints = checkpoints
         self._one_at_a_time = before._one_at_a_time if before else asyncio.Lock()
 
     @property
     def checkpoints(self) -> Sequence[Checkpoint]:
-        """What can be gone back to, the oldest first."""
+        """Checkpoints that can be restored, the oldest first."""
         return self._checkpoints.all()
 
     @property
     def undone(self) -> Mapping[str, Sequence[Path]]:
-        """See `Checkpoints`."""
+        """Files in which no change of a turn remains, by turn id."""
         return self._checkpoints.undone()
 
     async def diff(self, checkpoint: Checkpoint) -> list[FileDiff]:
-        """What differs from the checkpoint to now. Raises `SessionError`: `other_workspace`, `checkpoint_failed`."""
+        """Return the differences between the checkpoint and now. Raises `SessionError`: `other_workspace`,
+        `checkpoint_failed`."""
         check_open(self._checkpoints, checkpoint)
         try:
             return await self._checkpoints.diff(checkpoint)
@@ -41,7 +42,7 @@ class PastSession:
             raise checkpoint_failed(error) from None
 
     async def restore(self, checkpoint: Checkpoint, wanted: Wanted) -> Restored:
-        """Bring files back. Raises as `diff` does, and `session_not_loaded` for the conversation, which is gone."""
+        """Restore files. Raises like `diff`, and `session_not_loaded` for the conversation, which is gone."""
         if wanted.conversation:
             raise SessionError(
                 "The session of this checkpoint is not loaded and its conversation was not saved. "
@@ -57,7 +58,7 @@ class PastSession:
 
 
 class PastSessions:
-    """Finds them by what is recorded in the state folder."""
+    """Finds past sessions by their records in the state folder."""
 
     def __init__(self, root: Path, workspace: Workspace, snapshots: Snapshots) -> None:
         self._root = root
@@ -66,18 +67,18 @@ class PastSessions:
         self._found: dict[str, tuple[Stamp, PastSession]] = {}
 
     def records(self, session_id: str) -> CheckpointRecords:
-        """Where a session's checkpoints are to be recorded."""
+        """Return the store of a session's checkpoint records."""
         return CheckpointRecords(self._root, session_id, days=self._snapshots.days)
 
     async def get(self, session_id: str) -> PastSession | None:
-        """The session of that id; None where nothing is recorded of it."""
+        """Return the session of that id; None if it has no records."""
         records = self.records(session_id)
         stamp = None if "/" in session_id else await asyncio.to_thread(records.stamp)
-        if stamp is None:  # there never was one, or it was deleted since
+        if stamp is None:  # it never had records, or they were deleted
             self._found.pop(session_id, None)
             return None
         known, session = self._found.get(session_id, (None, None))
-        if session is None or known != stamp:  # it went on since, here or in another daemon
+        if session is None or known != stamp:  # the session continued since, here or in another daemon
             checkpoints = Checkpoints(self._workspace, self._snapshots, records)
             await asyncio.to_thread(checkpoints.recall)
             session = PastSession(checkpoints, session)
@@ -85,11 +86,11 @@ class PastSessions:
         return session
 
     async def session_of(self, checkpoint_id: str) -> str | None:
-        """The session that has that checkpoint."""
+        """Return the id of the session that has that checkpoint."""
         return await asyncio.to_thread(session_of, self._root, checkpoint_id)
 
     async def with_checkpoint(self, checkpoint_id: str) -> tuple[PastSession, Checkpoint] | None:
-        """The checkpoint of that id and its session."""
+        """Return the checkpoint of that id and its session."""
         session_id = await asyncio.to_thread(session_of, self._root, checkpoint_id)
         session = await self.get(session_id) if session_id is not None else None
         found = [each for each in session.checkpoints if each.id == checkpoint_id] if session else []
@@ -97,7 +98,7 @@ class PastSessions:
 
 
 def check_open(checkpoints: Checkpoints, checkpoint: Checkpoint) -> None:
-    """Raises `SessionError` (`other_workspace`) where a folder of the checkpoint is not open in the editor."""
+    """Raise `SessionError` (`other_workspace`) if a folder of the checkpoint is not open in the editor."""
     for kept in checkpoint.snapshot.states:
         if not any(kept.is_relative_to(folder) for folder in checkpoints.workspace.folders):
             raise SessionError(
@@ -107,5 +108,5 @@ def check_open(checkpoints: Checkpoints, checkpoint: Checkpoint) -> None:
 
 
 def checkpoint_failed(error: SnapshotError) -> SessionError:
-    """The error of a checkpoint that can no longer be read, or of a workspace that cannot be kept now."""
+    """Return the error for a checkpoint that can no longer be read, or a workspace that cannot be backed up."""
     return SessionError(f"The checkpoint cannot be used: {error}.", kind="checkpoint_failed")

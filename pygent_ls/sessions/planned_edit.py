@@ -1,4 +1,4 @@
-"""An edit plan and what it does to paths: kept before it is carried out, and told afterwards."""
+"""Effects of an edit plan on paths: predicted before it is applied, and determined afterwards."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pygent_ls.workspace.held import NOTHING, Held, with_bytes
 from pygent_ls.workspace.restoring import blob_of, encoded, encoding_on_disk
 
 MAX_MOVED_BYTES = 64 * 1024**2
-"""Bytes that are kept of what one plan moves. The rest is read from where it was moved to."""
+"""Maximum number of bytes backed up of what one plan moves. The rest is read from the destination."""
 
 
 class Effect(NamedTuple):
-    """What a plan does to one path; `moved` is the other path of a move, or the source of a copy."""
+    """Effect of a plan on one path. `moved` is the other path of a move, or the source of a copy."""
 
     path: Path
     before: Held
@@ -28,10 +28,11 @@ class Effect(NamedTuple):
 
 
 class PlannedEdit:
-    """One plan, from before it is carried out. Blocking."""
+    """One plan, from before it is applied. Blocking."""
 
     def __init__(self, plan: EditPlan, unsaved: Mapping[Path, str], contents: Contents) -> None:
-        """Keep what the plan's paths hold, where `unsaved` texts stand in for files, and what will be written there."""
+        """Back up what the plan's paths hold, with `unsaved` texts taking precedence over files, and what will be
+        written there."""
         self._plan = plan
         self._contents = contents
         self._before: dict[Path, Held] = {}
@@ -62,7 +63,7 @@ class PlannedEdit:
                     keep(path)
 
     def expected(self) -> list[Effect]:
-        """What the plan will do if it is carried out as it is."""
+        """Return what the plan does if it is applied unchanged."""
         after: dict[Path, Held] = {}
         moved: dict[Path, Path] = {}
         for operation in self._plan.operations:
@@ -83,9 +84,9 @@ class PlannedEdit:
         return _effects(self._before, after, moved)
 
     def made(self, stands: EditPlan) -> list[Effect]:
-        """What the plan has done, of which this stands."""
+        """Return what the plan has done; `stands` is the part of it that was applied."""
         texts: dict[Path, str | None] = {}
-        """What was written to each path, as the last operation has it; None: whatever stands there now."""
+        """Text that the last operation wrote to each path; None for the content of the file."""
         before = dict(self._before)
         moved: dict[Path, Path] = {}
         for operation in stands.operations:
@@ -108,7 +109,7 @@ class PlannedEdit:
         return _effects(before, {path: with_bytes(path, text)[0] for path, text in texts.items()}, moved)
 
     def _held_by(self, document: Document) -> Held:
-        """What its path held when the document was read, kept from now on."""
+        """Back up and return what the path held when the document was read."""
         of_file = self._encodings.get(document.path, document.encoding)
         data = encoded(document.text, document.encoding if document.version is None else of_file)
         self._keep(data)
@@ -116,7 +117,7 @@ class PlannedEdit:
         return Held(Entry(was.entry.mode if was.entry else "100644", blob_of(data)), was.mode)
 
     def _keep(self, data: bytes) -> None:
-        with contextlib.suppress(OSError):  # then it cannot be brought back, and is named
+        with contextlib.suppress(OSError):  # it then cannot be restored, and the user is told
             self._contents.keep(data)
 
 
@@ -126,5 +127,5 @@ def _effects(before: Mapping[Path, Held], after: Mapping[Path, Held], moved: Map
 
 
 def _files_below(folder: Path) -> list[Path]:
-    """The files of a folder, and its links, relative to it."""
+    """Return the files and links below a folder, relative to it."""
     return [path.relative_to(folder) for path in entries_below(folder)]

@@ -1,4 +1,4 @@
-"""Going back to a checkpoint: what the agent wrote is discarded, and nothing of the user's unless they force it."""
+"""Restore of a checkpoint: discards what the agent wrote, and the user's changes only if forced."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NEVER_KEPT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """A file that was left as it is, or was brought back only in part."""
+    """A file that was left as it is, or was restored only in part."""
 
     path: Path
     reason: str
@@ -47,35 +47,35 @@ class Skipped:
 
 @dataclass(kw_only=True)
 class Restored:
-    """What became of the files."""
+    """Result of a restore."""
 
     restored: list[Path] = field(default_factory=list[Path])
     skipped: list[Skipped] = field(default_factory=list[Skipped])
     uncertain: list[Path] = field(default_factory=list[Path])
-    """Those of the skipped that a command may have changed, and anyone else as well."""
+    """Skipped files that a command may have changed, but the user or another program may have, too."""
     by_products: set[Path] = field(default_factory=set[Path])
-    """Those of the uncertain that git ignores and that are there, as logs and caches are: nobody is asked of them."""
+    """Uncertain files that exist and that git ignores, such as logs and caches. The user is not asked about them."""
     was_not_kept: bool = False
-    """The files could not be kept in the turn that is taken back, so what its commands changed in them stays."""
+    """Whether the files could not be backed up in the undone turn, so that changes by its commands remain."""
     undo_checkpoint_id: str = ""
-    """The checkpoint that takes the restore back."""
+    """Id of the checkpoint that undoes the restore."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Way:
-    """A path that goes back, from what it holds to what it is to hold."""
+    """Planned restore of one path, from what it holds to what it is to hold."""
 
     path: Path
     folder: Path
-    """The innermost open folder that it lies in."""
+    """Innermost open folder that contains the path."""
     now: Held
     then: Held
     version: Version | None
-    """The version that stands there then; None if it holds what no version had."""
+    """Version that is restored; None if the content is that of no version."""
 
 
 class _Rewind:
-    """One way back: decided first, then carried out."""
+    """One restore: planned first, then carried out."""
 
     def __init__(self, checkpoints: Checkpoints, then: Checkpoint, now: Snapshot, wanted: Wanted) -> None:
         self._checkpoints = checkpoints
@@ -88,7 +88,7 @@ class _Rewind:
         self.done = Restored()
 
     async def decide(self) -> Sequence[_Way]:
-        """What goes back; what is left alone is named in `done`. Raises `SnapshotError`."""
+        """Return the planned changes and list the skipped files in `done`. Raises `SnapshotError`."""
         snapshots, versions = self._checkpoints.snapshots, self._checkpoints.versions
         is_compared = bool(self._then) and bool(self._now)
         differing = await snapshots.changes(self._then, self._now) if is_compared else []
@@ -130,7 +130,7 @@ class _Rewind:
         return ways
 
     async def _name_behind_buffers(self, paths: Collection[Path]) -> None:
-        """Name those of these paths whose file a command changed behind unsaved text, which is what the user sees."""
+        """Skip those of these paths whose file a command changed while the user sees unsaved text."""
         unsaved = {each.path for each in self._workspace.unsaved()}.intersection(paths)
         if unsaved and self._then and self._now:
             for change in await self._checkpoints.snapshots.disk_changes(self._then, self._now):
@@ -138,7 +138,7 @@ class _Rewind:
                     self._skip(change.path, BEHIND_BUFFER)
 
     def _way_of(self, path: Path, change: PathChange | None, held: Held) -> _Way | None:
-        """The way of a path that the agent has changed."""
+        """Return the plan for a path that the agent has changed; None if it stays as it is."""
         versions = self._checkpoints.versions[path]
         goal = versions.at(self._moment)
         then = Held(change.old, self._then.mode(path)) if change is not None else goal.held
@@ -156,7 +156,8 @@ class _Rewind:
         return None if end is versions.top else _Way(path=path, folder=folder, now=held, then=end.held, version=end)
 
     def _with_whole_moves(self, ways: Sequence[_Way], changed: Collection[Path]) -> Sequence[_Way]:
-        """Without those that would bring back one side of a move or copy alone: the other may hold the only copy."""
+        """Drop the plans that would restore only one side of a move or copy, because the other may hold the only
+        copy."""
         while True:
             going = {each.path for each in ways}
             halves = [each for each in ways if not self._stays_whole(each, going, changed)]
@@ -187,7 +188,8 @@ class _Rewind:
             self._skip(path, YOURS_BETWEEN)
 
     def _folder_of(self, path: Path) -> Path | None:
-        """Names the path if it lies in no folder that is open."""
+        """Return the innermost open folder that contains the path. Outside all of them, skip the path and return
+        None."""
         folders = [*self._workspace.folders, *self._workspace.more_folders]
         found = max(
             (each for each in folders if path.is_relative_to(each)), key=lambda each: len(each.parts), default=None
@@ -196,7 +198,7 @@ class _Rewind:
             self._skip(path, "its folder is not open")
         return found
 
-    # What is left alone
+    # Skipped files
 
     def _skip_new_repositories(self) -> None:
         for folder in self._now.states.keys() - self._then.states.keys():
@@ -204,7 +206,7 @@ class _Rewind:
                 self._skip(folder, "it is a repository that did not exist then")
 
     def _reason(self, change: PathChange, ignored: set[Path]) -> str | None:
-        """Why a file is left alone that the agent has not changed; None if it is not."""
+        """Return why a file that the agent has not changed is skipped; None if it is restored."""
         path = change.path
         if self._now.is_left_out(path) or self._then.is_left_out(path):
             return "it is too large to back up or could not be read"
@@ -215,17 +217,17 @@ class _Rewind:
     def _skip(self, path: Path, reason: str) -> None:
         self.done.skipped.append(Skipped(path=path, reason=reason))
 
-    # What is brought back
+    # Restored files
 
     async def run(self, ways: Sequence[_Way]) -> None:
-        """Files that are open in the editor are changed through it, in one edit; the others on the disk, one by one.
-        Raises `SnapshotError`, and then nothing has happened."""
+        """Restore the files: those open in the editor through it, in one edit; the others on the disk, one by one.
+        Raises `SnapshotError`, in which case nothing has changed."""
         contents = await self._checkpoints.contents({(each.path, each.then.entry) for each in ways if each.then.entry})
         there = [each for each in ways if self._is_there(each, contents)]
         by_editor = {each.path: document for each in there if (document := self._open(each)) is not None}
         await self._in_editor([each for each in there if each.path in by_editor], by_editor, contents)
         on_disk = sorted((each for each in there if each.path not in by_editor), key=lambda each: each.path)
-        for way in [each for each in reversed(on_disk) if each.then.entry is None]:  # room for what stood there before
+        for way in [each for each in reversed(on_disk) if each.then.entry is None]:  # make room for earlier files
             await self._on_disk(way, contents)
         for way in [each for each in on_disk if each.then.entry is not None]:
             await self._on_disk(way, contents)
@@ -240,7 +242,7 @@ class _Rewind:
         return False
 
     def _open(self, way: _Way) -> Document | None:
-        """The buffer that shows the file; None where the disk is what counts."""
+        """Return the document open in the editor; None if the file on the disk is to be written."""
         if any(held.entry is not None and held.entry.mode == LINK for held in (way.now, way.then)):
             return None
         return self._workspace.open_document(way.path)
@@ -267,7 +269,7 @@ class _Rewind:
         made, problem = plan, ""
         try:
             await self._workspace.apply(plan)
-        except ToolError as error:  # a part of it may have been made all the same
+        except ToolError as error:  # some operations may have been applied
             made, problem = await standing(plan, self._workspace), str(error).partition("\n")[0]
         for way in ways:
             operation = operations.get(way.path)
@@ -305,18 +307,18 @@ def _mode(way: _Way) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is to go back."""
+    """What to restore, and how."""
 
     files: bool
     conversation: bool
     force: bool = False
-    """Whether files are brought back that the user has changed since."""
+    """Whether to restore files that the user has changed since."""
     uncertain: bool = False
-    """Whether files are brought back that changed while a command ran, whoever changed them."""
+    """Whether to restore files that changed while a command ran, whoever changed them."""
 
 
 BEFORE = "Before restoring: "
-"""What the label of a checkpoint begins with that undoes a way back."""
+"""Prefix of the label of a checkpoint that undoes a restore."""
 
 
 async def go_back(
@@ -326,14 +328,15 @@ async def go_back(
     messages: list[Message],
     journal_size: int | None = None,
 ) -> Restored:
-    """Bring back files, conversation, or both; before that, keep what is now, so that it can be undone.
+    """Restore files, the conversation, or both. First store the current state in a checkpoint, so that the restore can
+    be undone.
 
-    `messages` is the session's history, which its journal tells up to that size; a conversation that `then` has is in
-    memory. Where it stays while files go back, the model is told of them.
-    Raises `SnapshotError`, and then nothing has happened.
+    `messages` is the session's history, stored in its journal up to `journal_size`. If `then` has a conversation, it
+    must be in memory. If files are restored but not the conversation, the model is told of them. Raises
+    `SnapshotError`, in which case nothing has changed.
     """
     now_kept = NO_SNAPSHOT
-    if wanted.files and (then.snapshot or wanted.force):  # else there is nothing to compare it with
+    if wanted.files and (then.snapshot or wanted.force):  # otherwise there is nothing to compare it with
         try:
             now_kept = await checkpoints.take_now(then.snapshot)
         except SnapshotError:
@@ -341,7 +344,7 @@ async def go_back(
                 raise
     rewind = _Rewind(checkpoints, then, now_kept, wanted)
     ways = await rewind.decide() if wanted.files else ()
-    label = f"{BEFORE}{then.label.removeprefix(BEFORE)}"  # also where it goes back to where it came from
+    label = f"{BEFORE}{then.label.removeprefix(BEFORE)}"  # not repeated when a restore is itself undone
     said = Conversation(messages=tuple(messages), journal_size=journal_size)
     undo = await checkpoints.add(label, then.turn_id, said, now_kept)
     await rewind.run(ways)
@@ -357,7 +360,7 @@ async def go_back(
 
 
 def last_turn(checkpoints: Checkpoints, messages: Sequence[Message]) -> tuple[Checkpoint, bool] | None:
-    """What taking back the last turn goes back to, and whether files go back too; None where there is no turn."""
+    """Return the checkpoint that undoes the last turn, and whether its files are restored too; None without a turn."""
     turn_id = next((each.turn_id for each in reversed(messages) if each.turn_id), None)
     if turn_id is None:
         return None
@@ -370,7 +373,7 @@ def last_turn(checkpoints: Checkpoints, messages: Sequence[Message]) -> tuple[Ch
 
 
 def _before(messages: Sequence[Message], turn_id: str) -> list[Message]:
-    """What was said before the turn; all of it where the turn is no longer part of it."""
+    """Return the messages before the turn; all of them if the turn is not among them."""
     for place, message in enumerate(messages):
         if message.turn_id == turn_id:
             return list(messages[:place])
