@@ -1,1 +1,1 @@
-"""Conversations: one turn at a time, each event numbered and passed on."""
+"""Conversations: one turn at a time, with numbered events."""

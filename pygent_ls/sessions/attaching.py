@@ -1,4 +1,4 @@
-"""Watching a session: the events behind a number, and those to come, whoever has it."""
+"""Watching a session: replays the events after a given number and follows new ones, whichever daemon owns it."""
 
 from __future__ import annotations
 
@@ -17,30 +17,32 @@ from pygent_ls.sessions.store import Sessions
 from pygent_ls.sessions.stream import SessionEvent, Subscriber
 
 POLL_S = 0.1
-"""Between two looks at a journal that another daemon may write. A look is a `stat`; events wait half of it."""
+"""Interval between two checks of a journal that another daemon may write. A check is a `stat`; on average an event
+waits half of it."""
 
 SMALL_BYTES = 32_000
-"""Of a journal that are read in the event loop: some milliseconds. More is read in a thread."""
+"""Maximum number of journal bytes read in the event loop, which takes some milliseconds. More is read in a thread."""
 
 BATCH_BYTES = 256_000
-"""Of a journal whose events travel together: as much as may wait for an editor before it counts as slow."""
+"""Number of journal bytes whose events are sent together: as much as may wait for an editor before it counts as
+slow."""
 
 Ended = Literal["closed", "deleted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attached:
-    """How it ended by itself: the session was closed here, or is gone."""
+    """How following ended: the session was closed here or deleted."""
 
     last_seq: int
     ended: Ended
 
 
 class Attachment:
-    """One reader of one session's journal. It reads on when what it gave was read, and keeps nothing meanwhile."""
+    """One reader of one session's journal. It reads on once its events were taken, and buffers nothing meanwhile."""
 
     def __init__(self, sessions: Sessions, session_id: str, since_seq: int, reader: Subscriber) -> None:
-        """Only events with a higher number than `since_seq` are told."""
+        """Deliver only events with a number above `since_seq`."""
         from pygent_ls.sessions.journal.tailing import Tail  # with it comes pydantic
 
         self._sessions = sessions
@@ -50,11 +52,11 @@ class Attachment:
 
     @property
     def last_seq(self) -> int:
-        """The last event that the reader was given, or had already."""
+        """Number of the last event that the reader was given or already had."""
         return self._tail.last_seq
 
     async def follow(self) -> Attached:
-        """Tell the reader what has happened and what happens, until the session is closed here, or gone.
+        """Deliver past and new events to the reader until the session is closed here or deleted.
 
         Raises `SessionError`: `unknown_session`, `unreadable_session`.
         """
@@ -82,9 +84,9 @@ class Attachment:
                 return Attached(last_seq=self.last_seq, ended="deleted")
 
     async def _follow_here(self, session: Session) -> None:
-        """Until its journal is closed."""
+        """Follow a session of this daemon until its journal is closed."""
         journal, size = session.journal, -1
-        while journal.size != size:  # where it grows no more it is closed
+        while journal.size != size:  # a journal that no longer grows is closed
             size = journal.size
             try:
                 await self._read_on(journal.read, journal)
@@ -94,7 +96,8 @@ class Attachment:
             await journal.grown(size)
 
     async def _follow_file(self, journals: JournalFolder, path: Path) -> bool:
-        """Until it is gone, which is True, or this daemon has the session. Raises as `follow` does."""
+        """Follow a journal file. Return True once it is gone, False once this daemon owns the session. Raises like
+        `follow`."""
         from pygent_ls.sessions.journal.tailing import ending
 
         inode, size, is_at_end = 0, -1, False
@@ -120,7 +123,7 @@ class Attachment:
         return False
 
     async def _read_on(self, read: Callable[[int], Piece], journal: Journal | None = None) -> None:
-        """Tell what there is, to its end."""
+        """Deliver everything up to the end of the journal."""
         lines: Iterator[Line] | None = None
         is_all = False
         while not is_all:
@@ -131,10 +134,10 @@ class Attachment:
             else:
                 events, is_all = await asyncio.to_thread(self._tail.take, lines, BATCH_BYTES)
             if await self._tell(events):
-                lines = None  # what was read of the journal is not kept while nobody wants it
+                lines = None  # release what was read of the journal while the reader is behind
 
     async def _tell(self, events: Sequence[SessionEvent]) -> bool:
-        """Give the reader its next events; whether it had to be waited for."""
+        """Give the reader its next events; return whether it had to be waited for."""
         if events:
             self._reader.deliver(events)
         if not self._reader.congested:

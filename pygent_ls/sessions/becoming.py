@@ -1,4 +1,4 @@
-"""A turn that runs goes on as another agent."""
+"""Agent switch in a running turn."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pygent_ls.sessions.turns import RunningTurn, SessionParts
 
 
 def keep_up(running: RunningTurn, choices: Choices, parts: Callable[[], SessionParts], context: SessionContext) -> None:
-    """Let the turn have the agent that is chosen now from its next model call on: with its model, prompt, tools and
-    mode. The turn's limits stay those that it began with. One that chose its agent itself stays as it is."""
+    """Switch the running turn to the currently chosen agent from its next model call on: its model, prompt, tools and
+    mode. The turn keeps the limits that it began with. A turn that chose its agent itself is not changed."""
     turn = running.turn
-    if not isinstance(turn, Turn) or choices.problem_of(running.request):  # the next turn will say what it is
+    if not isinstance(turn, Turn) or choices.problem_of(running.request):  # the next turn reports the problem
         return
     if choices.for_turn(running.request).profile.name == turn.agent:
         return

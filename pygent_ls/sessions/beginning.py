@@ -1,4 +1,4 @@
-"""What a session begins with."""
+"""Starting values of sessions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionDefaults:
-    """What a new session begins with."""
+    """Starting values of a new session."""
 
     working_directory: Path
     agent: str
@@ -27,28 +27,28 @@ class SessionDefaults:
     variants: Variants = field(default_factory=variants)
     """All agents."""
     look_up_variants: Callable[[], Variants] | None = None
-    """See `SessionParts`; and this."""
+    """Described in `SessionParts`, like the next two fields."""
     make_model_at: MakeModelAt | None = None
     answer_without_model: AnswerWithoutModel | None = None
     persist: bool = False
-    """Whether it is kept on the disk."""
+    """Whether the session is stored on the disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSession:
-    """What a front end asks for; None means the default."""
+    """Session that a front end requests. None in a field means the default."""
 
     id: str | None = None
-    """A UUID that no session has; None makes one."""
+    """UUID that no session has; None makes one."""
     working_directory: Path | None = None
     agent: str | None = None
     model: str | None = None
     mode: Mode | None = None
     is_inherited: bool = False
-    """It goes on with what another one is: a mode that is not to be had here is left out."""
+    """Whether the session continues another one: a mode that is not allowed here is then ignored."""
     name: str | None = None
 
 
 def as_it_is(folder: Path, state: State) -> NewSession:
-    """What a session would be made of that is there, and has come to be this."""
+    """Return the request that creates an existing session again, with its current choices."""
     return NewSession(working_directory=folder, agent=state.own_agent, model=state.own_model, name=state.name)

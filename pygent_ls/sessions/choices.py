@@ -21,30 +21,29 @@ Number = TypeVar("Number", int, float)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """What one turn uses."""
+    """Agent, model and mode of one turn."""
 
     profile: AgentProfile
     model: Model
     mode: Mode
     own_mode: Mode | None
-    """The mode where it is the turn's or the agent's; None where it is the session's, which may be changed meanwhile.
-    """
+    """Mode that the turn or the agent sets; None if it is the session's, which may change during the turn."""
 
 
 class Choices:
-    """What was chosen for one session.
+    """Agent, model and mode chosen for one session.
 
-    A model is chosen by the turn, then the session, then the agent, then the settings; a mode likewise, but that an
-    agent which only plans is not let do more by the session's.
+    The turn's model takes precedence over the session's, then the agent's, then the settings'. Modes follow the same
+    order, except that the session's mode cannot loosen that of an agent that only plans.
     """
 
     def __init__(self, parts: SessionParts, permissions: Permissions) -> None:
         self.agent = parts.agent
         self.model = parts.model
         self.max_thinking_tokens: int | None = None
-        """A model call; None where the settings choose."""
+        """Limit per model call; None if the settings choose."""
         self.effort: Effort | None = None
-        """None where the agent or the settings choose."""
+        """None if the agent or the settings choose."""
         self._has_own_agent = parts.has_own_agent
         self._has_own_model = parts.has_own_model
         self._parts = parts
@@ -55,12 +54,12 @@ class Choices:
 
     @property
     def own_agent(self) -> str | None:
-        """The agent that was chosen for the session; None where the settings choose."""
+        """Agent that was chosen for the session; None if the settings choose."""
         return self.agent if self._has_own_agent else None
 
     @property
     def own_model(self) -> str | None:
-        """The model, likewise."""
+        """Model that was chosen for the session; None if the agent or the settings choose."""
         return self.model if self._has_own_model else None
 
     @property
@@ -70,32 +69,32 @@ class Choices:
 
     @property
     def model_now(self) -> str:
-        """The name of the model that a turn would be given that chooses nothing."""
+        """Name of the model of a turn that chooses none."""
         return self.own_model or self._profile(None).model or self.model
 
     @property
     def mode_now(self) -> Mode:
-        """The mode, likewise."""
+        """Mode of a turn that chooses none."""
         return self._mode(None, self._profile(None)) or self._permissions.mode
 
     def thinking_tokens(self, usual: int) -> int:
-        """What a model call may think; `usual` is what the settings say."""
+        """Return the thinking token limit of a model call; `usual` is the settings' value."""
         return usual if self.max_thinking_tokens is None else self.max_thinking_tokens
 
     def set_model(self, name: str) -> None:
-        """Use another model from the next turn on. Raises `ModelError` where it cannot be had."""
+        """Use another model from the next turn on. Raises `ModelError` if it is unavailable."""
         self.made(name)
         self.model = name
         self._has_own_model = True
 
     def set_agent(self, name: str) -> None:
-        """Have another agent from the next turn on. Raises `SessionError` (`unknown_agent`)."""
+        """Use another agent from the next turn on. Raises `SessionError` (`unknown_agent`)."""
         self.found(name)
         self.agent = name
         self._has_own_agent = True
 
     def move(self, parts: SessionParts) -> None:
-        """Be used from another front end, whose settings choose what was not chosen for the session."""
+        """Move to another front end, whose settings apply to everything not chosen for the session."""
         self._parts = parts
         self._variants = parts.variants
         if not self._has_own_agent:
@@ -104,8 +103,7 @@ class Choices:
             self.model = parts.model
 
     def take(self, parts: SessionParts, taken: TurnSettings) -> None:
-        """Let the settings count as they are now. Raises `ModelError` where they have come to name a model that cannot
-        be had."""
+        """Apply the current settings. Raises `ModelError` if they name an unavailable model."""
         self._parts = parts
         self._variants = taken.variants
         if taken.endpoint != self._endpoint:
@@ -115,12 +113,12 @@ class Choices:
             self.agent = taken.agent
         if not self._has_own_model:
             if not self._profile(None).model:
-                self.made(taken.model)  # where it cannot be had, the next turn begins with the one before
+                self.made(taken.model)  # if this raises, the next turn starts with the previous model
             self.model = taken.model
 
     def for_turn(self, request: TurnRequest) -> Chosen:
-        """What a turn uses. Raises `SessionError` (`unknown_agent`, or a mode that is not allowed), and `ModelError`
-        where its model cannot be had."""
+        """Return what a turn uses. Raises `SessionError` (`unknown_agent`, or a mode that is not allowed), and
+        `ModelError` if its model is unavailable."""
         words = request.prompt if request.own_words is None else request.own_words
         profile = self._profile(agent_mentioned(words) or request.agent)
         self._permissions.check_mode(request.mode)
@@ -131,12 +129,12 @@ class Choices:
         return Chosen(profile=profile, model=made, mode=own or self._permissions.mode, own_mode=own)
 
     def is_left_to_settings(self, request: TurnRequest) -> bool:
-        """Whether neither the turn, the session nor its agent chooses a model."""
+        """Whether none of the turn, the session and its agent chooses a model."""
         words = request.prompt if request.own_words is None else request.own_words
         return not (request.model or self.own_model or self._profile(agent_mentioned(words) or request.agent).model)
 
     def problem_of(self, request: TurnRequest) -> SessionError | ModelError | None:
-        """Why such a turn cannot be had; None where it can."""
+        """Return the error that such a turn would raise; None if it can run."""
         try:
             self.for_turn(request)
         except (SessionError, ModelError) as error:
@@ -144,7 +142,7 @@ class Choices:
         return None
 
     def made(self, name: str, api_base: str = "") -> Model:
-        """One instance a name: a scripted model keeps its place. Raises `ModelError`."""
+        """Return the model, one instance per name, because a scripted model keeps its position. Raises `ModelError`."""
         key = (name, api_base)
         if key not in self._models:
             make_at = self._parts.make_model_at
@@ -157,14 +155,14 @@ class Choices:
         return self._variants.usual(self.agent, "agent of this session" if self._has_own_agent else "setting `agent`")
 
     def found(self, name: str) -> AgentProfile:
-        """The variant of that name, also where the settings have come to have it a moment ago. Raises `SessionError`
+        """Return the agent of that name, reading the settings again if it is unknown. Raises `SessionError`
         (`unknown_agent`)."""
         if name not in self._variants.profiles and self._parts.look_up_variants:
             self._variants = self._parts.look_up_variants()
         return self._variants.get(name)
 
     def _mode(self, of_turn: Mode | None, profile: AgentProfile) -> Mode | None:
-        """The mode that goes before the settings' and the session's; None where these count."""
+        """Return the mode that takes precedence over the session's and the settings'; None if those apply."""
         if self._permissions.is_restricted:
             return "plan"
         if of_turn is not None:
@@ -175,7 +173,7 @@ class Choices:
 
 
 def narrowed(around: Surroundings, profile: AgentProfile, request: TurnRequest) -> Surroundings:
-    """With no more tools than the agent is offered, and the request wants."""
+    """Return a run context with only the tools that both the agent and the request allow."""
     tools = profile.offered(around.tools)
     if request.tools is not None:
         missing = [each.name for each in tools.list_all() if not matches(each.name, request.tools)]
@@ -184,7 +182,7 @@ def narrowed(around: Surroundings, profile: AgentProfile, request: TurnRequest) 
 
 
 def limits_for(request: TurnRequest, profile: AgentProfile, usual: TurnLimits) -> TurnLimits:
-    """The turn's own limits, then its agent's, then the settings'."""
+    """Return the limits of a turn: the turn's own take precedence over its agent's, then the settings'."""
     return replace(
         usual,
         max_iterations=_first((request.max_iterations, profile.max_iterations), usual.max_iterations),

@@ -1,4 +1,4 @@
-"""A session's context at the user's wish: how full it is, and making it shorter."""
+"""Context of a session between its turns: its size, and compaction on request."""
 
 from __future__ import annotations
 
@@ -19,55 +19,55 @@ from pygent_ls.sessions.turn_settings import Limits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextReport:
-    """What the next request would hold of the conversation, and how full that makes the window."""
+    """What the next request would contain of the conversation, and how full that makes the context window."""
 
     mode: ContextMode
     n_messages: int
-    """Of the whole conversation."""
+    """Messages in the whole conversation."""
     n_sent: int
-    """Of the context; what stands for others is among them."""
+    """Messages in the context, including those that replace others."""
     n_replaced: int
-    """Of the conversation's, those that something stands for."""
+    """Messages of the conversation that are replaced."""
     tokens: int
-    """Of the context, with what was sent around it last: counted by the provider as far as it can be, else estimated.
-    """
+    """Tokens of the context, including what was last sent around it. Counted by the provider as far as possible,
+    otherwise estimated."""
     limit: int
     strategy: str
     compacts_at: int
-    """Tokens."""
+    """Number of tokens at which the context is compacted."""
 
 
 @dataclass(kw_only=True)
 class SessionContext:
-    """The context of one session between its turns."""
+    """Context of one session between its turns."""
 
     messages: list[Message]
     """The session's own list."""
     around: Callable[[], Surroundings]
     limits: Callable[[], Limits]
     model: Callable[[], Model]
-    """The session's; raises `ModelError`."""
+    """Returns the session's model; raises `ModelError`."""
     make_model: Callable[[str], Model]
-    """Likewise."""
+    """Makes a model by name; raises `ModelError`."""
     tell: Callable[[AgentEvent], Awaitable[None]]
     spend: Callable[[Usage], None]
     chars_around: Callable[[], Awaitable[int]]
-    """Characters of the system prompt and the tools that the next request would hold."""
+    """Returns the number of characters of the next request's system prompt and tools."""
     mode: ContextMode | None = None
-    """That was chosen for this session; None is the settings'."""
+    """Mode that was chosen for this session; None for the settings'."""
 
     @property
     def rules(self) -> ContextRules:
-        """The settings', with what was chosen for this session."""
+        """Rules from the settings, with the mode chosen for this session."""
         return self.rules_for(None)
 
     def rules_for(self, agents: ContextMode | None) -> ContextRules:
-        """The same for an agent that has a mode of its own."""
+        """Return the rules for an agent, which may have a mode of its own."""
         rules = self.limits().context
         return replace(rules, mode=self.mode or agents or rules.mode)
 
     def summarizer(self) -> tuple[Model | None, Sequence[str]]:
-        """The model of the settings that sums up, and what is to be told of it; None where the turn's own does."""
+        """Return the configured model for summaries, and notices; None if the turn's own model writes them."""
         name = self.limits().summarizer
         if not name:
             return None, ()
@@ -82,13 +82,13 @@ class SessionContext:
             )
 
     async def measure(self) -> None:
-        """Learn what is sent beside the conversation, if no request was made since the daemon began."""
+        """Compute the size of what is sent around the conversation, if no request was made since the daemon started."""
         memory = self.around().context
         if not memory.n_chars_around:
             memory.n_chars_around = await self.chars_around()
 
     def report(self) -> ContextReport:
-        """How full the context is. Raises `ModelError` where the session's model cannot be had."""
+        """Return how full the context is. Raises `ModelError` if the session's model is unavailable."""
         memory, rules, limits = self.around().context, self.rules, self.limits()
         memory.follow(self.messages, counts_words=rules.max_words > 0)
         cut = memory.cut(rules, self._last_turn_id())
@@ -106,11 +106,11 @@ class SessionContext:
         )
 
     async def compact(self, instruction: str = "") -> Compacted:
-        """Sum the conversation up now, with an eye to what the instruction says, and keep the last exchange. Only while
-        nothing else works on the conversation.
+        """Summarize the conversation now, according to the instruction, but keep the last exchange. Nothing else may
+        work on the conversation meanwhile.
 
-        Raises `SessionError` (`nothing_to_compact`, `denied_by_hook`), and `ModelError` where it could not be summed
-        up; then, and when cancelled, nothing has happened.
+        Raises `SessionError` (`nothing_to_compact`, `denied_by_hook`), and `ModelError` if the summary failed. Then,
+        and when cancelled, nothing has changed.
         """
         around, limits = self.around(), self.limits()
         model = self.model()
@@ -149,7 +149,7 @@ class SessionContext:
         return done
 
     def _took(self, spent: Sequence[Usage]) -> Usage:
-        """What the calls took, and how full the context is after them."""
+        """Return the usage of the calls, and how full the context is after them."""
         if not spent:
             return Usage()
         total = reduce(Usage.plus, spent, Usage())

@@ -1,4 +1,4 @@
-"""What a prompt that is being written can go on with: commands behind `/`, files and other things behind `@`."""
+"""Completion of prompts: commands after `/`, files and other mentions after `@`."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from pygent_ls.sessions.looking import looking_around
 from pygent_ls.tools.ripgrep import list_place, places
 
 MAX_ITEMS = 50
-"""Of a list; who wants another writes a letter more."""
+"""Maximum number of items in a list. Typing another letter narrows it."""
 
 MAX_TYPED_CHARS = 1000
-"""Of a word, more than a path has in practice; a longer one is none that could be offered."""
+"""Maximum number of characters of a completed word, more than a path has in practice. A longer word has no
+completions."""
 
 MAX_RECENT = 8
 """Maximum number of recent files offered before everything else while nothing is typed."""
 
 LISTING_S = 3.0
-"""Seconds for which a listing of the files is good: while a word is written, not after a file was made."""
+"""Seconds for which a list of the files is reused: long enough for typing a word, short enough to notice a new file."""
 
 Thing = TypeVar("Thing")
 
@@ -42,12 +43,12 @@ WORDS = (
     Choice(word="diff", detail="uncommitted changes"),
     Choice(word="https://", detail="a web page, fetched if you allow it"),
 )
-"""What stands behind an `@` beside files and agents."""
+"""Words after `@`, besides files and agents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One way to go on."""
+    """One completion."""
 
     label: str
     insert_text: str
@@ -57,7 +58,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """The ways to go on, the best first; each takes the place of the text from `start` to where the user is."""
+    """Completions, the best first. Each replaces the text from `start` to the cursor."""
 
     items: tuple[Item, ...] = ()
     start: int = 0
@@ -69,7 +70,7 @@ _MENTION = re.compile(r"""(?:\A|(?<=[\s("'\[`]))@(?P<quote>"?)(?P<word>[^\s"`<>(
 
 
 class Completions:
-    """Completes prompts; remembers for a moment which files there are."""
+    """Completes prompts. The list of files is cached for a moment."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -77,7 +78,7 @@ class Completions:
         self._one_at_a_time = asyncio.Lock()
 
     async def complete(self, text: str, commands: Commands, session: CommandSession) -> Completion:
-        """How the text, which ends where the user is, can go on; what is told of it is masked."""
+        """Return the completions of the text, which ends at the cursor. Secrets in their details are masked."""
         found = await self._found(text, commands, session)
         lines = "\n".join(" ".join(each.detail.split()) for each in found.items)
         details = (await session.around.secrets.masked(lines)).split("\n")
@@ -120,7 +121,7 @@ class Completions:
             items = [
                 Item(label=f"@{each.word}", insert_text=f"@{each.word}", kind="word", detail=each.detail)
                 for each in WORDS
-                if each.word.startswith(word.lower())  # else they are in the way of the files that are meant
+                if each.word.startswith(word.lower())  # otherwise they would hide the files that are meant
             ]
             items += [
                 Item(label=f"@{name}", insert_text=f"@{name}", kind="agent", detail=each.description)
@@ -129,18 +130,18 @@ class Completions:
             ]
         recent, others = await self._found_files(word, session.around)
         files = [Item(label=f"@{name}", insert_text=f"@{_quoted(name)}", kind="file") for name in (*recent, *others)]
-        n_first = 0 if word else min(len(recent), MAX_RECENT)  # a word that is typed in full is not to be a file
+        n_first = 0 if word else min(len(recent), MAX_RECENT)  # a word typed in full must not become a file
         items = [*files[:n_first], *items, *files[n_first:]]
         return Completion(items=tuple(items[:MAX_ITEMS]), start=start)
 
     async def _files(self, typed: str, around: Surroundings) -> list[str]:
-        """The shown names of the files that are meant, the best first."""
+        """Return the shown names of the matching files, the best first."""
         recent, others = await self._found_files(typed, around)
         return [*recent, *others]
 
     async def _found_files(self, typed: str, around: Surroundings) -> tuple[list[str], list[str]]:
-        """The files that the user works with and whose names hold what is typed, and the others that are meant; less
-        those that git ignores or a rule keeps from being read."""
+        """Return the matching recent files whose names contain the typed text, and the other matching files. Files that
+        git ignores or that a rule denies reading are left out."""
         async with self._one_at_a_time:
             names = await self._every_file(around)
         reading = around.permissions.reading()
@@ -164,7 +165,7 @@ class Completions:
                 found = await list_place(context, place)
                 single = len(folders) == 1
                 names += found if single else [around.workspace.shown(place.folder / name) for name in found]
-        except ToolError:  # too many, or no ripgrep: then no file is offered, and the words are
+        except ToolError:  # too many files, or no ripgrep: offer only the words
             names = []
         names.sort(key=lambda name: (name.count("/"), name))
         self._listed = (folders, self._clock(), names)
@@ -187,7 +188,7 @@ async def _command_names(found: re.Match[str], commands: Commands) -> Completion
 
 
 async def _choices(command: Command, call: Call) -> Sequence[Choice]:
-    """What may stand in the next place."""
+    """Return the candidates for the next argument."""
     if not command.parts:
         return await command.complete(call) if command.complete else ()
     if not call.words:
@@ -199,7 +200,7 @@ async def _choices(command: Command, call: Call) -> Sequence[Choice]:
 
 
 def _last_word(text: str) -> tuple[str, str]:
-    """What stands before the word that is being written, and that word."""
+    """Return the text before the word that is being typed, and that word."""
     place = max(text.rfind(sign) for sign in (" ", "\n", "\t")) + 1
     return text[:place].strip(), text[place:]
 
@@ -212,15 +213,16 @@ def _quoted(name: str) -> str:
     return name if re.fullmatch(r"""[^\s"'`<>()\[\]{},;]+""", name) else f'"{name}"'
 
 
-# Which letters are meant
+# Matching
 
 
 def best(typed: str, things: Iterable[Thing], *, key: Callable[[Thing], str]) -> list[Thing]:
-    """Those whose text has the typed letters in this order, small and capital letters alike, the best first.
+    """Return the things whose text contains the typed letters in this order, ignoring case, the best first.
 
-    A last part of a path that begins with them goes first, then one with a word that does, then one that holds them;
-    after these the paths that do, and last what has them apart: as the first letters of words, in its last part,
-    anywhere. Of equals the shorter is first. With nothing typed, all are there in their order.
+    Best is a last path component that begins with the typed text, then one with a word that does, then one that
+    contains it, then a path that contains it. After these come the texts that contain the letters apart: as the first
+    letters of words, in the last component, anywhere. Of equals, the shorter comes first. If nothing is typed, all are
+    returned in order.
     """
     wanted = typed.lower()
     if not wanted:
@@ -242,7 +244,7 @@ _FIRST_LETTER = re.compile(r"(?<![a-z0-9])[a-z0-9]")
 
 
 def _rank(wanted: str, text: str, apart: re.Pattern[str]) -> int | None:
-    """0 is best; None where the letters are not all there."""
+    """Return the rank, 0 for the best; None if letters are missing."""
     if wanted not in text:
         if apart.match(text) is None:
             return None

@@ -1,4 +1,4 @@
-"""What is chosen for a session from outside, in one go."""
+"""Changes of a session's configuration, several at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pygent_ls.sessions.session import Session
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configured:
-    """What a session shall have from now on; None leaves it as it is."""
+    """Requested configuration of a session. None leaves a value as it is."""
 
     agent: str | None = None
     model: str | None = None
@@ -23,7 +23,7 @@ class Configured:
 
 
 def configure(session: Session, wanted: Configured) -> None:
-    """Change what is wanted, all or nothing. Raises `SessionError` and `ModelError` for what cannot be had."""
+    """Apply all changes, or none. Raises `SessionError` and `ModelError` for unavailable values."""
     session.permissions.check_mode(wanted.mode)
     if wanted.agent is not None:
         session.choices.found(wanted.agent)

@@ -1,4 +1,4 @@
-"""Subagents as a session makes them: with a variant of the agent, and no more leave than their parent."""
+"""Creation of subagents, each with an agent definition and at most its parent's permissions."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ what is left open."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delegates:
-    """Makes the subagents of one turn."""
+    """Creates the subagents of one turn."""
 
     variants: Variants
     make_model: Callable[[str, str], Model]
-    """By its name, and the address where it is reached; raises `ModelError`."""
+    """Makes a model by name and API base URL; raises `ModelError`."""
     make_system_prompt: MakeSystemPrompt
 
     async def make(self, tool_id: str, task: SubagentTask, parent: TurnState) -> Delegate:
-        """The subagent for the `task` call of that id. Raises `ToolError` where it cannot be had."""
+        """Return the subagent for the `task` call of that id. Raises `ToolError` if it is unavailable."""
         spec, around = parent.spec, parent.around
         mode = stricter(around.permissions.mode, spec.ceiling)
         profile = self._profile(task.agent, spec.agent, plans=mode == "plan")
@@ -83,14 +83,14 @@ class Delegates:
             raise ToolError(str(error)) from None
 
     def _news(self, profile: AgentProfile, parent: TurnState) -> tuple[str, ...]:
-        """What there is to say of the variant, once a turn."""
+        """Return the agent's notices that were not yet shown in this turn."""
         told, is_turns = parent.share.told, profile.name == parent.root.spec.agent
         new = tuple(each for each in profile.notices if not is_turns and each not in told)
         told.update(new)
         return new
 
     def _model(self, profile: AgentProfile) -> Model | None:
-        """The variant's own; None where it has none."""
+        """Return the agent's own model; None if it has none."""
         if not profile.model:
             return None
         try:
@@ -110,8 +110,9 @@ class Delegates:
 
 
 def _limits(profile: AgentProfile, parents: TurnLimits) -> TurnLimits:
-    """Its model calls are its own, and at most as many as its parent may make; its tokens, dollars and seconds count
-    for the turn, and here only where the variant has a limit of its own."""
+    """Return the subagent's limits. It makes at most as many model calls as its parent may, and they are counted
+    separately. Its tokens, cost and time count for the turn; here they are limited only if the agent sets limits of its
+    own."""
     calls = [each for each in (profile.max_iterations, parents.max_iterations) if each]
     return TurnLimits(
         max_iterations=min(calls, default=0),

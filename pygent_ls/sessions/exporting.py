@@ -1,4 +1,4 @@
-"""A session as a text for others: to read, or to load again."""
+"""Export of a session as text, to read or to load again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ExportFormat = Literal["markdown", "json", "xml", "plain", "html"]
 
 
 class Exportable(Protocol):
-    """What is written of a session."""
+    """Parts of a session that are exported."""
 
     @property
     def id(self) -> str: ...
@@ -38,20 +38,20 @@ class Exportable(Protocol):
     def updated_at(self) -> datetime: ...
     @property
     def messages(self) -> Sequence[Message]:
-        """The conversation."""
+        """Messages of the conversation."""
         ...
 
     @property
     def usage(self) -> Usage:
-        """Of all turns."""
+        """Usage of all turns."""
         ...
 
 
 async def export(session: Exportable, form: ExportFormat, read: Callable[[int], Piece] | None) -> str:
-    """The session in that form, as `exported` has it, made beside the event loop.
+    """Return the session in that format, like `exported`, computed in a thread.
 
-    `read` reads its journal (see `Journal.read`), which is done only where it is needed; without it, and where it
-    cannot be read, changes of files are not shown.
+    `read` reads its journal like `Journal.read`, only if the format needs it. Without it, or if it fails, changes of
+    files are not shown.
     """
     return await asyncio.to_thread(_exported, saved(session), form, read)
 
@@ -65,7 +65,7 @@ def _exported(session: SavedSession, form: ExportFormat, read: Callable[[int], P
 
 
 def saved(session: Exportable) -> SavedSession:
-    """The session as it is this moment."""
+    """Return the session's current content."""
     return SavedSession(
         id=session.id,
         name=session.name,
@@ -80,10 +80,10 @@ def saved(session: Exportable) -> SavedSession:
 
 
 def exported(session: SavedSession, form: ExportFormat, changes: Changes | None = None) -> str:
-    """The session in that form: `json` is the file that `/load` takes, `html` a page for a browser with the changes
-    that its calls made, the others are the conversation alone. Pure.
+    """Return the session in that format: `json` is the file that `/load` takes, `html` a page for a browser with the
+    changes made by its calls; the others contain only the conversation. Pure.
 
-    A call of a turn that runs, which has no result yet, is left out of what can be loaded.
+    Calls without a result, from a running turn, are left out of `json`.
     """
     match form:
         case "html":

@@ -1,4 +1,4 @@
-"""A conversation as a web page that needs nothing beside itself. Pure."""
+"""Export of a conversation as a self-contained web page. Pure."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from pygent_ls.sessions.journal.changes import Changes
 from pygent_ls.sessions.markdown_html import markdown_html
 
 OPEN_LINES = 60
-"""Of a patch, that stands open: a screen. A longer one is folded."""
+"""Maximum number of lines of an unfolded patch, about one screen. Longer ones are folded."""
 
 MAX_SUMMARY_CHARS = 100
-"""Of a call's line."""
+"""Maximum number of characters of a call's summary."""
 
 _STYLE = """\
 :root { color-scheme: light dark; --text: #1b1b1b; --ground: #fff; --dim: #5f5f5f; --line: #d8d8d8; --code: #f5f5f5;
@@ -68,14 +68,14 @@ pre .at { color: var(--dim); }
 img { max-width: 100%; }"""
 
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""What a browser shows and cannot run."""
+"""Types of images that a browser shows but cannot run."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 def html_page(session: SavedSession, changes: Changes) -> str:
-    """The page; each call shows the changes that are given for it. Nothing of the conversation counts as markup,
-    nothing is loaded, and nothing can be run."""
+    """Return the page. Each call shows its changes from `changes`. Nothing of the conversation is interpreted as
+    markup, loaded or run."""
     body = "\n".join(_Page(session, changes).sections())
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     page = f"""\
@@ -102,7 +102,7 @@ def html_page(session: SavedSession, changes: Changes) -> str:
 
 
 def _about(session: SavedSession) -> str:
-    """When, where, with what, and for how much."""
+    """Return a line with the times, model, agent, folder and cost of the session."""
     begun, used = f"{session.created:%Y-%m-%d %H:%M}", f"{session.updated:%Y-%m-%d %H:%M}"
     tokens = f"{session.usage.total_tokens:,} tokens, {session.usage.cost_in_words}"
     parts = [f"{begun} – {used} UTC" if used != begun else f"{begun} UTC", session.model, session.agent]
@@ -121,7 +121,7 @@ class _Page:
         self._calls = {each.id for each in blocks if isinstance(each, ToolUseBlock)}
 
     def sections(self) -> Iterator[str]:
-        """A section for everybody's turn to speak: what tools return interrupts nobody."""
+        """Yield one section for each change of speaker. Tool results do not interrupt a section."""
         speaker, said_at, parts = "", "", list[str]()
         for message in self._messages:
             shown = [shown for block in message.blocks for shown in self._block(block, message.role)]
@@ -150,7 +150,7 @@ class _Page:
             case ToolResultBlock(tool_use_id=call_id) if call_id not in self._calls:
                 yield _folded("Error" if block.is_error else "Result", [_pre(block.content)])
             case ToolResultBlock():
-                pass  # it stands with its call
+                pass  # shown with its call
 
     @staticmethod
     def _text(block: TextBlock, role: str) -> Iterator[str]:
@@ -183,7 +183,7 @@ class _Page:
 
 
 def _gist(given: Mapping[str, object]) -> str:
-    """The first words that a call was given."""
+    """Return the beginning of the first text in a call's input."""
     texts = [" ".join(each.split()) for each in given.values() if isinstance(each, str)]
     gist = next(filter(None, texts), "")
     return gist if len(gist) <= MAX_SUMMARY_CHARS else f"{gist[: MAX_SUMMARY_CHARS - 1]}…"
@@ -199,7 +199,7 @@ def _section(speaker: str, said_at: str, parts: Sequence[str]) -> Iterator[str]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """What a person said, as it stands; what is between fences as code."""
+    """Yield the user's text unchanged, with fenced parts as code."""
     said: list[str] = []
     fence = ""
     for line in text.split("\n"):
@@ -225,7 +225,7 @@ def _paragraph(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _patch_lines(lines: Sequence[str]) -> Iterator[str]:
-    """Each line of a unified diff, marked by what it does; those before the first hunk are left out."""
+    """Yield the lines of a unified diff, marked by their kind, without those before the first hunk."""
     in_hunk = False
     for line in lines:
         in_hunk = in_hunk or line.startswith("@@")
@@ -239,6 +239,6 @@ def _pre(text: str) -> str:
 
 
 def _folded(summary: str, parts: Sequence[str], *, kind: str = "aside", is_open: bool = False) -> str:
-    """`summary` and `parts` are markup."""
+    """Return a collapsible element; `summary` and `parts` are markup."""
     opened = " open" if is_open else ""
     return f'<details class="{kind}"{opened}><summary>{summary}</summary>{"".join(parts)}</details>'

@@ -1,4 +1,4 @@
-"""A saved session becomes a new one that is kept."""
+"""Import of a saved session as a new stored one."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from pygent_ls.sessions.naming import UNNAMED, name_of_conversation
 
 
 async def import_session(saved: SavedSession, journals: JournalFolder, *, folder: Path, secrets: Secrets) -> str:
-    """Keep it as a session of its own in that folder, without the secrets that it may hold; returns its id.
+    """Store the session as a new one in that folder, with secrets masked; return its id.
 
-    Raises `SessionError` (`not_imported`) where it cannot be written.
+    Raises `SessionError` (`not_imported`) if it cannot be written.
     """
     messages = [await masked_message(each, secrets) for each in saved.messages]
     name = " ".join((await secrets.masked(saved.name)).split())
@@ -52,7 +52,7 @@ async def import_session(saved: SavedSession, journals: JournalFolder, *, folder
 
 
 async def masked_message(message: Message, secrets: Secrets) -> Message:
-    """A message of a file, without the secrets that it may hold."""
+    """Return a message from a file, with secrets masked."""
     if isinstance(message.content, str):
         return replace(message, content=await secrets.masked(message.content))
     return replace(message, content=tuple([await _masked_block(block, secrets) for block in message.content]))

@@ -1,4 +1,4 @@
-"""All sessions, those in memory and those that are kept: lists of them, page by page, and what was said in them."""
+"""Lists of all sessions, in memory and on the disk, page by page, and search in their conversations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pygent_ls.sessions.index.entries import Entry
 from pygent_ls.sessions.journal.files import MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder
 
-if TYPE_CHECKING:  # the index comes with the first list: a turn does not wait for it
+if TYPE_CHECKING:  # the index is imported with the first list, so that a turn does not wait for it
     from pygent_ls.sessions.index.asking import Found
     from pygent_ls.sessions.index.index import Index
     from pygent_ls.sessions.index.sources import FolderSource
@@ -24,58 +24,59 @@ if TYPE_CHECKING:  # the index comes with the first list: a turn does not wait f
 T = TypeVar("T")
 
 INDEX = "index.sqlite3"
-"""The index's file, beside the journals."""
+"""File name of the index, beside the journals."""
 
 _CURSOR = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z [A-Za-z0-9_-]+")
-"""The place of the last session of a page."""
+"""A cursor is the sort key of the last session on a page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFilter:
-    """Which sessions a list shall have."""
+    """Filter of a session list."""
 
     query: str | None = None
-    """Looked for in the name, and in the conversation as words."""
+    """Text searched in the name, and as words in the conversation."""
     folder: Path | None = None
-    """The working directory."""
+    """Working directory of the sessions."""
     cursor: str | None = None
-    """What the page before this one came with."""
+    """Cursor of the previous page."""
     limit: int = 100
     used: bool = False
-    """Whether those that are not in memory shall be used (see `Entry`)."""
+    """Whether to list only used sessions, as `Entry.is_used` defines them, among those not in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A part of a list; with `cursor` one asks for what follows, None where nothing does."""
+    """A part of a list. `cursor` requests the next page; None on the last page."""
 
     sessions: Sequence[Entry]
     cursor: str | None
 
 
 class Listing:
-    """Lists and searches all sessions of a folder of journals, and those in memory, which may be kept there or not.
+    """Lists and searches the sessions in a folder of journals and those in memory, which may or may not be stored
+    there.
 
-    What is told of a session in memory is what it is now. A session that is used while somebody goes through the pages
-    goes to the front: those behind keep their places, so none of them comes twice or is left out.
+    Entries of sessions in memory are current. A session that is used while a client pages through the list moves to the
+    front. Those further back keep their places, so none of them occurs twice or is left out.
     """
 
     def __init__(self, live: Mapping[str, Session]) -> None:
-        """`live` are those in memory by their ids, which may change."""
+        """`live` is the mapping of sessions in memory by id, which may change."""
         self._live = live
         self._journals: JournalFolder | None = None
         self._kept: tuple[FolderSource, Index] | None = None
         self._unkept: Index | None = None
         self._read_to: dict[str, int] = {}
-        """How far the journals were read of the sessions in memory alone."""
+        """How far the journals of sessions that are only in memory were read."""
 
     def keep_in(self, journals: JournalFolder) -> None:
-        """Find those that are kept there, too."""
+        """Also list the sessions stored there."""
         if self._journals is None:
             self._journals = journals
 
     async def page(self, wanted: SessionFilter) -> Page:
-        """The sessions that are wanted, the last one used first. Raises `SessionError` (`invalid_cursor`)."""
+        """Return the matching sessions, the most recently used first. Raises `SessionError` (`invalid_cursor`)."""
         if wanted.cursor is not None and _CURSOR.fullmatch(wanted.cursor) is None:
             raise SessionError("cursor: not a `nextCursor` returned by a list.", kind="invalid_cursor")
         from pygent_ls.sessions.index.words import folded, squeezed
@@ -98,7 +99,7 @@ class Listing:
         return Page(sessions=shown, cursor=shown[-1].place if len(entries) > wanted.limit else None)
 
     async def search(self, query: str, limit: int) -> list[Found]:
-        """The turns that hold each word, with their sessions; the best first."""
+        """Return the turns that contain every word, with their sessions, the best match first."""
         from pygent_ls.sessions.index.asking import search
         from pygent_ls.sessions.index.words import query_of
 
@@ -113,13 +114,13 @@ class Listing:
         return found[:limit]
 
     async def close(self) -> None:
-        """Nothing is asked any more; whoever waits for an answer gets none."""
+        """Stop answering. Pending requests get no answer."""
         indexes = (self._kept[1] if self._kept else None, self._unkept)
         self._journals = None
         await asyncio.gather(*(index.close() for index in indexes if index))
 
     def _kept_index(self) -> tuple[FolderSource, Index] | None:
-        """Of those that are kept; None where none are."""
+        """Return the index of stored sessions; None if sessions are not stored."""
         from pygent_ls.sessions.index.index import Index
         from pygent_ls.sessions.index.sources import FolderSource
 
@@ -128,7 +129,8 @@ class Listing:
         return self._kept
 
     async def _kept_entries(self, wanted: SessionFilter, query: str, live: set[str]) -> tuple[list[Entry], set[str]]:
-        """Those that are kept and not in memory, one more than are wanted; and which in memory hold the query."""
+        """Return the stored entries that are not in memory, up to one more than requested, and the ids of those in
+        memory that match the query."""
         from pygent_ls.sessions.index.asking import sessions_with
         from pygent_ls.sessions.index.tables import Wanted
         from pygent_ls.sessions.index.words import query_of
@@ -155,7 +157,7 @@ class Listing:
         return await index.ask(source, question)
 
     async def _unkept_with(self, query: str) -> set[str]:
-        """The sessions in memory alone that hold the query."""
+        """Return the ids of sessions only in memory that match the query."""
         from pygent_ls.sessions.index.asking import sessions_with
         from pygent_ls.sessions.index.words import query_of
 
@@ -179,7 +181,7 @@ class Listing:
         try:
             answer = await self._unkept.ask(source, question)
         except BaseException:
-            self._read_to = {}  # it is not known what was taken in
+            self._read_to = {}  # it is unknown what was read
             raise
         self._read_to = sizes
         return answer

@@ -1,4 +1,4 @@
-"""The sessions that one process has in memory, and the front ends that use them."""
+"""Registry of the sessions in memory, shared by the front ends of one process."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from pygent_ls.sessions.store import Sessions
 
 ADOPTED_AT_ONCE = 4
-"""More than a front end makes of its own meanwhile, so that what was left behind becomes less."""
+"""Maximum number of orphaned sessions taken over at once. It exceeds what a front end creates meanwhile, so their
+number falls."""
 
 
 class LiveSessions:
-    """One object a process. Each front end sees them through `Sessions` of its own.
+    """Registry of live sessions, one per process. Each front end uses it through its own `Sessions`.
 
-    A session is where it was used last: it goes to another front end when a turn of that one begins, or when it is
-    used there while nothing runs in it.
+    A session belongs to the front end that used it last. It is transferred to another one when a turn of that one
+    begins, or when it is used there while nothing runs in it.
     """
 
     def __init__(self) -> None:
@@ -32,18 +33,18 @@ class LiveSessions:
         self.listing = Listing(self.by_id)
         self.resting = Resting(self.by_id, limit=most_live())
         self._alone_with: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        """Of the sessions that are taken up or deleted now, and wait for nothing that happens to another."""
+        """Locks by session id, held while a session is loaded or deleted and waits for no other session."""
         self._homes: list[Sessions] = []
         self._left: deque[Session] = deque()
-        """Those that were where there is no front end any more."""
+        """Sessions whose front end has disconnected."""
         self._is_closing = False
 
     def join(self, home: Sessions) -> None:
-        """A front end comes."""
+        """Add a front end."""
         self._homes.append(home)
 
     async def leave(self, home: Sessions) -> None:
-        """A front end goes: its turns are cancelled and waited for, its sessions stay for the others."""
+        """Remove a front end: cancel its turns and wait for them. Its sessions stay for the others."""
         if home in self._homes:
             self._homes.remove(home)
         turns = [turn for session in self.by_id.values() for turn in session.turns if turn.home is home]
@@ -56,21 +57,21 @@ class LiveSessions:
             await asyncio.sleep(0)  # each takes a millisecond or more
 
     def alone_with(self, session_id: str) -> asyncio.Lock:
-        """Held while a session is read from the disk, or goes to the trash."""
+        """Return the lock that is held while a session is loaded from the disk or moved to the trash."""
         return self._alone_with.setdefault(session_id, asyncio.Lock())
 
     def is_wanted(self, session_id: str) -> bool:
-        """Whether somebody has that lock, or waits for it."""
+        """Whether that lock is held or waited for."""
         return session_id in self._alone_with
 
     def tell(self, session_id: str, what: str) -> None:
-        """Tell every front end what has happened to a session."""
+        """Notify every front end of a change to a session."""
         self.resting.used(session_id)
         for home in self._homes:
             home.told(session_id, what)
 
     async def close(self) -> None:
-        """Cancel every turn and wait for them. What is kept on the disk stays there, for others to go on with."""
+        """Cancel every turn and wait for them. Stored sessions stay on the disk and can be resumed."""
         self._is_closing = True
         sessions = list(self.by_id.values())
         try:
@@ -78,11 +79,11 @@ class LiveSessions:
             await asyncio.gather(*closing, self.resting.close(), self.listing.close())
             for each in sessions:
                 each.journal.close()
-        finally:  # also where a program took all the time that there is
+        finally:  # even if a process took all the available time
             await asyncio.gather(*map(forget_unkept, sessions))
 
     def adopt(self, home: Sessions) -> None:
-        """Some of the sessions whose front end has left go to this one, so that they do not hold what is gone."""
+        """Transfer some orphaned sessions to this front end, so that they do not hold references to the old one."""
         for _ in range(min(ADOPTED_AT_ONCE, len(self._left))):
             session = self._left.popleft()
             if session.home not in self._homes and self.by_id.get(session.id) is session:
@@ -90,7 +91,7 @@ class LiveSessions:
 
 
 async def forget_unkept(session: Session) -> None:
-    """A session that was not kept has ended: nothing is to be left of it."""
+    """Delete what is left of a session that was not stored, once it has ended."""
     if isinstance(session.journal, MemoryJournal):
         await session.around.outputs.clear()
         if isinstance(session.around.checkpointer, Checkpoints):

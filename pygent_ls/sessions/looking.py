@@ -1,4 +1,4 @@
-"""Looking around in the workspace as a tool does that only reads, for what the user names in a prompt."""
+"""Read-only access to the workspace, as tools have it, for what the user names in a prompt."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pygent_ls.agent.tool import ToolContext
 
 
 async def _report(_: str) -> None:
-    """Nobody watches."""
+    """Drop the report."""
 
 
 def looking_around(around: Surroundings) -> ToolContext:
-    """What such a tool is given in this session."""
+    """Return the context of a read-only tool call in this session."""
     return ToolContext(
         tool_id="",
         session_id=around.session_id,

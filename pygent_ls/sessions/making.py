@@ -1,4 +1,4 @@
-"""What a session's turn is made of, as the settings are when it begins."""
+"""Builds a session's turns from the settings at the time they begin."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Beginning(TypedDict):
-    """What `turn_queued` and `turn_started` tell."""
+    """Fields of the `turn_queued` and `turn_started` events."""
 
     prompt: str
     model: str
@@ -41,31 +41,31 @@ class Beginning(TypedDict):
 
 
 class TurnMaking:
-    """Makes the turns of one session."""
+    """Builds the turns of one session."""
 
     def __init__(self, parts: SessionParts, choices: Choices, context: SessionContext, hooks: SessionHooks) -> None:
         self.parts = parts
         self._folder = parts.working_directory
-        """Where commands ran last, as far as the user knows."""
+        """Folder in which commands last ran, as far as the user knows."""
         self._choices = choices
         self._context = context
         self._hooks = hooks
 
     def go_to(self, home: Home | None, session: Session) -> None:
-        """Make the session's turns of what there is at that home, where it is not there yet."""
+        """Transfer the session to this front end, unless it is there already."""
         if home not in (None, self.parts.home):
             self.parts = moved(self.parts, home.parts_of(session))
             self._choices.move(self.parts)
 
     def choices_at(self, home: Home | None, session: Session) -> Choices:
-        """What would be chosen for a turn that began there now."""
+        """Return the choices that would apply to a turn that begins in that front end now."""
         if home in (None, self.parts.home):
             return self._choices
         return Choices(home.parts_of(session), self.parts.surroundings.permissions)
 
     async def take_settings(self) -> tuple[str, ...]:
-        """Let the settings count as they are now, from this turn on; returns what is to be told of them. Raises
-        `ModelError` where they have come to name a model that cannot be had."""
+        """Apply the current settings from this turn on; return the notices for the user. Raises `ModelError` if they
+        name an unavailable model."""
         was, self._folder = self._folder, self.parts.surroundings.working_directory
         news = () if was == self._folder else (f"The folder of the session changed from {was} to {self._folder}.",)
         if self.parts.take_settings is None:
@@ -84,7 +84,8 @@ class TurnMaking:
         return (*news, *taken.notices)
 
     async def asked(self, turn: RunningTurn, session: Session) -> Answer | None:
-        """What a slash command of the prompt does; None where the model is asked, whose request may be another now."""
+        """Return the answer of a slash command in the prompt; None if the model is asked, possibly with an expanded
+        prompt."""
         asked = await self.parts.commands.asked_in(
             turn.request.prompt, session, has_attachments=turn.request.has_attachments
         )
@@ -97,7 +98,7 @@ class TurnMaking:
         return owing_a_value() if turn.request.output_schema is not None else asked
 
     async def _without_model(self, turn: RunningTurn, session: Session) -> Answer | None:
-        """What is answered because no model is set up; None where the model is asked."""
+        """Return the answer given because no model is configured; None if the model is asked."""
         ask, request = self.parts.answer_without_model, turn.request
         if ask is None or not self._choices.is_left_to_settings(request):
             return None
@@ -115,7 +116,8 @@ class TurnMaking:
         history: Sequence[Message],
         notices: tuple[str, ...],
     ) -> TurnSpec:
-        """All of a turn after this history but for the history itself; `around` is as narrow as its agent wants it."""
+        """Return the specification of a turn, without the history itself. `around` has only the tools of the turn's
+        agent."""
         request, limits, profile = turn.request, self.parts.limits, chosen.profile
         opened = await opening(
             request.parts,
@@ -133,7 +135,7 @@ class TurnMaking:
             prompt=await self.shown_prompt(turn),
             attachments=await self._shown_attachments(turn),
             content=opened.content,
-            model=self._choices.for_turn(request).model,  # a moment has passed, in which it may have been chosen
+            model=self._choices.for_turn(request).model,  # another model may have been chosen meanwhile
             mode=chosen.mode,
             agent=profile.name,
             system=opened.system,
@@ -160,7 +162,7 @@ class TurnMaking:
         )
 
     async def chars_around(self) -> int:
-        """Characters of the system prompt and the tools of a turn that chooses nothing."""
+        """Return the number of characters of the system prompt and the tools of a turn that chooses nothing."""
         request = TurnRequest(parts=())
         chosen = self._choices.for_turn(request)
         around = narrowed(self.parts.surroundings, chosen.profile, request)
@@ -170,7 +172,7 @@ class TurnMaking:
         return len(system) + chars_of_tools(around.tools)
 
     async def beginning(self, turn: RunningTurn, chosen: Chosen) -> Beginning:
-        """What is told when the turn waits, and when it begins."""
+        """Return the fields of the events that announce that a turn waits or begins."""
         return {
             "prompt": await self.shown_prompt(turn),
             "model": chosen.model.name,
@@ -180,12 +182,12 @@ class TurnMaking:
         }
 
     async def name(self, turn: RunningTurn) -> str:
-        """What the session is called that begins with this turn."""
+        """Return the name of a session that begins with this turn."""
         attached = await self.parts.surroundings.secrets.masked(name_of_attached(turn.request.parts))
         return name_of(turn.prompt) or attached or UNNAMED
 
     async def shown_prompt(self, turn: RunningTurn) -> str:
-        """The user's words as they may be shown to anyone; the turn has them from now on."""
+        """Return the user's text with secrets masked, and store it in the turn."""
         turn.prompt = await self.parts.surroundings.secrets.masked(turn.said)
         return turn.prompt
 

@@ -1,4 +1,4 @@
-"""Markdown as HTML in which nothing counts as markup, is loaded or can be run. Pure."""
+"""Conversion of Markdown to safe HTML: tags are escaped, nothing is loaded or run. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 LINKS = ("http://", "https://", "mailto:")
-"""What a link may lead to; any other stands there as it was written."""
+"""Allowed beginnings of link targets. Other links are kept as text."""
 
 
 def markdown_html(text: str) -> str:
-    """CommonMark with tables and ~~strikethrough~~; a line ends where it ends. Tags stand there as text, and in
-    place of a picture, which would be loaded, its link."""
+    """Convert CommonMark with tables and ~~strikethrough~~. Line breaks are kept. Tags become text, and an image, which
+    would be loaded, becomes its link."""
     return _parser().render(utf8(text)).rstrip("\n")
 
 

@@ -1,4 +1,4 @@
-"""What the `@` words of a prompt stand for: files, pages, what is wrong, where the user is, what is not committed."""
+"""Mentions in a prompt with `@`: files, pages, diagnostics, the editor's position, uncommitted changes."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from pygent_ls.agent.workspace import MISSING
 from pygent_ls.errors import ToolError
 
 MAX_MENTIONS = 20
-"""Of a prompt that are looked at, each once; more than a person names, and few enough for a request."""
+"""Maximum number of different mentions read from a prompt: more than a person names, and few enough for a request."""
 
 _MENTION = re.compile(
     r"""(?<![^\s("'\[`])@(?:"(?P<quoted>[^"\n]+)"(?P<where>#L\d{1,9}(?:-L?\d{1,9})?)?"""
     r"""|(?P<url>https?://[\w\[][^\s"'`<>]+)|(?P<plain>[^\s"'`<>()\[\]{},;]+))"""
 )
-"""Behind white space or an opening sign: not the `@` of an address of mail."""
+"""An `@` after white space or an opening character, so not the one in an e-mail address."""
 
 _FENCED = re.compile(
     r"^[ \t]*(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*(?:\n.*?^[ \t]*(?P=fence)[`~]*[ \t\r]*$|.*)",
     re.DOTALL | re.MULTILINE,
 )
-"""Code that was pasted: its decorators are no mentions. A fence that is not closed goes to the end."""
+"""Pasted code, whose decorators are not mentions. An unclosed fence extends to the end."""
 
 _QUOTED_CODE = re.compile(r"`[^`\n]+`")
 
 _AGENT = re.compile(r"agent-([\w-]+)")
-"""Neither a file, as `agent-notes.md`, nor a package, as `agent-kit/core`."""
+"""Not a file such as `agent-notes.md`, nor a package such as `agent-kit/core`."""
 
 WEB_FETCH = "web_fetch"
 
 DRAWN = "image/svg+xml"
-"""A picture that is text, and read as such."""
+"""MIME type of images that are text, and read as text."""
 
 _PAGE = re.compile(r"https?://[\w\[]")
 
@@ -48,14 +48,14 @@ _LINES = re.compile(r"#L(\d{1,9})(?:-L?(\d{1,9}))?$")
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A word behind an `@`, or a web address there, and the lines that it names."""
+    """A word or web address after an `@`, and the lines that it names."""
 
     word: str
     lines: LineRange | None = None
 
 
 def mentions_in(text: str) -> list[Mention]:
-    """The mentions of a text, in their order, each once."""
+    """Return the mentions of a text in order, each once."""
     found: dict[Mention, None] = {}
     for match in _MENTION.finditer(_FENCED.sub("", text)):
         if match["url"]:
@@ -72,7 +72,7 @@ def mentions_in(text: str) -> list[Mention]:
 
 
 def _without_end(url: str) -> str:
-    """The address without the punctuation of the sentence around it."""
+    """Return the address without the punctuation of the sentence around it."""
     url = url.rstrip(".,:;!?")
     while url[-1] in _CLOSING and url.count(url[-1]) > url.count(_CLOSING[url[-1]]):
         url = url[:-1].rstrip(".,:;!?")
@@ -80,16 +80,16 @@ def _without_end(url: str) -> str:
 
 
 def agent_mentioned(words: str) -> str | None:
-    """The agent that a prompt calls with `@agent-NAME`, the first of several; in code it calls none."""
+    """Return the first agent that a prompt mentions as `@agent-NAME`, outside code; None without such a mention."""
     text = _QUOTED_CODE.sub(" ", _FENCED.sub("", words))
     names = (_AGENT.fullmatch(each.word) for each in mentions_in(text) if each.lines is None)
     return next((each[1] for each in names if each), None)
 
 
 async def expanded(parts: Sequence[PromptPart], around: Surroundings) -> tuple[PromptPart, ...]:
-    """The parts, and what the mentions in the user's words stand for. The words stay as they are.
+    """Return the parts, and what the mentions in the user's text refer to. The text stays unchanged.
 
-    A word that is no file of the workspace stands for itself.
+    A word that is not a file of the workspace remains plain text.
     """
     words = "".join(part for part in parts if isinstance(part, str))
     added = [await _part_of(mention, around) for mention in mentions_in(words)]
@@ -120,7 +120,8 @@ async def _part_of(mention: Mention, around: Surroundings) -> PromptPart | None:
 
 
 def _page(url: str, around: Surroundings) -> NotePart:
-    """Ask the model to fetch the page with its tool, so that the user's permission is asked for as for any call."""
+    """Return a request that the model fetches the page with its tool, so that the user is asked for permission as for
+    any call."""
     what = "there is no tool here that could fetch it: say so if you need it."
     if around.tools.get(WEB_FETCH) is not None:
         what = f"fetch it with {WEB_FETCH} before you answer, and use what it says."
@@ -141,7 +142,7 @@ async def _file(mention: Mention, around: Surroundings) -> PromptPart | None:
 
 
 async def _folder(mention: Mention, around: Surroundings) -> PromptPart | None:
-    """What is in a folder, as `list_files` shows it."""
+    """Return the contents of a folder, as `list_files` shows them."""
     try:
         if await around.workspace.stamp(around.workspace.resolve(mention.word)) == MISSING:
             return None
@@ -151,7 +152,7 @@ async def _folder(mention: Mention, around: Surroundings) -> PromptPart | None:
 
 
 async def _diff(around: Surroundings) -> str:
-    """What differs from the last commit."""
+    """Return the differences from the last commit."""
     try:
         return await _told_by("git_diff", around, revision="HEAD")
     except ToolError as error:
@@ -159,7 +160,7 @@ async def _diff(around: Surroundings) -> str:
 
 
 async def _told_by(name: str, around: Surroundings, **arguments: object) -> str:
-    """What a tool tells that only reads. Raises `ToolError`."""
+    """Return the result of a read-only tool. Raises `ToolError`."""
     tool = around.tools.get(name)
     if tool is None:
         return "There is no workspace folder, or this agent may not look there."

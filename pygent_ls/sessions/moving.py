@@ -1,4 +1,4 @@
-"""A session goes to another front end: what belongs to the editor there is new, what the session remembers stays."""
+"""Transfer of a session to another front end: the editor's part is replaced, the session's memory stays."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pygent_ls.sessions.turns import SessionParts
 
 
 def moved(old: SessionParts, there: SessionParts) -> SessionParts:
-    """What the session is made of there; `there` is what it would be made of if it were new.
+    """Return the session's parts after the transfer; `there` are the parts of a new session in that front end.
 
-    Its permissions and its checkpoints are the same objects as before, and act there from now on.
+    Its permissions and its checkpoints are the same objects as before, and act in the new front end from now on.
     """
     return replace(there, surroundings=_moved(old.surroundings, there.surroundings))
 

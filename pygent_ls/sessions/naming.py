@@ -1,4 +1,4 @@
-"""What a session is called that nobody has named: by its first prompt, or what came with it. Pure."""
+"""Names of sessions that the user has not named, from the first prompt or its attachments. Pure."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from pygent_ls.agent.attachments import (
 from pygent_ls.agent.messages import ImageBlock, Message, TextBlock
 
 UNNAMED = "New session"
-"""The name of a session that was given none, until its first prompt."""
+"""Name of an unnamed session until its first prompt."""
 
 MAX_NAME_CHARS = 60
-"""Of the name that a prompt gives."""
+"""Maximum number of characters of a name taken from a prompt."""
 
 MAX_PROMPT_CHARS = 50_000
-"""Of a prompt that a name is looked for in."""
+"""Number of characters of a prompt that are searched for a name."""
 
 MAX_LINE_CHARS = 2_000
-"""Of a line that a name is looked for in."""
+"""Number of characters of a line that are searched for a name."""
 
 MIN_NAME_CHARS = 15
-"""A first line shorter than that says little ("Hi,"): the next one is taken, too."""
+"""Minimum length of a name. If the first line is shorter, such as "Hi,", the next one is added."""
 
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
 
 _MARKUP = re.compile(r"^\s*(?:#{1,6}\s+|>\s?|[-*+]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+)+")
-"""What a line of markdown begins with: a heading, a quotation, an entry of a list."""
+"""Markdown at the beginning of a line: a heading, a quotation, a list item."""
 
 _EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)(.{1,200}?)(?<=\S)\*\*(?!\w)")
-"""Underlines are left alone: `__init__`."""
+"""Underscores are not treated as emphasis, because of names such as `__init__`."""
 
 _LINK = re.compile(r"!?\[([^\]]{0,500})\]\([^)\s]{0,500}\)")
 
@@ -51,10 +51,10 @@ _MENTIONS_ALONE = re.compile(r"\s*+(?:@(?:\"[^\"]+\"\S*+|\S++)\s*+)++$")
 
 
 def name_of(prompt: str) -> str:
-    """The name of a session that begins with this prompt: its first words in plain text, cut between words where they
-    are many. Empty where it has none.
+    """Return the name of a session that begins with this prompt: its first words as plain text, cut between words if
+    they are many. Empty if it has none.
 
-    Lines that only name files, and code that was pasted, count only where there is nothing else.
+    Lines that only name files, and pasted code, are used only if there is nothing else.
     """
     given = [line[:MAX_LINE_CHARS] for line in prompt[:MAX_PROMPT_CHARS].splitlines()]
     lines = [_plain(line) for line in given]
@@ -64,13 +64,13 @@ def name_of(prompt: str) -> str:
 
 
 def name_of_attached(parts: Sequence[PromptPart]) -> str:
-    """The name of a session that begins with these alone, without a word; empty where they say nothing, either."""
+    """Return the name of a session whose first prompt has only these attachments; empty if they give none."""
     called = (_called(each) for each in parts if not isinstance(each, str) and not is_background(each))
     return _short(next((name for name in called if name), ""))
 
 
 def name_of_conversation(messages: Iterable[Message]) -> str:
-    """The name that its first prompt gives; empty where it has none with words."""
+    """Return the name from the first prompt with text; empty if all prompts lack text."""
     for message in messages:
         if message.role == "user":
             own = (each.text for each in message.blocks if isinstance(each, TextBlock) and each.is_typed)
@@ -89,7 +89,7 @@ def _outside_of_code(lines: Iterable[str]) -> Iterable[str]:
 
 
 def _plain(line: str) -> str:
-    """A line of markdown as it reads; empty where it is a rule, or a fence."""
+    """Return a Markdown line as plain text; empty for a rule or a fence."""
     if _RULE.match(line) or _FENCE.match(line):
         return ""
     text = _MARKUP.sub("", line)
@@ -99,7 +99,7 @@ def _plain(line: str) -> str:
 
 
 def _joined(lines: Sequence[str]) -> str:
-    """The first line, and as many more as it takes for some words."""
+    """Join lines until the text has the minimum length."""
     text = ""
     for line in lines:
         text = f"{text} {line}".strip()
@@ -111,7 +111,7 @@ def _joined(lines: Sequence[str]) -> str:
 def _short(text: str) -> str:
     if len(text) <= MAX_NAME_CHARS:
         return text
-    cut = text[:MAX_NAME_CHARS]  # one more than is kept: a word may end there
+    cut = text[:MAX_NAME_CHARS]  # one more than fits, because a word may end there
     words, _, _ = cut.rpartition(" ")
     return f"{(words if len(words) >= MAX_NAME_CHARS // 2 else cut[:-1]).rstrip(' ,;:.')}…"
 

@@ -1,4 +1,4 @@
-"""Turns that were cut off, and whether the user was asked about them."""
+"""Crash recovery: which interrupted turns the user was already asked about."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import Any, cast
 from pygent_ls.sessions.index.entries import Entry
 
 MAX_ANSWERED = 200
-"""Of turns that were cut off, to remember; the oldest are forgotten."""
+"""Maximum number of remembered answers; the oldest are forgotten."""
 
 
 class AnsweredOffers:
-    """What the user was asked about and has answered, in a file that outlives the daemon. Blocking."""
+    """Interrupted turns that the user has answered about, in a file that outlives the daemon. Blocking."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def has(self, entry: Entry) -> bool:
-        """Whether they were asked about this crash of the session."""
+        """Whether the user has answered about this crash of the session."""
         return _key(entry) in self._known()
 
     def add(self, entries: Sequence[Entry]) -> None:
-        """They have answered. Where that cannot be written, they are asked again."""
+        """Record the answers. If they cannot be written, the user is asked again."""
         keys = [_key(each) for each in entries]
         known = [*(each for each in self._known() if each not in keys), *keys]
         with contextlib.suppress(OSError):
@@ -45,5 +45,5 @@ class AnsweredOffers:
 
 
 def _key(entry: Entry) -> str:
-    """Its last event tells one crash from the next."""
+    """Return a key that differs for each crash, because the last event differs."""
     return f"{entry.id} {entry.last_seq}"

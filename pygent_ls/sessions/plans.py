@@ -1,4 +1,4 @@
-"""The plan that a conversation holds: what the tool `plan` was last called with."""
+"""Plan of a conversation: the last input of the `plan` tool."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ PLAN_TOOL = "plan"
 
 
 def plan_in(messages: Sequence[Message]) -> tuple[PlanEntry, ...]:
-    """The plan after the last successful call of the tool; empty if there was none.
+    """Return the plan after the last successful call of the tool; empty without such a call.
 
-    The conversation may come from a file, so entries without a text or a known status are left out.
+    The conversation may come from a file, so entries without text or a known status are left out.
     """
     succeeded: set[str] = set()
     for message in reversed(messages):

@@ -1,4 +1,4 @@
-"""Sessions that nobody has used for long are let go: they are on the disk, and are found there when they are wanted."""
+"""Eviction of sessions that have not been used for long. They stay on the disk and are loaded again when needed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ if TYPE_CHECKING:
     from pygent_ls.sessions.session import Session
 
 MAX_LIVE = 64
-"""Sessions that are in memory, but for those that must be. Each has a descriptor, and some 100 kB when it is short."""
+"""Maximum number of sessions in memory, except those that must stay. Each needs a descriptor, and some 100 kB if it is
+short."""
 
 
 OF_DESCRIPTORS = 8
-"""The part of the descriptors that a process may have which sessions in memory take at most: an eighth."""
+"""Divisor of the process's descriptor limit: sessions in memory use at most that share of it."""
 
 
 def most_live() -> int:
-    """How many sessions there may be in memory, by what the system allows this process."""
+    """Return the maximum number of sessions in memory, given the process's descriptor limit."""
     n_descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if n_descriptors == resource.RLIM_INFINITY:
         return MAX_LIVE
@@ -30,23 +31,23 @@ def most_live() -> int:
 
 
 class Resting:
-    """Lets sessions go, the one first that was used longest ago. It owns the tasks that close them.
+    """Evicts the least recently used sessions, and owns the tasks that close them.
 
-    What is let go of is what ends with a daemon, too: what the model has read counts as not read, and results that were
-    kept for the next call are not. What the user said is not among it: a session with a rule of "Allow for this
-    session" stays, since that rule is nowhere but in memory.
+    Eviction loses what also ends with the daemon: files that the model has read count as unread, and results stored for
+    the next call are dropped. The user's decisions are not lost: a session with a rule of "Allow for this session"
+    stays, because that rule is only in memory.
     """
 
     def __init__(self, by_id: dict[str, Session], *, limit: int = MAX_LIVE) -> None:
-        """`by_id` has all that are in memory; those that are let go are taken out of it at once."""
+        """Evict from `by_id`, all sessions in memory. Evicted sessions are removed from it at once."""
         self._by_id = by_id
         self._limit = limit
         self._used: dict[str, None] = {}
-        """The ids of the sessions, the one that was used last at the end."""
+        """Session ids, the most recently used last."""
         self._going: dict[str, asyncio.Task[None]] = {}
 
     def used(self, session_id: str) -> None:
-        """That session was used now; where there are too many, others are let go."""
+        """Mark the session as used; evict others if there are too many."""
         self._used.pop(session_id, None)
         if session_id not in self._by_id:
             return
@@ -61,19 +62,19 @@ class Resting:
         self._used[session_id] = None
 
     def let_go(self, session: Session, reason: HookEnd) -> asyncio.Task[None]:
-        """Close a session that is on the disk; from now on who wants it waits for that, and finds it there."""
+        """Close a session that is on the disk. From now on, whoever needs it waits for that and then loads it."""
         del self._by_id[session.id]
         self._used.pop(session.id, None)
         task = self._going[session.id] = asyncio.create_task(self._close(session, reason))
         return task
 
     async def gone(self, session_id: str) -> None:
-        """Return when the session is not being let go of."""
+        """Return when the session is not being evicted."""
         if task := self._going.get(session_id):
             await asyncio.wait([task])
 
     async def close(self) -> None:
-        """Return when no session is being let go of."""
+        """Return when no session is being evicted."""
         if self._going:
             await asyncio.wait(list(self._going.values()))
 
@@ -86,7 +87,7 @@ class Resting:
 
 
 def rests(session: Session) -> bool:
-    """Whether nothing works in it, nobody watches it, and all that counts of it is on the disk."""
+    """Whether nothing works in the session, nothing watches it, and everything worth keeping is on the disk."""
     journal = session.journal
     if not isinstance(journal, FileJournal) or journal.n_watchers or journal.has_failed:
         return False

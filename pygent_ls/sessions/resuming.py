@@ -1,4 +1,4 @@
-"""A session goes on from where a daemon before this one left it."""
+"""Conversion between a session and the state in its journal, for resuming it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # with it comes pydantic
 
 
 def state_of(name: str, at: datetime, choices: Choices, around: Surroundings, context: SessionContext) -> State:
-    """What was chosen for a session by now, planned, and how it is called; `at` is when it was used last."""
+    """Return the session's state: its name, choices and plan; `at` is when it was last used."""
     return State(
         at=at,
         name=name,
@@ -35,7 +35,7 @@ def state_of(name: str, at: datetime, choices: Choices, around: Surroundings, co
 
 
 def take_up(recalled: Recalled, around: Surroundings, choices: Choices, context: SessionContext) -> Sequence[str]:
-    """Give a new session what was chosen for it, planned and compacted; returns what the user must know."""
+    """Restore choices, plan and compactions in a new session; return the notices for the user."""
     state = recalled.state
     around.context.recall(recalled.compactions)
     around.secrets.recall(recalled.messages, around.tools)

@@ -1,4 +1,5 @@
-"""What "Always allow" and "Always reject" stored for a workspace: one JSON file in the state folder, outside of it."""
+"""Rules stored by "Always allow" and "Always reject" for a workspace: one JSON file in the state folder, outside the
+workspace."""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ from pygent_ls.agent.rules import Rule, RuleDecision
 from pygent_ls.workspace.writing import alone_in, write_atomically
 
 VERSION = 2
-"""Of the file's form. The first had no `deny`."""
+"""Version of the file's format. Version 1 had no `deny`."""
 
 Texts = dict[RuleDecision, list[str]]
 
 
 class FileRuleStore:
-    """A `RuleStore`; several daemons may share the file, so it is read anew for each change."""
+    """A `RuleStore` in a file. Several daemons may share it, so it is read again for each change."""
 
     def __init__(self, state_folder: Path, workspace: Path) -> None:
         name = hashlib.sha256(str(workspace).encode()).hexdigest()[:16]
@@ -26,7 +27,7 @@ class FileRuleStore:
         self._path = state_folder / "rules" / f"{name}.json"
 
     def load(self) -> Sequence[Rule]:
-        """The stored rules; a damaged file counts as empty, and stays as it is until the next rule is stored."""
+        """Return the stored rules. A damaged file counts as empty, and is kept until the next rule is stored."""
         stored = self._stored()
         return [
             *(Rule(text=text, decision="allow", origin="always_allow") for text in stored["allow"]),
@@ -34,7 +35,7 @@ class FileRuleStore:
         ]
 
     def add(self, rule: Rule) -> None:
-        """Store a rule that allows or denies."""
+        """Store an allow or deny rule."""
         with alone_in(self._path.parent):
             stored = self._stored()
             if rule.text not in stored[rule.decision]:
@@ -42,7 +43,7 @@ class FileRuleStore:
                 self._save(stored)
 
     def remove(self, text: str) -> bool:
-        """Take a rule back; False where it is not stored."""
+        """Remove a rule; return False if it is not stored."""
         with alone_in(self._path.parent):
             stored = self._stored()
             if not any(text in texts for texts in stored.values()):

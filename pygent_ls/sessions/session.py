@@ -1,4 +1,4 @@
-"""A conversation: its history, its mode, and one running turn at a time."""
+"""A conversation: its history, its mode and at most one running turn at a time."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ from pygent_ls.sessions.turns import Home, RunningTurn, SessionParts, TurnReques
 from pygent_ls.sessions.waiting_prompts import record_of, request_of
 
 MAX_COMMAND_CHARS = 80
-"""Of a command line in a notice."""
+"""Maximum number of characters of a command line shown in a notice."""
 
 _WAS = {True: "was ", False: ""}
 
 
 class Session:
-    """One conversation. All its methods belong to the event loop's thread."""
+    """One conversation. All its methods must be called from the event loop's thread."""
 
     def __init__(self, parts: SessionParts) -> None:
         recalled = parts.recalled
@@ -75,15 +75,15 @@ class Session:
         self.permissions = parts.surroundings.permissions
         self._turns: list[RunningTurn] = []
         self._turn_ids: set[str] = set(recalled.turn_ids) if recalled else set()
-        """Of all its turns; a conversation that was taken over from elsewhere has further ones."""
+        """Ids of all its turns. A conversation taken over from another session contains further turn ids."""
         self._announcing = asyncio.Lock()
-        """Taken by each turn before it awaits anything else: the order of acceptance is the order of the queue."""
+        """Acquired by each turn before it awaits anything else, so that the queue keeps the order of acceptance."""
         self._one_at_a_time = asyncio.Lock()
         self._held = {each.turn: each for each in recalled.held} if recalled else {}
         self._hooks = SessionHooks()
         self._untold: list[str] = []
         self._remarks: list[str] = []
-        """What the model learns when the next turn begins."""
+        """Texts that the model is given when the next turn begins."""
         self._telling: set[asyncio.Task[None]] = set()
         self.is_deleted = False
         self.choices = Choices(parts, self.permissions)
@@ -121,82 +121,82 @@ class Session:
 
     @property
     def agent(self) -> str:
-        """The agent that its turns use that choose none."""
+        """Name of the agent used by turns that choose none."""
         return self.choices.agent
 
     @property
     def model(self) -> str:
-        """The model, likewise."""
+        """Name of the model used by turns that choose none."""
         return self.choices.model_now
 
     @property
     def own_model(self) -> str | None:
-        """The model that was chosen for this session; None where the agent or the settings choose."""
+        """Model that was chosen for this session; None if the agent or the settings choose."""
         return self.choices.own_model
 
     @property
     def around(self) -> Surroundings:
-        """What its turns are given."""
+        """Run context of its turns."""
         return self._making.parts.surroundings
 
     def keep_in(self, journal: Journal) -> None:
-        """Keep it there, from its beginning; before that, and without, it is in memory."""
+        """Write the session to this journal, from its beginning. Until this is called, it is only in memory."""
         self._keeper.begin(journal)
 
     @property
     def journal(self) -> Journal:
-        """Where its events, its conversation and its state are kept."""
+        """Journal that stores its events, its conversation and its state."""
         return self._keeper.journal
 
     @property
     def compactions(self) -> Sequence[Compaction]:
-        """All that were made of its conversation, in their order."""
+        """All compactions of its conversation, in order."""
         return self.around.context.compactions
 
     @property
     def state(self) -> State:
-        """What it is by now, but for its conversation."""
+        """Current state of the session, without its conversation."""
         return state_of(self.name, self.updated_at, self.choices, self.around, self.context)
 
     @property
     def mode(self) -> Mode:
-        """The mode that a turn would be given that chooses nothing."""
+        """Mode of a turn that chooses none."""
         return self.choices.mode_now
 
     def tell_next(self, notice: str) -> None:
-        """Tell the user when the next turn begins."""
+        """Show the user this notice when the next turn begins."""
         self._untold.append(notice)
 
     @property
     def last_seq(self) -> int:
-        """The number of the last event that was delivered; 0 before the first."""
+        """Number of the last event that was delivered; 0 before the first."""
         return self._stream.last_seq
 
     @property
     def turns(self) -> Sequence[RunningTurn]:
-        """Those that run or wait, in their order."""
+        """Turns that run or wait, in order."""
         return self._turns
 
     @property
     def running(self) -> RunningTurn | None:
-        """The turn that runs now."""
+        """Turn that is running; None if no turn is."""
         return next((each for each in self._turns if each.turn is not None), None)
 
     @property
     def waiting(self) -> Sequence[RunningTurn]:
-        """The turns that wait, in their order."""
+        """Turns that wait, in order."""
         return [each for each in self._turns if each.turn is None]
 
     # Turns
 
     @property
     def held(self) -> Sequence[Queued]:
-        """The prompts that a daemon accepted and ended before their turns began, in their order. Each waits until it
-        is sent again, by a request with its turn's id, or given up."""
+        """Prompts that an earlier daemon accepted but whose turns had not begun when it ended, in order. Each stays
+        here until it is sent again, by a request with its turn's id, or given up."""
         return [*self._held.values()]
 
     def held_request(self, turn_id: str) -> TurnRequest:
-        """The request of a prompt that is held. Raises `SessionError` (`unknown_turn`)."""
+        """Return the request of a held prompt. Raises `SessionError` (`unknown_turn`)."""
         if turn_id not in self._held:
             raise SessionError(
                 (f"No prompt {turn_id!r} is waiting; it was already sent again or removed."), kind="unknown_turn"
@@ -204,7 +204,7 @@ class Session:
         return request_of(self._held[turn_id])
 
     async def give_up(self, turn_id: str) -> bool:
-        """Remove a prompt that is held; False where none of that id is."""
+        """Remove a held prompt; return False if no held prompt has that id."""
         held = self._held.pop(turn_id, None)
         if held is None:
             return False
@@ -214,10 +214,11 @@ class Session:
         return True
 
     def start_turn(self, request: TurnRequest, subscriber: Subscriber, home: Home | None = None) -> RunningTurn:
-        """Start a turn, or queue it behind the one that runs. `home` is where it runs; None: where the session is.
+        """Start a turn, or queue it behind the running one. `home` is the front end it runs in; None means the
+        session's.
 
-        Raises `ModelError` where the turn's model cannot be had at all, `SessionError` for a mode that is not allowed,
-        an agent that there is not, an output schema that cannot be used, or a turn id that is taken (`turn_id_taken`).
+        Raises `ModelError` if the turn's model is unavailable, `SessionError` for a mode that is not allowed, an
+        unknown agent, an unusable output schema, or a turn id that is already used (`turn_id_taken`).
         """
         StructuredAnswer.to(request.output_schema)
         turn_id = request.turn_id or f"turn-{uuid4().hex[:12]}"
@@ -241,28 +242,28 @@ class Session:
             )
 
     def set_model(self, name: str) -> None:
-        """Use another model from the next model call on, but for a turn that has its own. Raises `ModelError` where it
-        cannot be had."""
+        """Use another model from the next model call on, except in a turn that has its own. Raises `ModelError` if the
+        model is unavailable."""
         self.choices.set_model(name)
         running = self.running
         if running is not None and isinstance(running.turn, Turn) and running.request.model is None:
             running.turn.use(self.choices.made(name))
 
     def set_agent(self, name: str) -> None:
-        """Have another agent from the next model call on, but for a turn that has its own. Raises `SessionError` for
-        one that there is not."""
+        """Use another agent from the next model call on, except in a turn that has its own. Raises `SessionError` for
+        an unknown agent."""
         self.choices.set_agent(name)
         if self.running is not None:
             self._keep_up(self.running)
 
     def rename(self, name: str) -> None:
-        """Give it another name; with an empty one, it is named by its first prompt, or the next one."""
+        """Rename the session. With an empty name, it is named after its first prompt, or after the next one."""
         self.name = " ".join(name.split()) or name_of_conversation(self.messages) or UNNAMED
         self.changed("renamed")
 
     def take_conversation(self, messages: Sequence[Message]) -> None:
-        """Have this conversation from now on, in place of its own. The files that its turns changed stay so: other
-        sessions keep what was before them. Raises `SessionError` (`turn_running`)."""
+        """Replace the conversation with this one. Files that its turns changed stay changed, because their earlier
+        contents are stored by other sessions. Raises `SessionError` (`turn_running`)."""
         if self.running is not None and isinstance(self.running.turn, Turn):
             self.check_idle()
         self.messages[:] = messages
@@ -273,7 +274,8 @@ class Session:
         self.changed("restored")
 
     async def compact(self, instruction: str = "") -> Compacted:
-        """See `SessionContext.compact`; commands call that. Raises `turn_running`, too."""
+        """Compact the conversation as `SessionContext.compact` does, while nothing else works on the session. Also
+        raises `turn_running`. Commands, which run in a turn, call `compact_now`."""
         async with self._alone():
             try:
                 return await self.compact_now(instruction)
@@ -282,7 +284,7 @@ class Session:
                 self._keeper.keep()
 
     async def compact_now(self, instruction: str = "") -> Compacted:
-        """See `CommandSession`."""
+        """Compact the conversation from within a turn or with the session locked, and return what was done."""
         done = await self.context.compact(instruction)
         self._hooks.starts_anew("compact")
         return done
@@ -293,7 +295,7 @@ class Session:
         self.take_conversation(())
 
     def changed(self, what: str) -> None:
-        """Tell that something of it is another now."""
+        """Record the current state and notify listeners of a change; `what` says which."""
         self.updated_at = now()
         self._keeper.keep()
         self._making.parts.on_change(self.id, what)
@@ -302,70 +304,72 @@ class Session:
         self.changed("configured")
 
     def cancel(self, turn_id: str | None = None) -> bool:
-        """Cancel the turn of that id, else the running one; False where there is none to cancel."""
+        """Cancel the turn with that id, or the running one; return False if there is nothing to cancel."""
         if turn_id is None:
             running = self.running or next(iter(self._turns), None)
             return running.cancel() if running else False
         return any(each.cancel() for each in self._turns if each.turn_id == turn_id)
 
-    # Going back
+    # Checkpoints
 
     @property
     def checkpoints(self) -> Sequence[Checkpoint]:
-        """What can be gone back to, the oldest first."""
+        """Checkpoints that can be restored, the oldest first."""
         return self.going_back.checkpoints
 
     @property
     def undone(self) -> Mapping[str, Sequence[Path]]:
-        """See `Checkpoints`."""
+        """Files in which every change of a turn is undone, by turn id."""
         return self.going_back.undone
 
     async def diff(self, checkpoint: Checkpoint) -> list[FileDiff]:
-        """What differs from one of this session's checkpoints to now. Raises `SessionError` (`checkpoint_failed`)."""
+        """Return the differences between one of this session's checkpoints and now. Raises `SessionError`
+        (`checkpoint_failed`)."""
         return await self.going_back.diff(checkpoint)
 
     async def restore(self, checkpoint: Checkpoint, wanted: Wanted) -> Restored:
-        """Go back to one of this session's checkpoints; turns that are asked for meanwhile wait.
+        """Restore one of this session's checkpoints. Turns requested meanwhile wait.
 
-        Raises `SessionError`: `turn_running`, or `checkpoint_failed`, and then nothing has happened.
+        Raises `SessionError`: `turn_running`, or `checkpoint_failed`, in which case nothing has changed.
         """
         self.going_back.own_checkpoints()
         async with self._alone():
             return await self.going_back.to(checkpoint, wanted)
 
     async def undo(self) -> Restored:
-        """Take back the last turn: its files and its part of the conversation. Raises `SessionError` as `restore`."""
+        """Undo the last turn: its files and its part of the conversation. Raises `SessionError` like `restore`."""
         async with self._alone():
             return await self.going_back.take_back()
 
     async def undo_rest(self) -> Restored:
-        """Take back what the last undo named as uncertain, too. Raises `SessionError` as `restore`."""
+        """Also undo the changes that the last undo reported as uncertain. Raises `SessionError` like `restore`."""
         async with self._alone():
             return await self.going_back.take_back_rest()
 
     def shown(self, path: Path) -> str:
-        """See `CommandSession`."""
+        """Return the path as it is shown to the user."""
         return self.around.workspace.shown(path)
 
     @property
     def is_idle(self) -> bool:
-        """Neither does a turn run or wait, nor does something else work on it."""
+        """Whether no turn runs or waits and nothing else works on the session."""
         return not self._turns and not self._one_at_a_time.locked()
 
     @property
     def home(self) -> Home | None:
-        """Where it is."""
+        """Front end that the session belongs to."""
         return self._making.parts.home
 
     def visit(self, home: Home | None) -> None:
-        """Be used from there; a session that is not idle goes there when a turn of that home begins."""
+        """Transfer the session to this front end. If it is not idle, it is transferred when a turn of that front end
+        begins."""
         if self.is_idle:
             self._making.go_to(home, self)
 
     @asynccontextmanager
     async def _alone(self) -> AsyncGenerator[None]:
-        """Nothing else works on it inside. A turn that only tells its end is waited for: who has read `finished` may go
-        on. Raises `SessionError` (`turn_running`)."""
+        """Hold the session exclusively. A turn that only reports its end is waited for, so that a client that has read
+        `finished` can go on. Raises `SessionError` (`turn_running`)."""
         is_ending = all(isinstance(each.turn, Turn) and each.turn.closing for each in self._turns)
         if not self._turns or not is_ending:
             self.check_idle()
@@ -373,13 +377,13 @@ class Session:
             yield
 
     def check_idle(self) -> None:
-        """Raises `SessionError` (`turn_running`) unless it is idle."""
+        """Raise `SessionError` (`turn_running`) unless the session is idle."""
         if not self.is_idle:
             raise SessionError("A turn is running. Cancel it or wait until it ends.", kind="turn_running")
 
     async def close(self, reason: HookEnd = "close") -> None:
-        """Cancel all turns, end all background commands, and wait for them; for a moment for what else works. `reason`
-        is passed to the `session_end` hooks."""
+        """Cancel all turns, end all background commands and wait for them; wait a moment for other work. `reason` is
+        passed to the `session_end` hooks."""
         for turn in reversed(self._turns):
             turn.cancel()
         await asyncio.gather(*(turn.task for turn in self._turns if turn.task), return_exceptions=True)
@@ -400,7 +404,7 @@ class Session:
                     await self._announce(turn, TurnQueued(**await self._making.beginning(turn, chosen)))
             async with self._one_at_a_time:
                 return await self._run(turn, chosen)
-        except asyncio.CancelledError:  # it never came to run
+        except asyncio.CancelledError:  # the turn never started
             stop = "cancelled"
             return TurnResult(stop_reason=stop, text="", usage=Usage(), iterations=0, files_changed=())
         except OSError as error:
@@ -417,18 +421,19 @@ class Session:
             self._stream.flush()
 
     async def _announce(self, turn: RunningTurn, told: TurnQueued) -> None:
-        """The turn waits, and its prompt outlives the daemon from now on."""
+        """Report that the turn is queued. From here on its prompt outlives the daemon."""
         self.keep_waiting(await record_of(turn, told, self.around.secrets))
         await self._publish_own(turn, told)
 
     def keep_waiting(self, prompt: Queued) -> None:
-        """Let a prompt that was accepted, and waits, outlive the daemon."""
+        """Record a prompt that was accepted and waits, so that it outlives the daemon."""
         self._keeper.note(prompt)
 
     async def _tell_that_it_never_ran(
         self, turn: RunningTurn, beginning: TurnStarted, stop: StopReason, problem: str | None = None
     ) -> None:
-        """Every turn begins and ends, in so many words, also one that was taken out of the queue."""
+        """Emit the begin and end events of a turn that never ran: every turn has both, even one removed from the
+        queue."""
         await self._publish_own(turn, beginning)
         if stop == "cancelled":
             await self._publish_own(turn, Cancelled())
@@ -441,7 +446,7 @@ class Session:
         running = turn.turn = await self._made(turn, chosen)
         self.updated_at = now()
         self.permissions.set_turn_mode(turn.own_mode)
-        self._keep_up(turn)  # with what was chosen while it was made
+        self._keep_up(turn)  # the choice may have changed while the turn was built
         self._making.parts.on_change(self.id, "turn_started")
         try:
             return await running.run()
@@ -463,7 +468,7 @@ class Session:
         async def sink(stamped: Stamped) -> None:
             is_last = isinstance(stamped.event, Finished)
             if is_last:
-                self._keeper.keep()  # nothing can be told behind it
+                self._keeper.keep()  # no event can follow `finished`
             else:
                 await self._stream.publish(stamped, turn.turn_id, turn.subscriber, waits=not turn.cancel_requested)
             if problem := self._keeper.untold_problem():
@@ -499,7 +504,7 @@ class Session:
         return Turn(spec=spec, around=around, history=self.messages, sink=sink)
 
     def _command_ended(self, command: BackgroundCommand) -> None:
-        """Let the user and the model learn of a background command that has ended."""
+        """Tell the user and the model that a background command has ended."""
         line = one_line(command.command, MAX_COMMAND_CHARS)
         said = f"The background command {command.name} ({line}) {_WAS[command.stopped_by_user]}{command.ending}."
         running = self.running.turn if self.running else None
@@ -512,11 +517,11 @@ class Session:
         self._making.parts.tell(said)
 
     def _background_changed(self) -> None:
-        """Tell that a background command has started or ended."""
+        """Notify listeners that a background command has started or ended."""
         self._making.parts.on_change(self.id, "background")
 
     async def _settle(self) -> None:
-        """See `Surroundings.settle`."""
+        """Return when everything emitted so far is on the disk, or cannot be written there."""
         self._stream.flush()
         await self._keeper.sync()
 
@@ -528,14 +533,14 @@ class Session:
         return await self._making.chars_around()
 
     def _spend(self, usage: Usage) -> None:
-        """What was spent beside the turns of the model counts for the turn that runs, or for the session alone."""
+        """Count usage outside the model's turns: for the running command turn, or else for the session alone."""
         if (running := self.running) is not None and isinstance(running.turn, CommandTurn):
             running.turn.usage = running.turn.usage.plus(usage)
         else:
             self.usage = self.usage.plus(usage)
 
     async def _publish_own(self, turn: RunningTurn, event: AgentEvent) -> None:
-        """What is told of a turn beside the loop: no model was asked in it, but where a command compacts."""
+        """Publish an event that the agent loop did not emit. Its token count is 0 unless a command used a model."""
         total = turn.turn.usage.total_tokens if isinstance(turn.turn, CommandTurn) else 0
         stamped = Stamped(event=event, iteration=0, total_tokens=total)
         await self._stream.publish(stamped, turn.turn_id, turn.subscriber, waits=not turn.cancel_requested)

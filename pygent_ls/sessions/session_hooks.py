@@ -1,4 +1,4 @@
-"""When a session's own hooks run: before its first turn, after it was emptied, loaded or shortened, and at its end."""
+"""Session hooks: run before the first turn, after the conversation was cleared, loaded or compacted, and at the end."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from pygent_ls.agent.hooks import HookEnd, HookSource
 from pygent_ls.agent.surroundings import Surroundings
 
 END_S = 1.0
-"""How long the hooks of `session_end` may take: the daemon is to be gone within 3 s, its turns and processes too."""
+"""Timeout of the `session_end` hooks. The daemon must exit within 3 s, including its turns and processes."""
 
 
 @dataclass(slots=True)
 class SessionHooks:
-    """Whether `session_start` is due."""
+    """State of the session's hooks: whether `session_start` is due."""
 
     _due: HookSource | None = "startup"
     _has_started: bool = False
 
     def starts_anew(self, source: HookSource) -> None:
-        """The conversation is another now, and the next turn starts it. What has not started yet only starts."""
+        """Make `session_start` due because the conversation was replaced. A session that has not started keeps its
+        source, except for a resume."""
         if self._has_started or source == "resume":
             self._due = source
 
     def take(self) -> HookSource | None:
-        """Why the turn that begins now starts the session; None where it does not."""
+        """Return why the turn that begins now starts the session; None if it does not."""
         source, self._due = self._due, None
         self._has_started = True
         return source
 
     async def ended(self, around: Surroundings, reason: HookEnd) -> None:
-        """Run the `session_end` hooks if the session has started. No turn is running."""
+        """Run the `session_end` hooks if the session has started. No turn may be running."""
         if self._has_started:
             self._has_started, self._due = False, "resume"
             hooks = TurnHooks(around=around, turn_id="", emit=_unheard)
@@ -44,4 +45,4 @@ class SessionHooks:
 
 
 async def _unheard(_: AgentEvent) -> None:
-    """There is nobody to tell."""
+    """Drop the event."""

@@ -1,4 +1,4 @@
-"""What the user says to a turn while it runs."""
+"""Messages from the user to a running turn."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from pygent_ls.sessions.waiting_prompts import record_of
 
 
 async def steer(session: Session, turn_id: str, parts: Sequence[PromptPart]) -> bool:
-    """Let this join the conversation of the running turn; False where it is another turn, or too late, or hooks deny
-    it, which the user is told. What the daemon does not live to let join is held, as a prompt of its own."""
+    """Add this message to the conversation of the running turn. Return False if that is another turn, if it is too
+    late, or if hooks deny it, which the user is told. If the daemon dies before the message joins, it is held as a
+    prompt of its own."""
     running = session.running
     turn = _turn(running, turn_id)
     if running is None or turn is None:
@@ -54,7 +55,7 @@ async def _steer(session: Session, running: RunningTurn, turn: Turn, parts: Sequ
 
 
 async def _waiting(running: RunningTurn, turn: Turn, parts: Sequence[PromptPart], steering: Steering) -> Queued:
-    """What is kept of it until it joins the turn."""
+    """Return the record that is stored until the message joins the turn."""
     spec = turn.spec
     alone = RunningTurn(
         f"turn-{uuid4().hex[:12]}", replace(running.request, parts=tuple(parts), own_words=None), NoSubscriber()
@@ -70,7 +71,7 @@ async def _waiting(running: RunningTurn, turn: Turn, parts: Sequence[PromptPart]
 
 
 def decide_retry(running: RunningTurn | None, turn_id: str, action: RetryAction) -> bool:
-    """Ask the failed model again now, or give it up; False where the running turn is another, or waits for no retry."""
+    """Ask the failed model again now, or give up. Return False if another turn is running or it waits for no retry."""
     turn = _turn(running, turn_id)
     return turn is not None and turn.retries.decide(action)
 

@@ -37,13 +37,13 @@ if TYPE_CHECKING:  # with it comes pydantic
     from pygent_ls.sessions.journal.recalling import Recalled
 
 TAKING_UP_S = 30.0
-"""How long reading a session may still take once nobody waits for it any more."""
+"""Seconds that reading a session may still take after its caller was cancelled."""
 
 
 class Sessions:
-    """Makes sessions, finds them, and closes them.
+    """Creates, finds and closes sessions.
 
-    Those in memory are this daemon's: it holds the locks of their journals.
+    The sessions in memory belong to this daemon, which holds the locks of their journals.
     """
 
     def __init__(
@@ -61,46 +61,48 @@ class Sessions:
         self._make_model = make_model
         self._make_system_prompt = make_system_prompt
         self.told = on_change
-        """Told (session id, what) of every session, whoever has changed it."""
+        """Called with (session id, kind of change) for every session, whichever front end changed it."""
         self._take_settings = take_settings
         self._tell: Callable[[str], None] = lambda _: None
         self._past: PastSessions | None = None
         self.commands = Commands(self)
         self._journals: JournalFolder | None = None
         self._chosen_folders: set[Path] = set()
-        """Where this front end wanted sessions to be, whether it has that open or not."""
+        """Folders in which this front end created sessions, whether it has them open or not."""
         self.share(LiveSessions())
 
     def share(self, live: LiveSessions) -> None:
-        """Have these in memory, which other front ends use, too; called before anything else."""
+        """Use a registry of live sessions that other front ends use too. Must be called before anything else."""
         self._shared = live
         self._live = live.by_id
         live.join(self)
 
     def keep_in(self, journals: JournalFolder) -> None:
-        """Keep sessions there, where they are to be kept, and find those that are; else they end with the daemon."""
+        """Store sessions in this folder if the settings persist them, and find those stored there. Otherwise sessions
+        end with the daemon."""
         self._journals = journals
         self._shared.listing.keep_in(journals)
 
     @property
     def journals(self) -> JournalFolder | None:
-        """Where sessions are kept; None where none is."""
+        """Folder in which sessions are stored; None if sessions are only in memory."""
         return self._journals
 
     def look_back(self, past: PastSessions) -> None:
-        """Find the checkpoints of the daemons before this one, too."""
+        """Also find the checkpoints of earlier daemons."""
         self._past = past
 
     def tell_user_with(self, tell: Callable[[str], None]) -> None:
-        """Show the user with this what happens in a session while no turn runs; called before any is made."""
+        """Set the function that shows the user a message while no turn runs. Must be called before any session is
+        made."""
         self._tell = tell
 
     def tell_commands(self, facts: CommandFacts) -> None:
-        """What the commands of the sessions made from now on are told of the rest of the program."""
+        """Set what the commands of sessions made from now on know about the rest of the program."""
         self.commands = Commands(self, facts)
 
     async def listed_commands(self) -> list[Command]:
-        """All that there are now, without the secrets that those who wrote them may have left there."""
+        """Return all current commands, with secrets masked in their texts."""
         masked = self.draft().around.secrets.masked
         listing = await self.commands.listing()
         return [
@@ -110,24 +112,25 @@ class Sessions:
 
     @property
     def defaults(self) -> SessionDefaults:
-        """What a session that is made now would begin with."""
+        """Defaults of a session created now."""
         return self._defaults()
 
     def new(self, wanted: NewSession) -> Session:
-        """A new, empty session. Raises `ModelError` for a model that cannot be had, `SessionError` for an unknown agent
-        and for an id that a session has."""
+        """Create an empty session. Raises `ModelError` for an unavailable model, `SessionError` for an unknown agent or
+        an id that is already used."""
         if wanted.working_directory is not None:
             self._chosen_folders.add(wanted.working_directory)
         return self._begun(wanted)
 
     def draft(self) -> Session:
-        """A session as `new` would make it, of which nobody is told and which nobody finds; whatever its model is."""
+        """Return a session as `new` would make it, but unregistered and unannounced. An unavailable model is
+        accepted."""
         return self._made(NewSession(), uuid4().hex)
 
     def _begun(self, wanted: NewSession, *, forked_from: str = "", forked_at: str = "") -> Session:
         session_id = wanted.id or uuid4().hex
         session = self._made(wanted, session_id)
-        session.choices.for_turn(TurnRequest(parts=()))  # what could not have a turn is no session
+        session.choices.for_turn(TurnRequest(parts=()))  # raises if the session could not run a turn
         begun = Begun(
             id=session_id,
             created=session.created_at,
@@ -145,7 +148,7 @@ class Sessions:
         return session
 
     def _journal(self, begun: Begun) -> tuple[Journal, str]:
-        """Where a new session is kept, and what the user must know of that."""
+        """Create the journal of a new session; also return a notice for the user, empty if everything went well."""
         if self._journals is None or not self.defaults.persist:
             return MemoryJournal(), ""
         try:
@@ -203,24 +206,23 @@ class Sessions:
         )
 
     def parts_of(self, session: Session) -> SessionParts:
-        """See `Home`."""
+        """Return the parts that the session would have in this front end."""
         around = self._make_surroundings(session.id, self.defaults.mode)
         return self._parts(as_it_is(session.working_directory, session.state), session.id, around)
 
     # Finding
 
     def live(self, session_id: str) -> Session | None:
-        """The session of that id, where this daemon has it in memory."""
+        """Return the session if this daemon has it in memory."""
         return self._live.get(session_id)
 
     async def hold(self, session_id: str) -> Session:
-        """The session of that id, to do with it whatever there is to do: from now on it is this daemon's.
+        """Return the session for any use, taking ownership of it for this daemon.
 
-        Raises `SessionError`: `unknown_session`, `unreadable_session`, and `session_locked` where another daemon has
-        it.
+        Raises `SessionError`: `unknown_session`, `unreadable_session`, and `session_locked` if another daemon owns it.
         """
         if self._shared.is_wanted(session_id) or session_id not in self._live:
-            async with self._shared.alone_with(session_id):  # those who come later wait, too: turns keep their order
+            async with self._shared.alone_with(session_id):  # later callers wait too, so that turns keep their order
                 await self._shared.resting.gone(session_id)
                 if session_id not in self._live:
                     await to_its_end(self._take_up(session_id), TAKING_UP_S)
@@ -231,7 +233,7 @@ class Sessions:
         return session
 
     async def look_at(self, session_id: str) -> Session | Recalled:
-        """The session of that id, to read of it; whoever has it. Raises `SessionError`: `unknown_session`,
+        """Return the session for reading, whichever daemon owns it. Raises `SessionError`: `unknown_session`,
         `unreadable_session`."""
         live = self._live.get(session_id)
         if live is not None:
@@ -241,7 +243,7 @@ class Sessions:
         return await asyncio.to_thread(self._journals.recall, session_id)
 
     async def _take_up(self, session_id: str) -> None:
-        """Go on with a session that a daemon before this one, or this one, has left."""
+        """Load a session from its journal into memory and continue it."""
         if self._journals is None:
             raise unknown(session_id)
         journal, recalled = await asyncio.to_thread(self._journals.take_up, session_id)
@@ -262,21 +264,22 @@ class Sessions:
         self._live[session_id] = session
 
     def _folder_for(self, was: Path, folders: Sequence[Path]) -> Path:
-        """Where the commands of a session run that was there: where that is not open here, in a folder that is."""
+        """Return the folder in which a session's commands run: the previous one if it is open here, else the
+        default."""
         if not folders or any(was.is_relative_to(each) for each in (*folders, *self._chosen_folders)):
             return was
         return self.defaults.working_directory
 
     async def with_checkpoints(self, session_id: str) -> Session | PastSession:
-        """The session of that id, or what there is of its checkpoints where it is not in memory. Raises `SessionError`
+        """Return the session, or the record of its checkpoints if it is not in memory. Raises `SessionError`
         (`unknown_session`)."""
         if session_id not in self._live and self._past and (past := await self._past.get(session_id)):
             return past
         return await self.hold(session_id)
 
     async def to_restore(self, checkpoint_id: str) -> tuple[Session | PastSession, Checkpoint]:
-        """The checkpoint of that id and its session, to go back: where a journal tells the session, it is held. Raises
-        `SessionError` as `hold`, and `unknown_checkpoint`."""
+        """Return the checkpoint and its session, for restoring. A session that has a journal is loaded with `hold`.
+        Raises `SessionError` like `hold`, and `unknown_checkpoint`."""
         session_id = await self._past.session_of(checkpoint_id) if self._past else None
         if session_id is not None and session_id not in self._live and await self._is_kept(session_id):
             await self.hold(session_id)
@@ -286,7 +289,7 @@ class Sessions:
         return self._journals is not None and await asyncio.to_thread(self._journals.exists, session_id)
 
     async def of_checkpoint(self, checkpoint_id: str) -> tuple[Session | PastSession, Checkpoint]:
-        """The checkpoint of that id and its session, likewise. Raises `SessionError` (`unknown_checkpoint`)."""
+        """Return the checkpoint and its session. Raises `SessionError` (`unknown_checkpoint`)."""
         for session in self._live.values():
             for checkpoint in session.checkpoints:
                 if checkpoint.id == checkpoint_id:
@@ -297,20 +300,21 @@ class Sessions:
         raise SessionError(f"There is no checkpoint {checkpoint_id!r}.", kind="unknown_checkpoint")
 
     def all(self) -> list[Session]:
-        """All sessions that are in memory, the oldest first."""
+        """Return all sessions in memory, the oldest first."""
         return list(self._live.values())
 
     async def page(self, wanted: SessionFilter) -> Page:
-        """The sessions that are wanted, in memory or kept, the last one used first. Raises `SessionError`
-        (`invalid_cursor`)."""
+        """Return one page of the matching sessions, in memory or stored, the most recently used first. Raises
+        `SessionError` (`invalid_cursor`)."""
         return await self._shared.listing.page(wanted)
 
     async def search(self, query: str, limit: int) -> list[Found]:
-        """The turns that hold each word, with their sessions; the best first."""
+        """Return the turns that contain every word, with their sessions, the best match first."""
         return await self._shared.listing.search(query, limit)
 
     async def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> Session:
-        """A new session with that one's conversation, to the end of a turn, or whole but for a turn that runs.
+        """Create a session with the conversation of another one, up to the end of a turn, or complete except for a
+        running turn.
 
         Raises `SessionError`: `unknown_session`, `unknown_turn`.
         """
@@ -343,17 +347,18 @@ class Sessions:
         return fork
 
     async def export(self, session_id: str, form: ExportFormat) -> str:
-        """The session as a text, whoever has it. Raises `SessionError`: `unknown_session`, `unreadable_session`."""
+        """Return the session as text, whichever daemon owns it. Raises `SessionError`: `unknown_session`,
+        `unreadable_session`."""
         session = await self.look_at(session_id)
         if isinstance(session, Session):
             return await export(session, form, session.journal.read)
         return await export(session, form, self._journals and self._journals.reader(session_id))
 
     async def delete(self, session_id: str) -> bool:
-        """Put a session into the trash, and with it the way back to its checkpoints; returns whether it is there, or
-        gone since it was never kept.
+        """Move a session to the trash, with the data needed to restore its checkpoints. Return whether it is there; a
+        session that was never stored is gone.
 
-        Raises `SessionError`: `unknown_session`, `session_locked`, and `turn_running` where a turn runs or waits in it.
+        Raises `SessionError`: `unknown_session`, `session_locked`, and `turn_running` if a turn runs or waits in it.
         """
         session: Session | None = None
         try:
@@ -387,10 +392,10 @@ class Sessions:
         return True
 
     async def close_one(self, session_id: str) -> None:
-        """Cancel the session's turns, end its background commands, wait for them, and let others have it; it can be
-        gone on with. One that cannot be written stays: it is in memory alone. Raises `SessionError`:
+        """Cancel the session's turns, end its background commands, wait for them, and release it to other daemons. It
+        can be resumed. A session that cannot be written stays, since it is only in memory. Raises `SessionError`:
         `unknown_session`, `session_locked`."""
-        async with self._shared.alone_with(session_id):  # it may be on its way into memory, or out of it
+        async with self._shared.alone_with(session_id):  # it may be being loaded or evicted
             await self._shared.resting.gone(session_id)
         session = self._live.get(session_id)
         if session is None:
@@ -403,9 +408,9 @@ class Sessions:
             await session.close()
 
     async def leave(self) -> None:
-        """This front end goes: its turns are cancelled and waited for, its sessions stay for the others."""
+        """Disconnect this front end: cancel its turns and wait for them. Its sessions stay for the others."""
         await self._shared.leave(self)
 
     async def close(self) -> None:
-        """Cancel every turn and wait for them. What is kept on the disk stays there, for others to go on with."""
+        """Cancel every turn and wait for them. Stored sessions stay on the disk and can be resumed."""
         await self._shared.close()

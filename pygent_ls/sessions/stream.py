@@ -1,4 +1,4 @@
-"""The event stream of a session: events get their numbers, deltas are merged, batches go out."""
+"""Event stream of a session: numbers events, merges deltas and delivers batches."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from pygent_ls.agent.events import (
 from pygent_ls.agent.messages import now
 
 ASKING = "ask_user"
-"""The tool that asks the user as soon as it is called."""
+"""Name of the tool that asks the user as soon as it is called."""
 
 MAX_PENDING_CHARS = 1_000_000
-"""Text that may wait for a subscriber who does not read; beyond that the turn waits for it."""
+"""Maximum number of characters that may wait for a slow subscriber; beyond it, the turn waits for the subscriber."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEvent:
-    """An event with its place in the session: `seq` rises by one, from 1, without gaps."""
+    """Event with its position in the session: `seq` rises by one, from 1, without gaps."""
 
     event: AgentEvent
     seq: int
@@ -49,32 +49,32 @@ class SessionEvent:
 
 
 class Subscriber(Protocol):
-    """Where a turn's events go."""
+    """Receiver of a turn's events."""
 
     @property
     def congested(self) -> bool:
-        """True while what was delivered is still waiting to be read; nothing more is delivered then."""
+        """True while delivered events are still waiting to be read. Nothing more is delivered then."""
         ...
 
     def deliver(self, events: Sequence[SessionEvent]) -> None:
-        """Take the next events of the turn, in order; must not block."""
+        """Take the next events of the turn, in order. Must not block."""
         ...
 
     async def drained(self) -> None:
-        """Return when it is no longer congested, or gone."""
+        """Return when the subscriber is no longer congested, or is gone."""
         ...
 
 
 class NoSubscriber:
-    """The port for a turn that no front end watches; whoever follows the session has its events all the same."""
+    """Subscriber of a turn that no front end watches. Whoever follows the session still receives its events."""
 
     congested = False
 
     def deliver(self, events: Sequence[SessionEvent]) -> None:
-        """Nobody is told."""
+        """Drop the events."""
 
     async def drained(self) -> None:
-        """Nobody is waited for."""
+        """Return at once."""
 
 
 @dataclass(slots=True)
@@ -85,19 +85,19 @@ class _Pending:
     timestamp: datetime
     n_chars: int = 0
     contents: list[str] = field(default_factory=list[str])
-    """The pieces of a delta; joined once, when it goes out: joining each with all before it would take a reader that
-    is a million characters behind half a minute."""
+    """Pieces of a delta, joined once, on delivery. Joining at each piece would cost half a minute for a reader that is
+    a million characters behind."""
 
 
 def _not_kept(_events: Sequence[SessionEvent]) -> None:
-    """Where no events are kept."""
+    """Default `keep` for a stream whose events are not stored."""
 
 
 class EventStream:
-    """Numbers events and delivers them, at most one batch each `flush_interval_s` to each subscriber.
+    """Numbers events and delivers them, at most one batch per `flush_interval_s` to each subscriber.
 
     Adjacent deltas of one item are merged while they wait, so a slow reader gets fewer and larger ones. A batch is
-    given to `keep` before anyone is told of it: nobody has seen what would be lost.
+    given to `keep` before it is delivered, so that no delivered event can be lost.
     """
 
     def __init__(
@@ -107,17 +107,18 @@ class EventStream:
         last_seq: int = 0,
         keep: Callable[[Sequence[SessionEvent]], None] = _not_kept,
     ) -> None:
-        """`last_seq` is the number of the session's last event before these."""
+        """Start after `last_seq`, the number of the session's last event."""
         self.last_seq = last_seq
         self._keep = keep
         self._interval_s = flush_interval_s
         self._pending: list[_Pending] = []
         self._pending_chars = 0
-        self._last_flush = -math.inf  # the loop's clock may have begun a moment ago
+        self._last_flush = -math.inf  # the loop's clock may just have started
         self._timer: asyncio.TimerHandle | None = None
 
     async def publish(self, stamped: Stamped, turn_id: str, subscriber: Subscriber, *, waits: bool = True) -> None:
-        """Take an event; waits only while far too much is undelivered. One of a turn that is cancelled must not."""
+        """Queue an event for delivery. Waits only while too much text is undelivered; pass `waits=False` for a
+        cancelled turn, which must not wait."""
         self._add(_Pending(stamped, turn_id, subscriber, now()))
         loop = asyncio.get_running_loop()
         if self._timer is None:
@@ -127,12 +128,12 @@ class EventStream:
                 return
             self._timer = loop.call_later(max(wait_s, 0.0), self._on_timer)
         if _comes_before_a_question(stamped.event):
-            self.flush()  # the question follows at once, and must not overtake what it is about
+            self.flush()  # the question follows at once and must not overtake the events that it is about
         elif waits and self._pending_chars > MAX_PENDING_CHARS:
             await subscriber.drained()
 
     def flush(self) -> None:
-        """Deliver everything now, congested or not; called when a turn is over, before its response."""
+        """Deliver everything now, even to congested subscribers. Called at the end of a turn, before its response."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -154,7 +155,7 @@ class EventStream:
         self._timer = None
         ready: list[_Pending] = []
         waiting: list[_Pending] = []
-        for each in self._pending:  # a turn in the queue whose editor does not read holds nothing of the one that runs
+        for each in self._pending:  # a queued turn whose editor does not read must not delay the running one
             (waiting if each.subscriber.congested else ready).append(each)
         self._pending = waiting
         if waiting:
@@ -192,7 +193,7 @@ class EventStream:
 
 
 def _is_of_one(last: _Pending, new: _Pending) -> bool:
-    """Whether both come from one agent of one turn."""
+    """Whether both events come from the same agent in the same turn."""
     return last.turn_id == new.turn_id and last.stamped.parent_tool_id == new.stamped.parent_tool_id
 
 
@@ -214,7 +215,7 @@ def _comes_before_a_question(event: AgentEvent) -> bool:
 
 
 def _continues(last: AgentEvent, new: AgentEvent) -> bool:
-    """Whether both are deltas of one item."""
+    """Whether both events are deltas of one item."""
     match last, new:
         case (TextDelta(), TextDelta()) | (ThinkingDelta(), ThinkingDelta()):
             return last.item_id == new.item_id
@@ -233,7 +234,7 @@ def _joined(event: AgentEvent, contents: Sequence[str]) -> AgentEvent:
 
 
 def _chars(event: AgentEvent) -> int:
-    """What an event weighs while it waits; the small ones weigh nothing."""
+    """Return the number of characters that the event counts for while it waits; small events count as 0."""
     match event:
         case TextDelta(content=content) | ThinkingDelta(content=content) | ToolProgress(content=content):
             return len(content)

@@ -1,4 +1,4 @@
-"""What the model is given when a turn begins: the system prompt, and the user's words with what they carry."""
+"""System prompt and user content of a turn."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pygent_ls.sessions.turn_settings import MakeSystemPrompt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """What a turn begins with, as the model reads it, without secrets."""
+    """Input of a turn as the model reads it, without secrets."""
 
     system: str
     content: str | tuple[Block, ...]
@@ -46,10 +46,10 @@ async def opening(
     rules: ContextRules,
     wanted: PromptFor,
 ) -> Opening:
-    """The beginning of a turn after this history, of which the model will read what the rules leave.
+    """Return the input of a turn after this history, of which the model reads what the rules leave.
 
-    `wanted` needs no instructions: they are found here. What the project says of the files that the user named comes
-    with their words, and stays there.
+    `wanted` needs no instructions, because they are read here. Instructions for the files that the user named are added
+    to the user's message, and stay there.
     """
     shared = await around.instructions.of_workspace(around.permissions.reading())
     around.instructions.forget_lost(_still_read(history, around, rules))
@@ -58,7 +58,7 @@ async def opening(
 
 
 async def system_prompt(around: Surroundings, make_system_prompt: MakeSystemPrompt, wanted: PromptFor) -> str:
-    """The system prompt alone, likewise."""
+    """Return the system prompt alone."""
     shared = await around.instructions.of_workspace(around.permissions.reading())
     return await _system_prompt(shared, around, make_system_prompt, wanted)
 
@@ -74,8 +74,8 @@ async def _system_prompt(
 
 
 async def content_of(parts: Sequence[PromptPart], around: Surroundings) -> str | tuple[Block, ...]:
-    """What the user says, as the model reads it: what the project says of the files that they named, what the words
-    carry, the words."""
+    """Return the user's message as the model reads it: the instructions for the files named, the attachments, the
+    text."""
     reading = around.permissions.reading()
     parts = await expanded(parts, around)
     near = await around.instructions.near([*_paths_in(parts), *_active(around)], reading)
@@ -87,13 +87,13 @@ async def content_of(parts: Sequence[PromptPart], around: Surroundings) -> str |
 
 
 async def _as_its_name_says(instruction: Instruction, secrets: Secrets) -> Instruction:
-    """Without the values of a file of nothing but secrets, that only its name tells; the rest is masked with the whole
-    prompt, once."""
+    """Mask the values of a file that contains only secrets, which is known by its name. The rest is masked once, in the
+    whole prompt."""
     return await without_secrets(instruction, secrets) if is_env_file(instruction.path.name) else instruction
 
 
 def _still_read(history: Sequence[Message], around: Surroundings, rules: ContextRules) -> Sequence[Message]:
-    """What of the earlier turns the model will read, compacted parts as what stands for them."""
+    """Return the earlier messages that the model reads, with compacted parts replaced."""
     if rules.mode == "fresh":
         return ()
     around.context.follow(history, counts_words=rules.max_words > 0)

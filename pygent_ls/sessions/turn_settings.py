@@ -1,4 +1,4 @@
-"""What the settings say when a turn begins."""
+"""Settings that are read when a turn begins."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.variants import DEFAULT, Variants, variants
 
 MakeModelAt = Callable[[str, str], Model]
-"""By a name and an address. Raises `ModelError` for a name that no provider takes."""
+"""Makes a model by name and API base URL. Raises `ModelError` for a name that no provider takes."""
 
 MakeSystemPrompt = Callable[[PromptFor], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What bounds a turn; values of the settings."""
+    """Limits of a turn and of its model calls, from the settings."""
 
     turn: TurnLimits
     max_output_tokens: int
@@ -35,39 +35,40 @@ class Limits:
     context: ContextRules = field(default_factory=ContextRules)
     compaction: CompactionRules = field(default_factory=CompactionRules)
     summarizer: str = ""
-    """The name of the model that sums up; empty: the turn's own."""
+    """Name of the model that writes summaries; empty for the turn's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnSettings:
-    """The settings at one moment; the turn keeps them to its end."""
+    """Snapshot of the settings, which a turn uses until it ends."""
 
     model: str
-    """Of a session that has chosen none."""
+    """Model of sessions that have chosen none."""
     mode: Mode
-    """Likewise."""
+    """Mode of sessions that have chosen none."""
     limits: Limits
     policy: Policy
     agent: str = DEFAULT
-    """Likewise."""
+    """Agent of sessions that have chosen none."""
     variants: Variants = field(default_factory=variants)
     """All agents."""
     endpoint: object
-    """What a model is made with beside its name: where it changes, models are made anew."""
+    """Everything except the name that a model is made from. If it changes, models are made again."""
     make_model: Callable[[str], Model]
-    """Raises `ModelError` for a name that no provider takes."""
+    """Makes a model by name. Raises `ModelError` for a name that no provider takes."""
     make_model_at: MakeModelAt | None = None
-    """The same for a model that is reached elsewhere than the settings say."""
+    """Makes a model whose API base URL differs from the settings'."""
     make_system_prompt: MakeSystemPrompt
     renewed: Callable[[Surroundings], Surroundings]
-    """A session's surroundings with what the settings say of them; its own memory stays."""
+    """Returns a session's run context with the settings' values replaced; the session's own memory stays."""
     notices: tuple[str, ...] = ()
-    """For the user, when the turn begins."""
+    """Notices shown to the user when the turn begins."""
 
 
 AnswerWithoutModel = Callable[[str, str], Awaitable[str | None]]
-"""Given the session's id and the prompt, returns what a turn answers because no model is set up; None where there is
-one by now, or none is needed. May ask the user."""
+"""Takes the session id and the prompt; returns the turn's answer if no model is configured, None if one is by now or
+none is needed. May ask the user."""
 
 TakeSettings = Callable[[], Awaitable[TurnSettings]]
-"""Asks the user first where a workspace's settings need it; when cancelled, nothing has been taken."""
+"""Reads the settings, first asking the user if a workspace's settings require it. If cancelled, nothing has been
+applied."""

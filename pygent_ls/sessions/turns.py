@@ -1,4 +1,4 @@
-"""What a turn and a session are made of, and a turn that waits or runs."""
+"""Parts of a turn and of a session, and a turn that waits or runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # with it comes pydantic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
-    """What a front end asks for; None means the session's own."""
+    """Turn that a front end requests. None in a field means the session's own value."""
 
     parts: tuple[PromptPart, ...]
     agent: str | None = None
@@ -39,29 +39,29 @@ class TurnRequest:
     max_budget_usd: float | None = None
     effort: Effort | None = None
     output_schema: Mapping[str, Any] | None = None
-    """What the answer must be valid against; None: the turn answers with words."""
+    """JSON schema that the answer must be valid against; None if the turn answers with text."""
     tools: tuple[str, ...] | None = None
-    """The only tools that the turn is offered, by name; None: all that it would be."""
+    """Names of the only tools that the turn may use; None for all."""
     notices: tuple[str, ...] = ()
-    """For the user, when the turn begins."""
+    """Notices shown to the user when the turn begins."""
     turn_id: str | None = None
-    """The turn's id, unique in the session; None: the session makes one."""
+    """Id of the turn, unique in the session; None lets the session make one."""
     own_words: str | None = None
-    """What of the prompt may choose the agent with `@agent-NAME`; None: all of it."""
+    """Part of the prompt in which `@agent-NAME` may choose the agent; None for the whole prompt."""
 
     @property
     def prompt(self) -> str:
-        """The user's words, without attachments."""
+        """Text that the user typed, without attachments."""
         return "".join(part for part in self.parts if isinstance(part, str))
 
     @property
     def has_attachments(self) -> bool:
-        """Whether the user sends more than words; where they are is background."""
+        """Whether the user sends more than text. Context that the editor adds does not count."""
         return any(not isinstance(part, str) and not is_background(part) for part in self.parts)
 
     def saying(self, asked: ModelPrompt) -> TurnRequest:
-        """The request with what a command stands for in place of the user's words; a model that they chose for this
-        turn goes before the one that the command names."""
+        """Return the request with the prompt that a command expands to in place of the user's text. A model chosen for
+        this turn takes precedence over the command's."""
         attached = [part for part in self.parts if not isinstance(part, str)]
         return replace(
             self,
@@ -75,16 +75,16 @@ class TurnRequest:
 
 
 class Home(Protocol):
-    """Where a session is used: one front end's editor, settings and folders."""
+    """Front end in which a session is used: its editor, settings and folders."""
 
     def parts_of(self, session: Session) -> SessionParts:
-        """What the session would be made of if it were made there."""
+        """Return the parts that the session would have if it were created in this front end."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionParts:
-    """What a session is made of."""
+    """Values and services that a session is built from."""
 
     id: str
     name: str
@@ -94,31 +94,31 @@ class SessionParts:
     surroundings: Surroundings
     limits: Limits
     make_model: Callable[[str], Model]
-    """Raises `ModelError` for a name that no provider takes."""
+    """Makes a model by name. Raises `ModelError` for a name that no provider takes."""
     make_model_at: MakeModelAt | None = None
-    """The same for a model that is reached elsewhere than the settings say."""
+    """Makes a model whose API base URL differs from the settings'."""
     make_system_prompt: MakeSystemPrompt
     on_change: Callable[[str, str], None]
-    """Told (session id, what) when a turn starts or ends."""
+    """Called with (session id, kind of change) when the session changes, such as at the start and the end of a turn."""
     tell: Callable[[str], None] = lambda _: None
-    """Tells the user what happens while no turn runs."""
+    """Shows the user a message while no turn runs."""
     take_settings: TakeSettings | None = None
-    """Called when a turn begins; None where the parts stay as they are."""
+    """Reads the settings when a turn begins; None if the parts never change."""
     commands: Commands = field(default_factory=Commands)
     variants: Variants = field(default_factory=variants)
-    """All agents, as the settings were read last."""
+    """All agents, as the settings were last read."""
     look_up_variants: Callable[[], Variants] | None = None
-    """All agents, as the settings say now."""
+    """Returns all agents, as the settings are now."""
     has_own_agent: bool = False
-    """Whether `agent` was chosen for this session, else it is the settings'."""
+    """Whether `agent` was chosen for this session; otherwise it comes from the settings."""
     has_own_model: bool = True
-    """Whether `model` was chosen for this session, else it is the settings'."""
+    """Whether `model` was chosen for this session; otherwise it comes from the settings."""
     answer_without_model: AnswerWithoutModel | None = None
-    """Asked before a turn for which no model is chosen."""
+    """Called before a turn for which no model is chosen."""
     home: Home | None = None
-    """Where it is; None where there is one front end alone."""
+    """Front end that the session belongs to; None if there is only one."""
     recalled: Recalled | None = None
-    """What the journal had of the session when it was taken up again; None where it begins."""
+    """What the journal held of a resumed session; None for a new one."""
 
 
 class RunningTurn:
@@ -127,24 +127,24 @@ class RunningTurn:
     def __init__(self, turn_id: str, request: TurnRequest, subscriber: Subscriber, home: Home | None = None) -> None:
         self.turn_id = turn_id
         self.home = home
-        """Whose turn it is: it runs with that front end's editor and settings."""
+        """Front end whose editor and settings the turn uses."""
         self.request = request
         self.said = request.prompt
-        """The user's words, whatever they stand for."""
+        """Text that the user typed, before a command replaces it."""
         self.subscriber = subscriber
         self.cancel_requested = False
         self.prompt = ""
-        """As it may be shown to anyone; empty until the turn runs, or waits."""
+        """The user's text with secrets masked; empty until the turn runs or waits."""
         self.own_mode: Mode | None = None
-        """The mode that it runs in, where it is not the session's."""
+        """Mode of this turn; None if it uses the session's."""
         self.turn: Turn | CommandTurn | None = None
         self.task: asyncio.Task[TurnResult] | None = None
         self.steering = asyncio.Lock()
-        """Taken by each word to the running turn before it awaits anything else: they join it in their order."""
+        """Acquired by each steering message before it awaits anything else, so that messages join the turn in order."""
         self._interruptible = False
 
     def cancel(self) -> bool:
-        """Stop the turn; it still returns its result. False when it is over, or too late."""
+        """Stop the turn, which still returns its result. Return False if it is over or about to end."""
         if self.task is None or self.task.done() or (self.turn and self.turn.closing):
             return False
         if not self.cancel_requested:
@@ -154,7 +154,8 @@ class RunningTurn:
         return True
 
     def begin(self) -> None:
-        """The task runs now: from here on a cancel reaches it as an exception. Raises one that came before."""
+        """Mark the task as running: from here on, a cancel reaches it as `CancelledError`. Raises it if one came
+        before."""
         self._interruptible = True
         if self.cancel_requested:
             raise asyncio.CancelledError

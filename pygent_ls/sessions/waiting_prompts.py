@@ -1,4 +1,4 @@
-"""Prompts that wait, as the journal keeps them and as they are sent again after a crash."""
+"""Conversion of queued prompts to journal records and back, to send them again after a crash."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pygent_ls.sessions.turns import RunningTurn, TurnRequest
 
 
 async def record_of(turn: RunningTurn, told: TurnQueued, secrets: Secrets) -> Queued:
-    """The record of a turn that waits, which `told` tells of."""
+    """Return the record of a queued turn, which the event `told` announces."""
     request = turn.request
     attached = [each for each in request.parts if not isinstance(each, str)]
     return Queued(
@@ -30,7 +30,7 @@ async def record_of(turn: RunningTurn, told: TurnQueued, secrets: Secrets) -> Qu
 
 
 def request_of(record: Queued) -> TurnRequest:
-    """What the turn was asked for."""
+    """Return the request of the turn."""
     return TurnRequest(
         parts=(record.told.prompt, *record.attachments),
         turn_id=record.turn,
