@@ -43,7 +43,7 @@ class Attachment:
 
     def __init__(self, sessions: Sessions, session_id: str, since_seq: int, reader: Subscriber) -> None:
         """Deliver only events with a number above `since_seq`."""
-        from pygent_ls.sessions.journal.tailing import Tail  # with it comes pydantic
+        from pygent_ls.sessions.journal.tailing import Tail  # imports pydantic, which is slow
 
         self._sessions = sessions
         self._id = session_id

@@ -205,7 +205,7 @@ class Checkpoints:
         """Implement `Checkpointer.before_change`. A failed snapshot is not reported, because what tools replace is
         stored separately."""
         async with self._one_at_a_time:
-            self._log.writes(self, ())  # the previous edit failed
+            self._log.writes(self, ())  # left by an edit that failed
             if self._all and self._all[-1].turn_id == turn_id:
                 return None
             await self._see_all()
@@ -220,7 +220,7 @@ class Checkpoints:
         """Implement `Checkpointer.before_program`."""
         async with self._one_at_a_time:
             self._program = None
-            self._log.writes(self, ())  # the previous edit failed
+            self._log.writes(self, ())  # left by an edit that failed
             told, logged = self.workspace.told(), self._log.now()
             is_first = not self._all or self._all[-1].turn_id != turn_id
             if is_first:
@@ -453,7 +453,7 @@ class Checkpoints:
             with contextlib.suppress(SnapshotError):
                 await self.snapshots.forget(self._owner, [each.snapshot for each in self._all])
 
-    # Small things
+    # Helpers
 
     def _unsaved(self) -> Mapping[Path, str]:
         return {each.path: each.text for each in self.workspace.unsaved()}

@@ -1,4 +1,4 @@
-"""Which agent, model and mode the turns of a session use."""
+"""Choice of the agent, the model and the mode of a session's turns."""
 
 from __future__ import annotations
 

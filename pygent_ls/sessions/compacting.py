@@ -29,8 +29,8 @@ class ContextReport:
     n_replaced: int
     """Messages of the conversation that are replaced."""
     tokens: int
-    """Tokens of the context, including what was last sent around it. Counted by the provider as far as possible,
-    otherwise estimated."""
+    """Tokens of the context, including what was last sent besides the conversation. Counted by the provider as far as
+    possible, otherwise estimated."""
     limit: int
     strategy: str
     compacts_at: int
@@ -82,7 +82,8 @@ class SessionContext:
             )
 
     async def measure(self) -> None:
-        """Compute the size of what is sent around the conversation, if no request was made since the daemon started."""
+        """Compute the size of what is sent besides the conversation, if no request was made since the daemon
+        started."""
         memory = self.around().context
         if not memory.n_chars_around:
             memory.n_chars_around = await self.chars_around()

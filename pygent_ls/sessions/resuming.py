@@ -12,7 +12,7 @@ from pygent_ls.sessions.choices import Choices
 from pygent_ls.sessions.compacting import SessionContext
 from pygent_ls.sessions.journal.records import State
 
-if TYPE_CHECKING:  # with it comes pydantic
+if TYPE_CHECKING:  # imports pydantic, which is slow
     from pygent_ls.sessions.journal.recalling import Recalled
 
 

@@ -1,4 +1,4 @@
-"""The sessions of one daemon."""
+"""Sessions of one daemon."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turn_settings import MakeSystemPrompt, TakeSettings
 from pygent_ls.sessions.turns import SessionParts, TurnRequest
 
-if TYPE_CHECKING:  # with it comes pydantic
+if TYPE_CHECKING:  # imports pydantic, which is slow
     from pygent_ls.sessions.index.asking import Found
     from pygent_ls.sessions.journal.recalling import Recalled
 

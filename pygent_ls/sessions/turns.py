@@ -21,7 +21,7 @@ from pygent_ls.sessions.commands.registry import Commands
 from pygent_ls.sessions.stream import Subscriber
 from pygent_ls.sessions.turn_settings import AnswerWithoutModel, Limits, MakeModelAt, MakeSystemPrompt, TakeSettings
 
-if TYPE_CHECKING:  # with it comes pydantic
+if TYPE_CHECKING:  # imports pydantic, which is slow
     from pygent_ls.sessions.journal.recalling import Recalled
     from pygent_ls.sessions.session import Session
 

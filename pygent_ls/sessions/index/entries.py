@@ -19,7 +19,7 @@ from pygent_ls.sessions.journal.files import Line
 from pygent_ls.sessions.journal.records import Begun, Cut, Opened, Queued, Record, Said, Shortened, Spent, State, Told
 from pygent_ls.sessions.naming import UNNAMED
 
-if TYPE_CHECKING:  # with it comes pydantic
+if TYPE_CHECKING:  # imports pydantic, which is slow
     from pygent_ls.sessions.journal.reading import Line as Parsed
 
 BEGINNINGS = ("turn_queued", "turn_started")

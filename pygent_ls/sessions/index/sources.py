@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from pygent_ls.sessions.journal.files import Line, MemoryJournal, lines_of, read_file
 from pygent_ls.sessions.journal.folder import JournalFolder
 
-if TYPE_CHECKING:  # with it comes pydantic
+if TYPE_CHECKING:  # imports pydantic, which is slow
     from pygent_ls.sessions.journal.recalling import Recalled
 
 TAIL_BYTES = 64

@@ -25,7 +25,7 @@ MAX_PARTS = 32
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
     "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"  # Japanese, Chinese
-    "\uac00-\ud7af"  # Korean, which has spaces, but writes what belongs to a word onto it
+    "\uac00-\ud7af"  # Korean, which has spaces but attaches particles to words
 )
 _CAPITAL = re.compile(r"[A-Za-z0-9][A-Z]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

@@ -19,7 +19,7 @@ from pygent_ls.sessions.journal.files import FileJournal, Piece, is_locked, line
 from pygent_ls.sessions.journal.records import Begun, Opened
 from pygent_ls.sessions.journal.trash import Belongings, NoBelongings, Trash
 
-if TYPE_CHECKING:  # with it comes pydantic
+if TYPE_CHECKING:  # imports pydantic, which is slow
     from pygent_ls.sessions.journal.recalling import Recalled
 
 LOCK_ATTEMPTS = 5

@@ -207,8 +207,9 @@ class OpenTurns:
 
     @property
     def results(self) -> Mapping[str, ToolResultBlock]:
-        """Results of the calls in open turns, by call id: finished calls whose results are not in the conversation yet,
-        since events are stored before results, and interrupted calls."""
+        """Results of calls in open turns, by call id: of finished calls whose results are not in the conversation,
+        because events are written at once and results when all calls of an answer have ended; and of interrupted
+        calls."""
         found: dict[str, ToolResultBlock] = {}
         for turn in self._open.values():
             for tool_id in turn.calls:

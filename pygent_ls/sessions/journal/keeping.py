@@ -17,7 +17,7 @@ from pygent_ls.sessions.journal.folder import opened
 from pygent_ls.sessions.journal.records import Cut, Opened, Queued, Record, Said, Shortened, Spent, State, Told
 from pygent_ls.sessions.stream import SessionEvent
 
-if TYPE_CHECKING:  # with it comes pydantic
+if TYPE_CHECKING:  # imports pydantic, which is slow
     from pygent_ls.sessions.journal.recalling import Recalled
 
 PAUSE_S = 1.0
