@@ -1,4 +1,4 @@
-"""The hooks of one turn: told what happens, heard where they have something to say, and made visible."""
+"""Hooks of one turn: run them on events, apply what they return, and report that they ran."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from pygent_ls.agent.tool import ToolCategory
 from pygent_ls.errors import ToolError
 
 MAX_SAID_CHARS = 10_000
-"""Of what hooks say to one event: about 2 500 tokens, a linter's whole report on a file."""
+"""Maximum characters of hook output for one event: about 2 500 tokens, a linter's whole report on a file."""
 
 MAX_STOP_DENIALS = 5
-"""How often one turn is kept from ending: enough for a test suite that is mended step by step. Each costs at least one
-model call, and a hook that always denies costs no more than these."""
+"""Maximum number of times that hooks may keep one turn from ending: enough for a test suite that is fixed step by step.
+Each costs at least one model call, and a hook that always denies costs no more than these."""
 
 NO_REASON = "it gave no reason."
 
@@ -36,7 +36,7 @@ NOT_DONE = (
 
 
 class HookFacts(TypedDict, total=False):
-    """The fields of `HookInput` that an event has of its own."""
+    """Fields of `HookInput` that are specific to an event."""
 
     source: HookSource
     reason: str
@@ -50,19 +50,19 @@ class HookFacts(TypedDict, total=False):
 
 @dataclass(kw_only=True)
 class TurnHooks:
-    """Runs hooks for one turn, or one of its subagents. What they say is free of secrets, and of bounded length."""
+    """Runs the hooks of one turn, or of one of its subagents. Their output is redacted and bounded in length."""
 
     around: Surroundings
     turn_id: str
     emit: Callable[[AgentEvent], Awaitable[None]]
     told: set[str] = field(default_factory=set[str])
-    """What is wrong with hooks, each thing once a turn; the same set for the turn and its subagents."""
+    """Problems with hooks that were reported, each once per turn; the turn and its subagents share the set."""
     _calls: dict[str, ToolUseBlock] = field(default_factory=dict[str, ToolUseBlock])
-    """The calls whose input a hook has changed, as they run."""
+    """Calls whose input a hook or the user changed, as they run."""
     _words: dict[str, HookOutcome] = field(default_factory=dict[str, HookOutcome])
-    """What was said before calls, by their id."""
+    """Outcomes of the `pre_tool_use` hooks, by call id."""
     _beside: dict[str, list[TextBlock]] = field(default_factory=dict[str, list[TextBlock]])
-    """What the model is to read beside the results of calls."""
+    """Text for the model beside the results of calls, by call id."""
     _stop_denials: int = 0
 
     def __post_init__(self) -> None:
@@ -72,7 +72,7 @@ class TurnHooks:
         self._keeper = TurnKeeper(checkpointer=self.around.checkpointer, turn_id=self.turn_id, warn=warn)
 
     async def fire(self, event: HookEvent, facts: HookFacts) -> HookOutcome:
-        """Run the hooks of an event, and tell that they ran."""
+        """Run the hooks of an event, and report that they ran."""
         if not self.around.hooks.listens(event, facts.get("tool_name", "")):
             return NOTHING
         around = self.around
@@ -101,8 +101,8 @@ class TurnHooks:
     # The turn
 
     async def prompted(self, prompt: str, source: HookSource | None) -> tuple[tuple[TextBlock, ...], str | None]:
-        """What hooks say to a prompt, with which the session may start: what stands before it for the model to read,
-        and why it may not be sent; None where it may."""
+        """Run the hooks on a prompt, with which the session may start. Return the context that precedes the prompt, and
+        why the prompt may not be sent; None if it may."""
         started = NOTHING if source is None else await self.fire("session_start", {"source": source})
         said = await self.fire("user_prompt_submit", {"prompt": prompt})
         if said.decision == "deny":
@@ -114,8 +114,8 @@ class TurnHooks:
         return tuple(_block(event, context) for event, context in both if context), None
 
     async def stopping(self, reason: StopReason, event: HookEvent, changing: asyncio.Lock) -> tuple[TextBlock, ...]:
-        """What is to be done before the turn may end; nothing where it may. Only a turn that ends by itself is kept
-        from it, and not without end. Hooks may change files, as in `after`."""
+        """Return what has to be done before the turn may end; empty if it may end. Only a turn with the stop reason
+        `end_turn` is kept from ending, at most `MAX_STOP_DENIALS` times. Hooks may change files, as in `after`."""
         if not self.around.hooks.listens(event):
             return ()
         try:
@@ -135,7 +135,7 @@ class TurnHooks:
     # A call
 
     async def before(self, call: ToolUseBlock) -> ToolUseBlock:
-        """Let hooks judge a call and change its input; returns the call as it is to run."""
+        """Let hooks judge a call and change its input. Return the call as it is to run."""
         said = await self.fire("pre_tool_use", _facts_of(call))
         if said is NOTHING:
             return call
@@ -149,7 +149,7 @@ class TurnHooks:
         return changed
 
     async def changed_by_answer(self, call: ToolUseBlock, given: Mapping[str, Any], by: DecidedBy) -> ToolUseBlock:
-        """The call as it is to run, with the input that the user or a hook put in the place of the model's."""
+        """Return the call with the input that the user or a hook put in place of the model's."""
         changed, shown = await self._changed(call, await self._masked_input(given))
         if by == "hook":
             self._remark(
@@ -162,26 +162,26 @@ class TurnHooks:
         return changed
 
     async def _changed(self, call: ToolUseBlock, given: Mapping[str, Any]) -> tuple[ToolUseBlock, str]:
-        """The call with that input, which is told, and the input for the model to read."""
+        """Return the call with that input, which is reported to the client, and the input as text for the model."""
         changed = self._calls[call.id] = replace(call, input=given)
         await self.emit(tool_call(changed, self.around))
         return changed, cut(json.dumps(given, ensure_ascii=False), call.name, MAX_SAID_CHARS)[0]
 
     def as_it_runs(self, call: ToolUseBlock) -> ToolUseBlock:
-        """The call with the input that hooks gave it."""
+        """Return the call with the input that hooks or the user gave it."""
         return self._calls.get(call.id, call)
 
     def word_on(self, call: ToolUseBlock) -> HookOutcome:
-        """What was said before the call."""
+        """Return the outcome of the `pre_tool_use` hooks of the call."""
         return self._words.get(call.id, NOTHING)
 
     async def asked(self, call: ToolUseBlock) -> HookOutcome:
-        """What hooks answer before the user is asked whether the call may run."""
+        """Return what the `permission_request` hooks answer, before the user is asked whether the call may run."""
         return await self.fire("permission_request", _facts_of(call))
 
     async def after(self, call: ToolUseBlock, result: ToolResult, changing: asyncio.Lock) -> None:
-        """Tell hooks of a call that has run; what they say stands beside its result. They may change files where the
-        tool may; nothing else of the turn does meanwhile, by `changing`."""
+        """Run hooks after a call; their output stands beside its result. They may change files if the tool may, while
+        `changing` keeps the rest of the turn from it."""
         event: HookEvent = "post_tool_use_failure" if result.is_error else "post_tool_use"
         if not self.around.hooks.listens(event, call.name):
             return
@@ -206,7 +206,7 @@ class TurnHooks:
             self._remark(call, event, f"It changed {names}. Read what you need again before you edit.")
 
     def remarks_on(self, calls: Sequence[ToolUseBlock]) -> Iterator[TextBlock]:
-        """What hooks said about these calls, for the model to read beside their results."""
+        """Yield what hooks said about these calls, for the model to read beside their results."""
         for call in calls:
             yield from self._beside.pop(call.id, ())
 
@@ -220,8 +220,8 @@ class TurnHooks:
         self._beside.setdefault(call.id, []).append(_block(event, text, f' about="{call.name}"'))
 
     async def _saved_and_fired(self, event: HookEvent, facts: HookFacts, about: Iterable[Path]) -> HookOutcome:
-        """Fire an event whose hooks read the files on the disk: they find there what the agent wrote. What they change
-        of the files that it is about is their doing."""
+        """Fire an event whose hooks read files on the disk: what the agent wrote is saved first. Changes to the files
+        of `about` are attributed to the hooks."""
         try:
             await self.around.workspace.save_changes(f"the {event} hook")
         except ToolError as error:
@@ -246,5 +246,5 @@ def _facts_of(call: ToolUseBlock) -> HookFacts:
 
 
 def _block(event: HookEvent, text: str, about: str = "") -> TextBlock:
-    """What a hook says is the word of a program of the user's, which may quote what a file holds, or anybody wrote."""
+    """Return hook output as a block from outside: the user's program may quote files, or text that anybody wrote."""
     return TextBlock(text=f'<hook event="{event}"{about}>\n{text}\n</hook>', from_outside=True)

@@ -1,4 +1,4 @@
-"""The hooks port: programs of the user's that are run when something happens, and what they have to say to it."""
+"""Hooks port: programs of the user that run on events and return what to do."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ HookEvent = Literal[
 ]
 
 HookSource = Literal["startup", "resume", "clear", "compact"]
-"""Why a session starts: it is new, was loaded again, was emptied, or was shortened."""
+"""Why a session starts: it is new, was loaded again, was emptied, or was compacted."""
 
 HookEnd = Literal["close", "idle", "delete", "exit"]
-"""Why a session ends: a client closed it, it left memory for others, it was deleted, or the process exits. In all
-cases but `delete` it can be resumed."""
+"""Why a session ends: a client closed it, it was evicted from memory, it was deleted, or the process exits. It can be
+resumed in all cases but `delete`."""
 
 HookDecision = Literal["allow", "ask", "deny"]
 
@@ -36,12 +36,12 @@ TAKES_INPUT: Sequence[HookEvent] = ("pre_tool_use", "permission_request")
 """Events whose hooks may replace a call's input."""
 
 STRICTEST: Sequence[HookDecision] = ("deny", "ask", "allow")
-"""Of several decisions the first of these counts."""
+"""Decisions by precedence: the first of these that occurs counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookInput:
-    """What has happened, or is about to. All text is as the model reads it: without secrets."""
+    """Event that a hook is run for, before or after it happens. All text is redacted, as the model reads it."""
 
     event: HookEvent
     session_id: str
@@ -50,95 +50,94 @@ class HookInput:
     cwd: Path
     """The session's folder."""
     source: HookSource | None = None
-    """Of `session_start`."""
+    """Why the session starts; only for `session_start`."""
     reason: str | None = None
-    """Why a turn or a session ends, or a conversation is shortened."""
+    """Why a turn or a session ends, or a conversation is compacted."""
     prompt: str | None = None
-    """Of `user_prompt_submit`: the user's words."""
+    """The user's prompt; only for `user_prompt_submit`."""
     tool_id: str | None = None
-    """Of the call that the event is about."""
+    """Id of the tool call that the event is about."""
     tool_name: str | None = None
     tool_input: Mapping[str, Any] | None = None
     tool_result: str | None = None
-    """Of `post_tool_use`: what the model will read."""
+    """Result as the model reads it; only for `post_tool_use`."""
     error: str | None = None
-    """Of `post_tool_use_failure`: what the model will read."""
+    """Error as the model reads it; only for `post_tool_use_failure`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookOutcome:
-    """What one hook said, or all hooks of one event together."""
+    """Combined result of one hook, or of all hooks of one event."""
 
     decision: HookDecision | None = None
     reason: str = ""
-    """Why it decided so; for the model, or for the person who is asked."""
+    """Why it decided so, for the model or the user who is asked."""
     tool_input: Mapping[str, Any] | None = None
-    """Of `pre_tool_use`, and of an allowing `permission_request`: the input to take in place of the model's."""
+    """Input that replaces the model's; only for `pre_tool_use`, and for `permission_request` with `allow`."""
     context: str = ""
-    """For the model to read."""
+    """Text for the model to read."""
     notices: tuple[str, ...] = ()
-    """What went wrong, for the user; it decided nothing."""
+    """Problems for the user; a hook that failed decides nothing."""
     ran: tuple[HookRan, ...] = ()
     """The programs that were run."""
 
 
 NOTHING = HookOutcome()
-"""Of an event that no hook waits for."""
+"""Outcome of an event that no hook listens to."""
 
 
 class Hooks(Protocol):
     """Runs the user's hooks."""
 
     def listens(self, event: HookEvent, tool_name: str = "") -> bool:
-        """Whether any hook waits for this; where none does, nothing need be prepared."""
+        """Whether any hook listens to this event; if not, its input need not be prepared."""
         ...
 
     async def run(self, given: HookInput) -> HookOutcome:
-        """Run the hooks that wait for this, and tell what they said together. Nothing is raised but a cancel, after
-        which none of them runs."""
+        """Run the hooks that listen to this event, and return their combined outcome. Raise nothing but a cancellation,
+        after which none of them runs."""
         ...
 
 
 class SeveralHooks:
-    """Hooks from several places, as one port. They run side by side."""
+    """Hooks from several sources as one port; they run concurrently."""
 
     def __init__(self, parts: Sequence[Hooks]) -> None:
         self._parts = parts
 
     def listens(self, event: HookEvent, tool_name: str = "") -> bool:
-        """See the port."""
+        """Whether any source has a hook that listens to this event."""
         return any(each.listens(event, tool_name) for each in self._parts)
 
     async def run(self, given: HookInput) -> HookOutcome:
-        """See the port."""
+        """Run the hooks of all sources, and combine their outcomes."""
         listening = [each for each in self._parts if each.listens(given.event, given.tool_name or "")]
         return await side_by_side(each.run(given) for each in listening)
 
 
 class NoHooks:
-    """The port where there are none."""
+    """Port without any hooks."""
 
     def listens(self, event: HookEvent, tool_name: str = "") -> bool:
-        """None does."""
+        """Return False."""
         return False
 
     async def run(self, given: HookInput) -> HookOutcome:
-        """Nothing."""
+        """Return `NOTHING`."""
         return NOTHING
 
 
 async def side_by_side(runs: Iterable[Coroutine[Any, Any, HookOutcome]]) -> HookOutcome:
-    """Run hooks of one event at the same time, and tell what they said together; `NOTHING` if there are none."""
+    """Run hooks of one event concurrently, and combine their outcomes; `NOTHING` if `runs` is empty."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(each) for each in runs]
     return together([task.result() for task in tasks]) if tasks else NOTHING
 
 
 def together(said: Sequence[HookOutcome]) -> HookOutcome:
-    """What several hooks of one event say: the strictest decision with its reasons, all context, the last new input.
+    """Combine the outcomes of several hooks: the strictest decision with its reasons, all context, the last new input.
 
-    An `allow` was said to the input that the hook read, or made itself: where another hook's input is taken, it does
-    not count.
+    An `allow` applies to the input that the hook read or returned: if another hook's input is taken, it does not count.
     """
     rewriting = [each for each in said if each.tool_input is not None]
     taken = rewriting[-1] if rewriting else None

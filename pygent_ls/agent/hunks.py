@@ -1,4 +1,4 @@
-"""What a user can accept or reject of an edit plan: its hunks."""
+"""Hunks of an edit plan, which the user can accept or reject."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from pygent_ls.agent.workspace import CopyBytes, DeleteFile, Document, EditPlan,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hunk:
-    """Lines that one operation of a plan changes together; a file that is made or deleted is one hunk.
+    """Lines that one operation of a plan changes together; a file that is created or deleted is one hunk.
 
     Texts are whole lines with their endings, and offsets count characters.
     """
 
     id: str
-    """Unique in its plan."""
+    """Unique within its plan."""
     place: int
-    """Which of the plan's operations it belongs to."""
+    """Index of the plan's operation that it belongs to."""
     kind: Literal["edit", "create", "delete"]
     path: Path
     old_start: int
-    """Where `old_text` begins in the text before."""
+    """Where `old_text` begins in the old text."""
     new_start: int
-    """Where `new_text` begins in the text after all of the plan."""
+    """Where `new_text` begins in the text after the whole plan."""
     old_text: str
     new_text: str
 
@@ -38,7 +38,7 @@ class Hunk:
 
 
 def hunks_of(plan: EditPlan) -> tuple[Hunk, ...]:
-    """The plan's hunks, in order. Moves, copies of bytes and deletions of what is not text have none."""
+    """Return the plan's hunks, in order. Moves, byte copies and deletions of binary files have none."""
     found = (hunk for place, op in enumerate(plan.operations) for hunk in _hunks(op, place))
     return tuple(replace(hunk, id=str(number)) for number, hunk in enumerate(found, start=1))
 
@@ -71,7 +71,7 @@ def _whole(place: int, kind: Literal["create", "delete"], path: Path, old: str, 
 
 
 def without(plan: EditPlan, rejected: Collection[Hunk]) -> EditPlan:
-    """The plan as it would be had these hunks never been part of it; operations that are left with nothing go."""
+    """Return the plan without these hunks; operations that are left empty are dropped."""
     kept = [
         _without(operation, [hunk for hunk in rejected if hunk.place == place])
         for place, operation in enumerate(plan.operations)
@@ -91,7 +91,7 @@ def _without(operation: FileOperation, rejected: Collection[Hunk]) -> FileOperat
 
 
 def text_without(text: str, rejected: Collection[Hunk]) -> str:
-    """The new text with the old lines in the places of these hunks, which are all of this file."""
+    """Return the new text with the old lines in place of these hunks, all of which belong to this file."""
     for hunk in sorted(rejected, key=lambda each: each.new_start, reverse=True):
         text = f"{text[: hunk.new_start]}{hunk.old_text}{text[hunk.new_end :]}"
     return text

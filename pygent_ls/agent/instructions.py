@@ -1,6 +1,6 @@
-"""What a repository's own files (AGENTS.md, CLAUDE.md) tell an agent: the port, and how the model reads them.
+"""Port for a repository's instruction files (AGENTS.md, CLAUDE.md), and their form for the model.
 
-They are the project's words, neither the user's nor ours: they say how to work here, and permit nothing.
+Their authority is the project's, not the user's or ours: they say how to work here, and permit nothing.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ MAX_NAME_CHARS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instruction:
-    """One file of instructions."""
+    """One instruction file."""
 
     path: Path
     """Absolute, links resolved."""
     name: str
-    """As it is shown."""
+    """Name as it is shown."""
     text: str
-    """Cut where the file is longer than one may be; it says so itself."""
+    """Text, cut to the maximum length of a file; a cut text says so itself."""
     n_chars: int
-    """Of the whole file."""
+    """Length of the whole file in characters."""
     below: str = ""
-    """The folder that it is for, as it is shown; empty for the whole workspace."""
+    """Folder that it applies to, as shown; empty for the whole workspace."""
     problem: str = ""
-    """Why there is no text."""
+    """Why `text` is empty."""
 
     @property
     def shown(self) -> str:
-        """As the model reads it, between marks that its text cannot close."""
+        """Text as the model reads it, between tags that it cannot close."""
         name = one_line(self.name, MAX_NAME_CHARS).replace('"', "'")
         safe = self.text.strip().replace("</instructions", "[/instructions")
         return f"{_opening(name)}\n{safe}\n</instructions>"
@@ -48,7 +48,7 @@ def _opening(name: str) -> str:
 
 
 def block_of(instruction: Instruction) -> TextBlock:
-    """What is said in the conversation of a file that was found on the way."""
+    """Return the message block for instructions that were found during a turn."""
     return TextBlock(text=f"{LEAD}{one_line(instruction.below, MAX_NAME_CHARS)}/.</reminder>\n{instruction.shown}")
 
 
@@ -56,12 +56,12 @@ LEAD = "<reminder>The repository has its own instructions for files below "
 
 
 async def without_secrets(instruction: Instruction, secrets: Secrets) -> Instruction:
-    """The same as the model may read it."""
+    """Return the instruction with its text redacted, as the model may read it."""
     return replace(instruction, text=await secrets.masked(instruction.text, str(instruction.path)))
 
 
 def lost(given: Iterable[Instruction], messages: Iterable[Message]) -> list[Instruction]:
-    """Those that were said in the conversation and are in none of these messages any more."""
+    """Return those of `given` that none of these messages contains any more."""
     texts = {
         block.text.partition("\n")[2].partition("\n")[0]
         for message in messages
@@ -72,42 +72,42 @@ def lost(given: Iterable[Instruction], messages: Iterable[Message]) -> list[Inst
 
 
 class Instructions(Protocol):
-    """One session's. What a rule keeps from being read is not read here either."""
+    """Instructions of one session. Files that a rule withholds from reading are not read here either."""
 
     async def of_workspace(self, reading: Reading) -> Sequence[Instruction]:
-        """Those at the roots of the workspace's folders, as they are now, each text once."""
+        """Return the current instructions at the roots of the workspace folders, each text once."""
         ...
 
     async def near(self, paths: Iterable[Path], reading: Reading) -> Sequence[Instruction]:
-        """Those on the way from a root to these files that were not given yet, the nearest last. They count as given
-        from now on."""
+        """Return the instructions between a root and these files that were not given yet, the nearest last. They count
+        as given from now on."""
         ...
 
     def forget_lost(self, messages: Sequence[Message]) -> None:
-        """Let those that stand in none of these messages, which are all that the model will read, not count as given
-        any more: they are found again with the next file."""
+        """Mark as not given those that none of these messages contains. The messages are all that the model will read;
+        what is lost is found again with the next file."""
         ...
 
     def afresh(self) -> Instructions:
-        """For another conversation, in which none was given yet."""
+        """Return an instance for another conversation, in which nothing was given yet."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class NoInstructions:
-    """Nobody has written any."""
+    """Port without any instructions."""
 
     async def of_workspace(self, reading: Reading) -> Sequence[Instruction]:
-        """None."""
+        """Return none."""
         return ()
 
     async def near(self, paths: Iterable[Path], reading: Reading) -> Sequence[Instruction]:
-        """None."""
+        """Return none."""
         return ()
 
     def forget_lost(self, messages: Sequence[Message]) -> None:
-        """There are none."""
+        """Do nothing."""
 
     def afresh(self) -> Instructions:
-        """Likewise."""
+        """Return the same instance."""
         return self

@@ -1,16 +1,16 @@
-"""What is kept of a program's output: all of it, or its head and its tail."""
+"""Bounded buffer for a program's output: all of it, or its head and its tail."""
 
 from __future__ import annotations
 
 from collections import deque
 
 MAX_PIECES = 256
-"""Pieces of the tail are joined beyond that, so that a program that writes single characters costs no more memory
-than one that writes pages."""
+"""Maximum number of pieces, beyond which those of the tail are joined: a program that writes single characters costs no
+more memory than one that writes pages."""
 
 
 class KeptOutput:
-    """Text that arrives in pieces, of which the first and the last characters are kept, half each."""
+    """Text that arrives in pieces; the first and the last characters are kept, half each."""
 
     def __init__(self, max_chars: int) -> None:
         self._head_chars = max_chars // 2
@@ -23,11 +23,11 @@ class KeptOutput:
 
     @property
     def omitted_chars(self) -> int:
-        """How many characters are not kept."""
+        """Number of characters that are not kept."""
         return self._n_dropped + max(0, self._n_tail - self._tail_chars)
 
     def add(self, text: str) -> None:
-        """The next piece."""
+        """Add the next piece."""
         if self._head_left:
             self._head.append(text[: self._head_left])
             text, self._head_left = text[self._head_left :], max(0, self._head_left - len(text))
@@ -37,7 +37,7 @@ class KeptOutput:
             self._trim()
 
     def text(self) -> str:
-        """All of it, or the head, a line that says how much is left out, and the tail."""
+        """Return all of it, or the head, a line that says how much is left out, and the tail."""
         tail = "".join(self._tail)
         if not self.omitted_chars:
             return "".join(self._head) + tail

@@ -1,4 +1,4 @@
-"""What the model knows of files after an edit, or after an error that quoted them."""
+"""Updates of the read log after an edit, or after an error that quoted files."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pygent_ls.errors import ToolError
 
 
 async def learn_applied(plan: EditPlan, workspace: Workspace, reads: ReadLog) -> None:
-    """What the model wrote it knows; what the user typed into it since it does not."""
+    """Record the written files as read by the model, unless the user has changed them since."""
     for operation in plan.operations:
         match operation:
             case WriteText(path=path, text=text):
                 try:
                     document = await workspace.read(path)
-                except ToolError:  # moved on by the same plan, or by the user since
+                except ToolError:  # moved by a later operation of the plan, or by the user
                     reads.forget(path)
                     continue
                 if document.text == text:
@@ -29,7 +29,7 @@ async def learn_applied(plan: EditPlan, workspace: Workspace, reads: ReadLog) ->
 
 
 async def learn_quoted(error: ToolError, plan: EditPlan, workspace: Workspace, reads: ReadLog) -> None:
-    """The documents of a plan that could not be applied are known where the error shows them as they are now."""
+    """Record as read the documents of a failed plan that the error quotes as they are now."""
     said = str(error)
     for operation in plan.operations:
         if not isinstance(operation, WriteText | DeleteFile):

@@ -1,4 +1,4 @@
-"""What bounds a turn, when each bound is looked at, and what the user is asked where one is reached."""
+"""Limits of a turn: when each is checked, and what the user is asked when one is reached."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from pygent_ls.agent.messages import Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnLimits:
-    """The most that a turn may take; 0 is no limit."""
+    """Limits of one turn; 0 means no limit."""
 
     max_iterations: int = 0
-    """Model calls."""
+    """Maximum number of model calls."""
     max_tokens: int = 0
-    """Input and output of all calls together."""
+    """Maximum input and output tokens of all calls together."""
     max_budget_usd: float = 0.0
     max_seconds: float = 0.0
-    """Less the time in which the turn was paused."""
+    """Maximum duration, without the time in which the turn was paused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What a turn has taken so far."""
+    """What a turn has used so far."""
 
     iterations: int
     usage: Usage
     seconds: float = 0.0
 
     def after(self, reason: StopReason) -> str:
-        """`50 iterations (12.4k tokens, $0.31)`: what the turn was stopped for comes first."""
+        """Describe the usage, the stop reason's first: `50 iterations (12.4k tokens, $0.31)`."""
         parts: dict[StopReason, str] = {
             "max_iterations": f"{self.iterations} iteration{'s' if self.iterations != 1 else ''}",
             "token_limit": f"{_short(self.usage.total_tokens)} tokens",
@@ -53,18 +53,18 @@ class Spent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """A limit is reached."""
+    """A limit that was reached."""
 
     reason: StopReason
-    """How the turn ends, where the user does not let it go on."""
+    """Stop reason of the turn if the user does not let it continue."""
     events: tuple[AgentEvent, ...]
-    """What is told before the user is asked."""
+    """Events that are emitted before the user is asked."""
     question: str
-    """What the user is asked."""
+    """Question for the user."""
 
 
 class Allowance:
-    """What a turn may take: its limits, and what the user granted it beyond them."""
+    """What a turn may use: its limits, and what the user granted beyond them."""
 
     def __init__(self, limits: TurnLimits) -> None:
         self._each = limits
@@ -72,11 +72,11 @@ class Allowance:
 
     @property
     def needs_price(self) -> bool:
-        """Whether the cost counts."""
+        """Whether a limit in dollars applies."""
         return bool(self._bounds.max_budget_usd)
 
     def before_call(self, spent: Spent) -> Stop | None:
-        """Looked at before each model call, so exactly `max_iterations` calls are made."""
+        """Check before each model call, so exactly `max_iterations` calls are made."""
         bounds = self._bounds
         if bounds.max_iterations and spent.iterations >= bounds.max_iterations:
             return _stop(
@@ -87,7 +87,7 @@ class Allowance:
         return None
 
     def after_answer(self, spent: Spent, model: str) -> Stop | None:
-        """Looked at after each answer, before its tools run: the tokens are spent, but nothing was done with them."""
+        """Check after each answer, before its tools run: the tokens are spent, but nothing was done with them."""
         bounds, usage = self._bounds, spent.usage
         if bounds.max_tokens and usage.total_tokens >= bounds.max_tokens:
             return _stop("token_limit", spent, TokenLimitReached(limit=bounds.max_tokens, value=usage.total_tokens))
@@ -100,7 +100,7 @@ class Allowance:
         return None
 
     def price_unknown(self, model: str) -> Stop:
-        """A limit in dollars that cannot be kept."""
+        """Return the stop for a limit in dollars that cannot be enforced."""
         problem = (
             f"The price of {model} is unknown, so the limit of ${self._bounds.max_budget_usd:g} a turn cannot be "
             "enforced"
@@ -109,7 +109,7 @@ class Allowance:
         return Stop(reason="budget_limit", events=(notice,), question=f"{problem}. Continue without it?")
 
     def grant(self, stop: Stop, spent: Spent) -> None:
-        """The user lets the turn go on: by as much again, from here; without a limit that cannot be kept."""
+        """Let the turn continue: by the same amount again from here, or without a limit that cannot be enforced."""
         bounds, each = self._bounds, self._each
         match stop.reason:
             case "max_iterations":
@@ -123,7 +123,7 @@ class Allowance:
                 cost = spent.usage.cost_usd or 0.0
                 self._bounds = replace(bounds, max_budget_usd=cost + each.max_budget_usd if reached else 0.0)
             case "end_turn" | "max_output_tokens" | "refusal" | "loop_detected" | "cancelled" | "interrupted" | "error":
-                pass  # no limit of these
+                pass  # these stop reasons are not limits
 
 
 def _stop(reason: StopReason, spent: Spent, event: AgentEvent) -> Stop:
@@ -131,7 +131,7 @@ def _stop(reason: StopReason, spent: Spent, event: AgentEvent) -> Stop:
 
 
 def _short(n: int) -> str:
-    """`950`, `12.4k`, `1.2M`."""
+    """Format a number: `950`, `12.4k`, `1.2M`."""
     for least, size, unit in ((999_950, 1_000_000, "M"), (1_000, 1_000, "k")):
         if n >= least:
             return f"{n / size:.1f}{unit}"
@@ -139,7 +139,7 @@ def _short(n: int) -> str:
 
 
 def _dollars(usd: float | None) -> str:
-    """`$0.31`; of less than a cent the first two digits that are not 0."""
+    """Format an amount: `$0.31`; below a cent, with the first two significant digits."""
     if usd is None:
         return "cost unknown"
     return f"${usd:.2f}" if usd <= 0 or usd >= 0.01 else f"${usd:.{1 - math.floor(math.log10(usd))}f}"

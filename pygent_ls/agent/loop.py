@@ -1,4 +1,4 @@
-"""The loop of one turn: ask the model, run its tools, ask again, until it has nothing more to do."""
+"""Loop of one turn: call the model, run its tools, repeat until it has nothing more to do."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from pygent_ls.errors import ModelError
 GO_ON = (
     "Your answer reached the output limit and was cut off. Continue exactly where it ended, without repeating anything."
 )
-"""What the model is asked where its text did not fit."""
+"""Prompt that continues an answer whose text reached the output limit."""
 
 
 @dataclass(kw_only=True)
 class Turn:
     """One run of the loop over a history that it extends.
 
-    Whatever happens, each tool call in the history has exactly one result afterwards, and the events begin with
+    However the turn ends, each tool call in the history has exactly one result, and the events begin with
     `turn_started` and end with `finished`; those of a subagent have neither (`TurnSpec.parent_tool_id`).
     """
 
@@ -46,12 +46,12 @@ class Turn:
     history: list[Message]
     sink: EventSink
     retries: RetryController = field(default_factory=WaitingRetries)
-    """Waits between two attempts of a model call, and is told where the user will not."""
+    """Waits between two attempts of a model call; the user can end the wait early, or give up."""
     clock: Callable[[], float] = time.monotonic
     parent: Turn | None = None
-    """Whose subagent this is."""
+    """Turn whose subagent this is."""
     closing: bool = False
-    """The outcome is settled; a cancel, or a word of the user's, comes too late."""
+    """Whether the outcome is settled: a cancellation or steering comes too late."""
     _stop: StopReason = "error"
     _error: ModelError | None = None
     _empty_answers: int = 0
@@ -80,49 +80,50 @@ class Turn:
 
     @property
     def usage(self) -> Usage:
-        """What the model calls so far took, those of subagents too."""
+        """Usage of all model calls so far, including those of subagents."""
         return self._state.total
 
     @property
     def hooks(self) -> TurnHooks:
-        """The user's hooks, for this turn; they tell nothing once the outcome is settled."""
+        """Hooks of this turn; they report nothing once the outcome is settled."""
         return self._state.hooks
 
     def use(self, model: Model) -> None:
-        """Ask this model from the next call on."""
+        """Use this model from the next call on."""
         self._state.model = model
 
     @property
     def agent(self) -> str:
-        """The name of the one that answers, from the next call on."""
+        """Name of the agent that answers from the next call on."""
         return self._state.spec.agent
 
     def become(self, make: Callable[[], Awaitable[tuple[TurnSpec, Surroundings]]]) -> None:
-        """Go on as another agent from the next call on, with what `make` returns then; the limits stay."""
+        """Switch to the agent that `make` returns, before the next call; the limits stay."""
         self._becoming = make
 
     def steer(self, steering: Steering) -> bool:
-        """Let this join the conversation before the next model call, of which there will be one more where there would
-        have been none; False where it comes too late."""
+        """Add this to the conversation before the next model call, making one if none would follow. Return False if it
+        comes too late."""
         if self.closing:
             return False
         self._state.steering.append(steering)
         return True
 
     def remark(self, text: str) -> bool:
-        """Let the model read this with its next request, in this turn or the next one; False if it comes too late."""
+        """Add text that the model reads with its next request, in this turn or the next one. Return False if it comes
+        too late."""
         if self.closing:
             return False
         self._state.remarks.append(text)
         return True
 
     async def tell(self, event: AgentEvent) -> None:
-        """Tell of what happens beside the loop; nothing more once the outcome is settled."""
+        """Emit an event from outside the loop; ignored once the outcome is settled."""
         if not self.closing:
             await self._state.emit(event)
 
     async def run(self) -> TurnResult:
-        """Run to the end. A cancel of the task is an outcome, not an exception, but for a subagent."""
+        """Run to the end. A cancellation of the task is an outcome, not an exception, except for a subagent."""
         spec, state = self.spec, self._state
         span = TurnSpan(
             session_id=self.around.session_id,
@@ -155,7 +156,7 @@ class Turn:
                 raise
             _take_cancel()
             for last_words in (self._take_steering(), state.emit(Cancelled())):
-                with suppress(asyncio.CancelledError):  # one that comes now changes nothing
+                with suppress(asyncio.CancelledError):  # a further cancellation changes nothing
                     await last_words
         except ModelError as error:
             self._error = error
@@ -194,7 +195,7 @@ class Turn:
             await self._state.emit(Notice(content=notice, level="warning"))
 
     async def _end(self) -> None:
-        await self._take_steering()  # what could not be answered any more is there for the next turn
+        await self._take_steering()  # steering that could not be answered stays in the history for the next turn
         if self.spec.parent_tool_id is None:
             changed = self._tool_calls.files_changed
             finished = Finished(
@@ -206,7 +207,7 @@ class Turn:
             await self._state.emit(finished)
 
     async def _work(self) -> StopReason:
-        """All of the turn but its first and last words: hooks may deny its prompt, and keep it from its end."""
+        """Run the turn between its first and last events: hooks may deny its prompt, and keep it from ending."""
         state, spec = self._state, self.spec
         is_subagent = spec.parent_tool_id is not None
         if not is_subagent and not await self._may_begin():
@@ -221,7 +222,8 @@ class Turn:
                 return stop
 
     async def _may_begin(self) -> bool:
-        """Whether hooks let the prompt be sent, which stands in the history with what they add to it, or not at all."""
+        """Whether hooks let the prompt be sent. It stays in the history with the context that they add, or is
+        removed."""
         prompt = self.history[-1]
         context, denied = await self._state.hooks.prompted(self.spec.prompt, self.spec.session_source)
         if denied is not None:
@@ -246,7 +248,7 @@ class Turn:
                 return outcome
 
     async def _take_agent(self) -> None:
-        """Become what the user chose meanwhile."""
+        """Switch to the agent that was chosen meanwhile."""
         make, self._becoming = self._becoming, None
         if make is None:
             return
@@ -258,7 +260,7 @@ class Turn:
         await state.emit(Notice(content=f"The agent is now {state.spec.agent}."))
 
     async def _take_steering(self) -> None:
-        """What the user said meanwhile joins the conversation."""
+        """Add remarks and what the user said meanwhile to the conversation."""
         state = self._state
         remarks, state.remarks = state.remarks, []
         for text in remarks:
@@ -316,7 +318,7 @@ class Turn:
     # Answers
 
     async def _take(self, answer: Answer) -> StopReason | None:
-        """Keep an answer, and run its calls; returns how the turn ends, where it does."""
+        """Store an answer and run its calls. Return the stop reason if the turn ends."""
         state, spec = self._state, self.spec
         state.say(answer.text)
         if answer.finish_reason == "length":
@@ -331,13 +333,13 @@ class Turn:
                 raise await self._model_calls.failed(_empty_answer(state.model.name))
             return None
         self._empty_answers = 0
-        readers = readers_of(state.around.tools) - {STRUCTURED_OUTPUT}  # half of an answer is none
+        readers = readers_of(state.around.tools) - {STRUCTURED_OUTPUT}  # a cut-off answer is of no use
         message = answer.message(spec.turn_id, state.taken_ids(), readers)
         state.keep(message if message.text or message.tool_calls else None)
         return await self._run_tools(message.tool_calls) if message.tool_calls else await self._take_words()
 
     async def _take_words(self) -> StopReason | None:
-        """The model said all that it has to say; where that must be of a certain form, it is asked for it."""
+        """Finish with an answer without calls, or ask for the structured answer if one is required."""
         state = self._state
         wanted = state.structured.after_text(state.text, state.model.name)
         if isinstance(wanted, ModelError):
@@ -350,8 +352,8 @@ class Turn:
         return None
 
     def _cut_off(self, answer: Answer) -> StopReason | None:
-        """The answer reached the output limit: its text is gone on with once, unless it would never end; a call that is
-        cut off never runs."""
+        """Continue the text of an answer that reached the output limit, once, unless it would never end. A tool call
+        that is cut off never runs."""
         state, turn_id = self._state, self.spec.turn_id
         state.keep(answer.message_without_calls(turn_id, cut_off=False))
         if answer.is_endless or state.text_before or answer.has_calls or not answer.text.strip():
@@ -362,7 +364,7 @@ class Turn:
 
     async def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> StopReason | None:
         structured = self._state.structured
-        is_last = structured.is_all_of(calls)  # as words are that end a turn, whatever was spent on them
+        is_last = structured.is_all_of(calls)  # as with text that ends a turn, limits are checked only after it
         if not is_last and (stopped := await self._stopped_before_tools(calls)):
             return stopped
         stop = await self._tool_calls.run(calls)
@@ -381,7 +383,7 @@ class Turn:
 
 
 def _take_cancel() -> None:
-    """The running task's cancel has been answered: what it does next is not cancelled."""
+    """Clear the cancellation of the running task, which has been handled: what follows is not cancelled."""
     task = asyncio.current_task()
     while task is not None and task.cancelling():
         task.uncancel()

@@ -1,4 +1,4 @@
-"""Which rules count for a call: an allow rule must cover all of it, a deny or ask rule any part of it."""
+"""Matching of rules to calls: an allow rule must cover the whole call, a deny or ask rule any part of it."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from pygent_ls.shell.wrappers import SHELLS
 
 
 class Match(IntEnum):
-    """How surely a deny or ask rule is about a call."""
+    """How certainly a deny or ask rule applies to a call."""
 
     NO = 0
     MAYBE = 1
-    """Only running would tell: `$X`, a script that is read from elsewhere."""
+    """Only running the command would tell: `$X`, a script that is read from elsewhere."""
     YES = 2
 
 
 def matches(rule: Rule, subject: str) -> bool:
-    """Whether the rule counts for a call on this subject alone."""
+    """Whether the rule applies to a call with this one subject."""
     if rule.decision == "allow":
         return allows([rule], [subject])
     return concerns(rule, [subject]) is Match.YES
@@ -43,7 +43,7 @@ def allows(rules: Sequence[Rule], subjects: Sequence[str]) -> bool:
 
 
 def concerns(rule: Rule, subjects: Sequence[str]) -> Match:
-    """How surely the rule is about any part of any subject."""
+    """Return how certainly the rule applies to any part of any subject."""
     return Case(subjects).concerned_by(rule)
 
 
@@ -72,14 +72,14 @@ def _allows_line(rules: Sequence[Rule], line: ShellLine) -> bool:
 
 
 class _Prefixes:
-    """The prefixes that allow; each command is judged once."""
+    """Allowing prefixes; each command is judged once."""
 
     def __init__(self, prefixes: Sequence[tuple[str, ...]]) -> None:
         self._prefixes = prefixes
         self._known: dict[SimpleCommand, bool] = {}
 
     def cover(self, command: SimpleCommand) -> bool:
-        """Whether one of them covers the command, and all of them what it is made to run."""
+        """Whether one prefix covers the command, and each command that it runs is covered too."""
         if command not in self._known:
             self._known[command] = any(self._covers(prefix, command) for prefix in self._prefixes)
         return self._known[command]
@@ -89,7 +89,7 @@ class _Prefixes:
         return begins and not _does_more(command, len(prefix)) and self._reach(len(prefix), command)
 
     def _reach(self, n_words: int, command: SimpleCommand) -> bool:
-        """Whether what the command runs begins within the first words and does no more, or is covered by itself."""
+        """Whether each inner command begins within the first words and does no more, or is covered by itself."""
         runs = [(n_words - inner.begin, _filled(command, inner.command)) for inner in command.runs]
         return all(
             (n_left > 0 and not _does_more(inner, n_left) and self._reach(n_left, inner)) or self.cover(inner)
@@ -98,7 +98,7 @@ class _Prefixes:
 
 
 def _filled(outer: SimpleCommand, inner: SimpleCommand) -> SimpleCommand:
-    """The inner command with the words that the outer one puts in, and the commands that it runs in turn."""
+    """Return the inner command with the words that the outer one inserts, and the commands that it runs in turn."""
     words = filled(outer.words, inner.words, outer.name)
     if words == inner.words:
         return inner
@@ -109,22 +109,22 @@ def _filled(outer: SimpleCommand, inner: SimpleCommand) -> SimpleCommand:
 
 def _does_more(command: SimpleCommand, n_named: int) -> bool:
     if command.name == "git" and command.folder:
-        return True  # a folder may be a repository of somebody else, whose settings name programs to run
+        return True  # the folder may be someone else's repository, whose configuration names programs to run
     return does_more(command.words, n_named, command.name)
 
 
 # Denying, or asking for, a part of a command line
 
 MAX_STEPS = 300_000
-"""Comparisons of words, or of paths with globs, in one judgement, which take about 0.2 s; when they are used up, every
-further rule may be meant."""
+"""Maximum comparisons of words, or of paths with globs, in one judgement, about 0.2 s; once they are used up, every
+further rule counts as a possible match."""
 
 STEPS_TO_READ_A_CHARACTER = 30
-"""What it costs to take apart the command that a rule names."""
+"""Steps per character for parsing the command that a rule names."""
 
 
 class Case:
-    """A call that deny and ask rules are held against, at a cost that is bounded whatever both are."""
+    """Call that deny and ask rules are compared with, at a bounded cost whatever the call and the rules are."""
 
     def __init__(self, subjects: Sequence[str]) -> None:
         self._subjects = subjects
@@ -132,12 +132,12 @@ class Case:
         self._steps_left = MAX_STEPS
 
     def concerned_by(self, rule: Rule) -> Match:
-        """How surely the rule is about any part of any subject."""
+        """Return how certainly the rule applies to any part of any subject."""
         pattern = rule.pattern
         if isinstance(pattern, AnyCall):
             return Match.YES
         if self._steps_left < 0:
-            return Match.MAYBE  # without a look at the subjects, which may be as many as the rules
+            return Match.MAYBE  # the subjects, which may be as many as the rules, are not looked at
         if rule.tool_name == "shell":
             return max((self._concerns(pattern, line) for line in self._lines), default=Match.NO)
         if isinstance(pattern, PathGlob):
@@ -175,7 +175,7 @@ class Case:
 
 
 class _Line:
-    """A command line's commands, by the names that rules may know them by."""
+    """Commands of a command line, by the names that rules may use for them."""
 
     def __init__(self, line: ShellLine) -> None:
         self.text = line.text
@@ -183,7 +183,7 @@ class _Line:
         self.words = {command.words for command in line.all()}
         self._named: dict[str, list[SimpleCommand]] = {}
         self._unknown: list[SimpleCommand] = []
-        """Their names only running would tell, or the commands that they read from elsewhere."""
+        """Commands whose names only running would tell, and commands that read further commands from elsewhere."""
         for command in line.all():
             name = _known_as(command.words[0])
             self._named.setdefault(name, []).append(command)
@@ -191,7 +191,7 @@ class _Line:
                 self._unknown.append(command)
 
     def candidates(self, program: str) -> Sequence[SimpleCommand]:
-        """The commands that may be of this program."""
+        """Return the commands that may run this program."""
         return [*self._named.get(_known_as(program), ()), *self._unknown]
 
 
@@ -203,7 +203,7 @@ _TAKING_COMMANDS = SHELLS | {"source", "."}
 
 
 def _reads_commands(command: SimpleCommand) -> bool:
-    """Whether it takes commands from its input, from a device, or from a file that only running would tell."""
+    """Whether it reads commands from its input, a device, or a file that only running would tell."""
     if command.runs or not any(_same(each, command.name) for each in _TAKING_COMMANDS):
         return False
     words = iter(command.words[1:])
@@ -216,7 +216,7 @@ def _reads_commands(command: SimpleCommand) -> bool:
 
 
 def _begins(prefix: Sequence[str], command: SimpleCommand) -> Match:
-    """How surely the command begins with these words, options between them left aside."""
+    """Return how certainly the command begins with these words; options between them are skipped."""
     words = command.words
     if _reads_commands(command):
         return max(Match.MAYBE, _same_name(prefix[0], words[0]))
@@ -237,8 +237,8 @@ def _begins(prefix: Sequence[str], command: SimpleCommand) -> Match:
 
 
 def _next(wanted: str, words: Sequence[str], position: int) -> tuple[Match, int]:
-    """Look for a word behind options, each with or without a value. A word that begins with `ANY` may become several
-    words, or none."""
+    """Find a word after options, each with or without a value. A word that begins with `ANY` may expand to several
+    words, or to none."""
     if words[position - 1].startswith(ANY):
         return Match.MAYBE, position
     is_value = False
@@ -255,9 +255,9 @@ def _next(wanted: str, words: Sequence[str], position: int) -> tuple[Match, int]
 
 
 def _same_name(wanted: str, word: str) -> Match:
-    """Programs are the same wherever they lie, and in whatever case, which some file systems do not tell."""
+    """Compare program names, whatever their folder and case: some file systems ignore case."""
     if word.startswith(ANY):
-        return Match.MAYBE  # it may be nothing, or several words
+        return Match.MAYBE  # it may expand to nothing, or to several words
     name = word if "/" in wanted else word.rpartition("/")[2]
     if ANY in name and name.strip(ANY) and _same(wanted.lower(), name.lower()):
         return Match.YES
@@ -272,5 +272,5 @@ def _same(wanted: str, word: str) -> Match:
 
 @lru_cache(maxsize=4_096)
 def _with_wildcards(word: str) -> re.Pattern[str]:
-    """What the whole of a word can be in which `ANY` is any text."""
+    """Return a pattern for every value of a word in which `ANY` is any text."""
     return re.compile(translate(re.sub(r"[*?\[]", r"[\g<0>]", word).replace(ANY, "*")))

@@ -1,4 +1,4 @@
-"""What a conversation is made of. All values are frozen."""
+"""Values that make up a conversation. All are frozen."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ Role = Literal["user", "assistant"]
 
 
 def now() -> datetime:
-    """The current time, in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectedFile:
-    """A file in which the user rejected changes of the agent's."""
+    """File in which the user rejected changes of the agent."""
 
     uri: str
-    """As the editor names it."""
+    """URI as the editor spells it."""
     n_changes: int
 
     @property
     def name(self) -> str:
-        """The last part of its path."""
+        """Last part of its path."""
         return unquote(self.uri.rstrip("/").rsplit("/", 1)[-1])
 
 
 def rejections_in_words(files: Sequence[RejectedFile]) -> str:
-    """`You rejected 1 change in prices.py`."""
+    """Describe the rejections: `You rejected 1 change in prices.py`."""
     n_changes = sum(each.n_changes for each in files)
     where = " and ".join(each.name for each in files) if len(files) <= 2 else f"{len(files)} files"
     return f"You rejected {n_changes} change{'s' if n_changes != 1 else ''} in {where}"
@@ -39,41 +39,41 @@ def rejections_in_words(files: Sequence[RejectedFile]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextBlock:
-    """Plain text of the user or the model, or something that the user attached."""
+    """Plain text of the user or the model, or an attachment of the user."""
 
     text: str
     from_outside: bool = False
-    """It is what a file holds, or an editor tells: data, and nobody's order."""
+    """Whether it comes from a file or the editor: data, never an instruction."""
     rejected: tuple[RejectedFile, ...] = ()
-    """The files of a review report; empty for all other text. A report is the user's decision in the editor's words."""
+    """Files of a review report; empty for all other text. A report is the user's decision in the editor's words."""
     type: Literal["text"] = "text"
 
     @property
     def is_typed(self) -> bool:
-        """Whether these are words that the user or the model wrote, and neither an attachment nor a review report."""
+        """Whether the user or the model wrote this text: neither an attachment nor a review report."""
         return not self.from_outside and not self.rejected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingBlock:
-    """What the model thought aloud; `signature` is the provider's seal, sent back unchanged."""
+    """Thinking of the model; `signature` is the provider's seal, sent back unchanged."""
 
     thinking: str
     signature: str | None = None
     redacted: str | None = None
-    """A thought that the provider shows to nobody, in its own cipher, sent back unchanged; `thinking` is then empty."""
+    """Thinking that the provider returns only encrypted, sent back unchanged; `thinking` is then empty."""
     model: str = ""
     """Name of the model that produced it; empty if unknown."""
     family: str = ""
-    """Family of that model (`ModelFacts.family`); no other family is sent the block. Empty in older journals."""
+    """Family of that model (`ModelFacts.family`); the block is sent to no other family. Empty in older journals."""
     provider_data: Mapping[str, Any] | None = None
-    """JSON that the provider wants back verbatim, by the adapter that reads it. Such a block may have no text."""
+    """JSON that the provider wants back verbatim, as the adapter reads it. Such a block may have no text."""
     type: Literal["thinking"] = "thinking"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageBlock:
-    """A picture; `data` is base64."""
+    """Image; `data` is base64."""
 
     mime_type: str
     data: str
@@ -82,11 +82,10 @@ class ImageBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUseBlock:
-    """The model asks for a tool. `id` is unique within the session's history.
+    """Tool call of the model. `id` is unique within the session's history.
 
-    `problem` is set where the arguments that the provider sent were not a JSON object: the call
-    stands in the history with an empty input, so that the next request is valid, and its result
-    quotes the problem.
+    `problem` is set if the arguments that the provider sent were not a JSON object: the call stays in the history with
+    an empty input, so that the next request is valid, and its result quotes the problem.
     """
 
     id: str
@@ -94,7 +93,7 @@ class ToolUseBlock:
     input: Mapping[str, Any]
     problem: str | None = None
     family: str = ""
-    """Family of the model whose `provider_data` this is."""
+    """Family of the model that `provider_data` belongs to."""
     provider_data: Mapping[str, Any] | None = None
     """JSON that the provider wants back verbatim with the call, such as Gemini's thought signature."""
     type: Literal["tool_use"] = "tool_use"
@@ -102,13 +101,13 @@ class ToolUseBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResultBlock:
-    """What the model reads of a tool call; exactly one for each `ToolUseBlock` of a history."""
+    """Result of a tool call as the model reads it; exactly one for each `ToolUseBlock` of a history."""
 
     tool_use_id: str
     content: str
     is_error: bool = False
     from_outside: bool = True
-    """It holds, or quotes, what files, programs, web pages or other tools say; False for our own words alone."""
+    """Whether it holds or quotes text of files, programs, web pages or other tools; False for our own words alone."""
     type: Literal["tool_result"] = "tool_result"
 
 
@@ -117,7 +116,7 @@ Block = TextBlock | ThinkingBlock | ImageBlock | ToolUseBlock | ToolResultBlock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message. Tool results travel in a `user` message, in the order of their calls."""
+    """One message. Tool results are in a `user` message, in the order of their calls."""
 
     role: Role
     content: str | tuple[Block, ...]
@@ -126,25 +125,25 @@ class Message:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The content as blocks; plain text is one `TextBlock`."""
+        """Content as blocks; plain text is one `TextBlock`."""
         if isinstance(self.content, str):
             return (TextBlock(text=self.content),)
         return self.content
 
     @property
     def text(self) -> str:
-        """The text blocks joined; neither thinking, tools nor review reports."""
+        """Text blocks joined, without thinking, tools and review reports."""
         return "".join(block.text for block in self.blocks if isinstance(block, TextBlock) and not block.rejected)
 
     @property
     def tool_calls(self) -> tuple[ToolUseBlock, ...]:
-        """The tool calls, in the model's order."""
+        """Tool calls, in the model's order."""
         return tuple(block for block in self.blocks if isinstance(block, ToolUseBlock))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens as the provider counted them; `cost_usd` is None where the price is not known."""
+    """Tokens as the provider counted them; `cost_usd` is None for an unknown price."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -152,26 +151,26 @@ class Usage:
     cache_write_tokens: int = 0
     cost_usd: float | None = None
     context_tokens: int = 0
-    """Tokens of the last request and its answer: how full the window is."""
+    """Tokens of the last request and its answer: how full the context window is."""
     context_limit: int | None = None
 
     @property
     def total_tokens(self) -> int:
-        """Input (cached or not) and output."""
+        """Input tokens, cached or not, and output tokens."""
         return self.input_tokens + self.output_tokens
 
     @property
     def cost_in_words(self) -> str:
-        """`$0.0123`, or that it is not known."""
+        """Cost as text: `$0.0123`, or `cost unknown`."""
         return "cost unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
 
     @property
     def is_nothing(self) -> bool:
-        """Whether no model call stands behind it: no token, and no cost."""
+        """Whether it counts no model call: no token, and no cost."""
         return self.total_tokens == 0 and self.cost_usd is None
 
     def plus(self, call: Usage) -> Usage:
-        """The totals after one more model call, or one more turn; a cost that is unknown makes the sum unknown."""
+        """Return the totals after one more model call, or one more turn; an unknown cost makes the sum unknown."""
         if call.is_nothing:  # a turn that ended before its first call
             return self
         known = self.is_nothing or self.cost_usd is not None
@@ -188,5 +187,5 @@ class Usage:
 
 
 def user_message(content: str | tuple[Block, ...], *, turn_id: str = "") -> Message:
-    """A message of the user, or tool results on their way back."""
+    """Return a message of the user, or one with tool results."""
     return Message(role="user", content=content, turn_id=turn_id)

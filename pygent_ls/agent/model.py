@@ -1,4 +1,4 @@
-"""The model port: a request goes out, chunks come back."""
+"""Model port: requests and the chunks of their answers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pygent_ls.errors import ModelError
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
-"""All efforts, the least first."""
+"""All efforts, lowest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDefinition:
-    """What the model is told of a tool; `schema` is the JSON Schema of its arguments object."""
+    """Tool as it is described to the model; `schema` is the JSON Schema of its arguments object."""
 
     name: str
     description: str
@@ -35,9 +35,9 @@ class ModelRequest:
     max_output_tokens: int
     temperature: float
     max_thinking_tokens: int = 0
-    """0 asks for no thinking, unless `effort` does."""
+    """Maximum thinking tokens; 0 asks for no thinking, unless `effort` does."""
     output_schema: Mapping[str, Any] | None = None
-    """JSON Schema that the answer's text must be valid against; only for models with `formats_output`."""
+    """JSON Schema that the answer's text must match; only for models with `formats_output`."""
     effort: Effort | None = None
     """How much the model reasons; None leaves it to `max_thinking_tokens`, or else to the provider."""
     cache_key: str = ""
@@ -46,17 +46,17 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextChunk:
-    """A piece of the answer's text."""
+    """Piece of the answer's text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingChunk:
-    """A piece of the model's thinking; `signature` comes with the last piece of a thought, where there is one.
+    """Piece of the model's thinking; the last piece of a thought has its `signature`, if any.
 
-    A thought that is `redacted` is one chunk, without text. `provider_data` ends a thought; a chunk that has it alone
-    is a thought without text.
+    A `redacted` thought is one chunk, without text. `provider_data` ends a thought; a chunk that has nothing else is a
+    thought without text.
     """
 
     thinking: str
@@ -67,55 +67,56 @@ class ThinkingChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallChunk:
-    """A piece of a tool call. `index` tells calls apart; `arguments` are pieces of JSON text to be joined."""
+    """Piece of a tool call. `index` distinguishes calls; `arguments` are pieces of JSON text to be joined."""
 
     index: int
     id: str | None = None
     name: str | None = None
     arguments: str = ""
     provider_data: Mapping[str, Any] | None = None
-    """The last one of a call counts."""
+    """Data for the provider; the last one of a call counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageChunk:
-    """What the call cost; the last one counts."""
+    """Usage of the call; the last one counts."""
 
     usage: Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishChunk:
-    """The answer is whole, and why the model stopped, in the provider's own word; empty where it says no more than that
-    this was all."""
+    """End of a complete answer. `reason` is why the model stopped, in the provider's own word; empty if the provider
+    gives none."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeChunk:
-    """What the user should know of the call; no part of the answer."""
+    """Notice about the call for the user; not part of the answer."""
 
     content: str
 
 
 ENDLESS = "endless"
-"""The `FinishChunk.reason` of an answer that was stopped because it went on far beyond its limit."""
+"""`FinishChunk.reason` of an answer that was stopped because it went far beyond its limit."""
 
 CHARS_A_TOKEN = 16
-"""Of an answer within its limit: four times what prose and code have. Runs of spaces may have more."""
+"""Characters per token that an answer may have: four times as many as prose and code have. Runs of spaces may have
+more."""
 
 MARGIN_CHARS = 1_000_000
-"""On top of it: some providers do not count their model's reasoning as output."""
+"""Characters allowed on top: some providers do not count their model's reasoning as output."""
 
 MAX_ANSWER_CHARS = 8_000_000
-"""Whatever the limit: two million tokens, more than any model writes."""
+"""Maximum characters of an answer, whatever its limit: two million tokens, more than any model writes."""
 
 CHUNK_CHARS = 2
-"""What a chunk counts beside its text, so that empty ones come to an end too."""
+"""Characters that a chunk counts for besides its text, so that a stream of empty chunks ends too."""
 
 CALL_CHARS = 500
-"""What a tool call counts beside its arguments."""
+"""Characters that a tool call counts for besides its arguments."""
 
 
 Chunk = TextChunk | ThinkingChunk | ToolCallChunk | UsageChunk | FinishChunk | NoticeChunk
@@ -138,31 +139,31 @@ FINISH_REASONS: Mapping[str, FinishReason] = {
     "safety": "refusal",
     "sensitive": "refusal",
 }
-"""Finish reasons as providers spell them; anything else is `unknown`."""
+"""Finish reasons by the providers' spellings; any other is `unknown`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFacts:
-    """What is known of a model without calling it."""
+    """Properties of a model that are known without calling it."""
 
     context_limit: int | None = None
-    """Tokens that a request and its answer may have together; None where not known."""
+    """Maximum tokens of a request and its answer together; None if unknown."""
     max_output_tokens: int | None = None
     has_price: bool = False
-    """Whether a call's usage will tell its cost."""
+    """Whether a call's usage includes its cost."""
     has_native_tools: bool = True
-    """False where tools have to be offered, and called, as text; a model that nobody knows has them."""
+    """Whether it has tool calls; if False, tools are offered and called as text. True for unknown models."""
     takes_images: bool = True
-    """False where it is known to take none."""
+    """Whether it accepts images; False only if it is known not to."""
     formats_output: bool = False
-    """Whether it takes an `output_schema`."""
+    """Whether it accepts an `output_schema`."""
     family: str = ""
-    """Models that read each other's `provider_data`; empty for models that send none."""
+    """Name shared by models that read each other's `provider_data`; empty for models that send none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """A whole answer without tools."""
+    """Complete answer without tools."""
 
     text: str
     usage: Usage
@@ -185,35 +186,35 @@ class Model(Protocol):
     def facts(self) -> ModelFacts: ...
 
     async def prepare(self) -> None:
-        """Return when the model can be called; raises `ModelError` where it never can."""
+        """Return when the model can be called. Raises `ModelError` if it never can."""
         ...
 
     def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
-        """The tools in the form in which this model is offered them."""
+        """Return the tools in the form in which this model is offered them."""
         ...
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """The whole answer to a request without tools; raises as `stream` does."""
+        """Return the complete answer to a request without tools. Raises as `stream` does."""
         ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
         """Call the model. Cancelling the consumer, or `aclose()`, closes the connection.
 
-        Raises `ModelError`, and nothing else that it foresees. A stream that ends without a
-        `FinishChunk` was broken.
+        Raises `ModelError` for every failure that it foresees. A stream that ends without a `FinishChunk` was broken.
         """
         ...
 
 
 def max_chars(request: ModelRequest) -> int:
-    """Characters of text, thinking and arguments after which an answer to this request is stopped."""
+    """Return the number of characters of text, thinking and arguments after which an answer to this request is
+    stopped."""
     tokens = request.max_output_tokens + max(request.max_thinking_tokens, 0)
     return min(CHARS_A_TOKEN * tokens + MARGIN_CHARS, MAX_ANSWER_CHARS)
 
 
 async def within_limit(chunks: AsyncGenerator[Chunk], request: ModelRequest) -> AsyncGenerator[Chunk]:
-    """Yield the chunks, but of an answer that goes on far beyond its limit only the beginning, a notice and a finish
-    that says so; its stream is closed then. Raises as `chunks` does."""
+    """Yield the chunks. An answer that goes far beyond its limit is replaced by its beginning, a notice and a finish
+    chunk that says so, and its stream is closed. Raises as `chunks` does."""
     most = left = max_chars(request)
     calls: set[int] = set()
     async with aclosing(chunks):
@@ -255,8 +256,8 @@ def _length_of(data: Mapping[str, Any] | None) -> int:
 
 
 async def completed(chunks: AsyncGenerator[Chunk], request: ModelRequest) -> Completion:
-    """The whole answer to a request, for adapters whose `complete` is their `stream` to its end. Raises `ModelError`
-    as it does, and where the stream ends without a finish, or not in time."""
+    """Return the complete answer to a request, for adapters that implement `complete` by `stream`. Raises `ModelError`
+    as the stream does, and if it ends without a finish or far beyond its limit."""
     parts: list[str] = []
     usage = Usage()
     finish: str | None = None

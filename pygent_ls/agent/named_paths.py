@@ -1,4 +1,4 @@
-"""The paths that a command line names and may change: a change there, while it runs, is the command's."""
+"""Paths that a command line names and may change: a change there while it runs is attributed to the command."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from pygent_ls.shell.parser import read_line
 from pygent_ls.shell.words import ANY
 
 MAX_CHARS = 50_000
-"""Characters of a command line that are searched for names; longer ones are scripts that name what they like."""
+"""Maximum characters of a command line that are searched for names; longer ones are scripts that name what they
+like."""
 
 MAX_GLOBS = 50
-"""Patterns of a command line that paths are compared with."""
+"""Maximum patterns of a command line that paths are compared with."""
 
 _WORD = re.compile(r"""'([^']+)'|"([^"]+)"|([^\s'"`<>|;&(){},=:]+)""")
 _ENTERS = frozenset({"cd", "pushd", "-C", "--cwd", "--prefix", "--directory"})
@@ -30,32 +31,33 @@ _READERS = frozenset(
     | {"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "jq", "od", "hexdump", "strings", "file", "stat", "ls"}
     | {"du", "md5sum", "sha1sum", "sha256sum", "cksum", "echo", "printf", "test", "[", "[[", "realpath", "readlink"}
 )
-"""Programs that write to no file that their words name, whatever options they have."""
+"""Programs that write to no file named in their words, whatever their options."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedPaths:
-    """Absolute paths and globs that a command line names; as words, so that it may name more than it changes. What
-    stands there only for programs that read is not among them."""
+    """Absolute paths and globs that a command line names. They are found as words, so there may be more than it
+    changes; arguments of programs that only read are left out."""
 
     folder: Path
-    """Where the command runs."""
+    """Folder in which the command runs."""
     paths: frozenset[Path] = frozenset()
     globs: tuple[str, ...] = ()
 
     def names(self, path: Path) -> bool:
-        """Whether the line names this very path, or a pattern that matches it."""
+        """Whether the line names exactly this path, or a pattern that matches it."""
         return path in self.paths or any(compiled(each).fullmatch(str(path)) for each in self.globs)
 
     def named_above(self, path: Path) -> Path | None:
-        """The innermost named folder that the path lies in; never one that the command runs in."""
+        """Return the innermost named folder that contains the path; never one that the command runs in."""
         return next(
             (each for each in path.parents if each in self.paths and not self.folder.is_relative_to(each)), None
         )
 
 
 def named_by(arguments: Mapping[str, Any], folder: Path) -> NamedPaths:
-    """What the arguments of a call name that runs a program in `folder`, or in its own `cwd` relative to that."""
+    """Return the paths named by the arguments of a call that runs a program in `folder`, or in its own `cwd` relative
+    to that."""
     own = arguments.get("cwd")
     texts = [text for name, given in arguments.items() if name not in ("cwd", "description") for text in _texts(given)]
     return named_in(texts, _joined(folder, own) if isinstance(own, str) else folder)
@@ -69,8 +71,8 @@ def _texts(given: object) -> Iterator[str]:
 
 
 def named_in(texts: Iterable[str], folder: Path) -> NamedPaths:
-    """What these texts of a call name, in words with or without quotes, relative to `folder` or to a folder that the
-    line enters with `cd`."""
+    """Return the paths that these texts name, in words with or without quotes, relative to `folder` or to a folder that
+    the line enters with `cd`."""
     given = list(texts)
     words = list(_words(given))
     bases = [
@@ -88,14 +90,14 @@ def named_in(texts: Iterable[str], folder: Path) -> NamedPaths:
 
 
 def _read_only(texts: Iterable[str]) -> Iterator[str]:
-    """The words of those commands that only read, as they would stand in a line."""
+    """Yield the words of the commands that only read, as they would stand in a line."""
     for line in map(read_line, texts):
         readers = (each for each in line.commands if line.is_parsed and each.name in _READERS)
         yield from (f"'{word}'" if re.search(r"\s", word) else word for each in readers for word in each.words)
 
 
 def _comparable(word: str) -> str:
-    """The word as `read_line` has it, which tells no wildcard from another."""
+    """Return the word as `read_line` returns it, with every wildcard as `ANY`."""
     return re.sub(r"[*?]|\[[^]]{0,200}\]", ANY, word)
 
 

@@ -1,4 +1,4 @@
-"""The processes of a tool that plans an edit: nobody has allowed the call yet, so it runs nothing."""
+"""`Processes` port for planning an edit: the call is not allowed yet, so it runs no program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pygent_ls.errors import ToolError
 
 
 class NoPrograms:
-    """The `Processes` port without any program."""
+    """`Processes` port without any program."""
 
     @property
     def background(self) -> Never:
@@ -23,11 +23,11 @@ class NoPrograms:
         raise _refused()
 
     async def sandbox(self) -> SandboxState:
-        """Off: nothing runs."""
+        """Return the state `off`: nothing runs."""
         return SandboxState(kind="off")
 
     def find(self, program: str, *, anywhere: bool = False) -> str | None:
-        """None."""
+        """Return None."""
         return None
 
     async def run(self, spec: ProcessSpec, on_output: Callable[[str], Awaitable[None]] | None = None) -> Never:

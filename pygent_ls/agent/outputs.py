@@ -1,4 +1,4 @@
-"""The whole of results that were cut, for as long as there is the session: `read_file` shows them in pieces."""
+"""Store of full tool results that were cut, for the lifetime of the session: `read_file` shows them in pieces."""
 
 from __future__ import annotations
 
@@ -10,52 +10,52 @@ from pygent_ls.errors import ToolError
 READER = "read_file"
 
 PREFIX = "output:"
-"""Begins what `read_file` takes in place of a path: `output:` and the id of the tool call."""
+"""Prefix of a result's name, which `read_file` takes in place of a path: `output:` and the id of the tool call."""
 
 MAX_KEPT_BYTES = 64_000_000
-"""Of one session: some 300 results of the 200,000 characters at which a command's output ends."""
+"""Maximum size of one session's results: some 300 results of 200,000 characters, at which a command's output is cut."""
 
 MAX_RESULT_BYTES = 16_000_000
-"""Of one result: nobody reads more of it in pieces of 40,000 characters."""
+"""Maximum size of one result: it is read in pieces of 40,000 characters, which limits how much is of use."""
 
 MAX_NAMED = 5
 
 
 def is_output(tool_name: str, path: str) -> bool:
-    """Whether an argument names a result and no file; a file of such a name is `./output:…`."""
+    """Whether an argument names a result and not a file; a file of such a name is `./output:…`."""
     return tool_name == READER and path.startswith(PREFIX)
 
 
 class OutputStore(Protocol):
-    """Where one session's results lie, by the ids of their calls, for as long as there is the session: also from one
-    daemon to the next. No method raises anything."""
+    """Storage of one session's results by the ids of their calls. They last as long as the session, across restarts of
+    the daemon. No method raises anything."""
 
     async def write(self, tool_id: str, content: bytes, max_bytes: int) -> str:
-        """Keep a result, in place of an older one of that id. The oldest others go where all of them would be more than
-        that. Returns why it could not be kept, or nothing."""
+        """Store a result, replacing an older one with that id. The oldest others are removed while the total exceeds
+        `max_bytes`. Return why it could not be stored, or an empty string."""
         ...
 
     async def read(self, tool_id: str) -> bytes | None:
-        """What was kept; None where it is not there any more."""
+        """Return a stored result; None if it is no longer there."""
         ...
 
     async def has(self, tool_id: str) -> bool:
-        """Whether it is there."""
+        """Whether a result is stored."""
         ...
 
     async def clear(self) -> None:
-        """Forget all of them."""
+        """Remove all results."""
         ...
 
 
 class OutputsInMemory:
-    """An `OutputStore` of which nothing is left behind, for a session that is to leave nothing."""
+    """`OutputStore` in memory, for a session that leaves nothing on the disk."""
 
     def __init__(self) -> None:
         self._kept: dict[str, bytes] = {}
 
     async def write(self, tool_id: str, content: bytes, max_bytes: int) -> str:
-        """See the port."""
+        """Store a result in memory."""
         self._kept.pop(tool_id, None)
         n_bytes = sum(map(len, self._kept.values())) + len(content)
         for oldest in list(self._kept):
@@ -66,20 +66,20 @@ class OutputsInMemory:
         return ""
 
     async def read(self, tool_id: str) -> bytes | None:
-        """See the port."""
+        """Return a stored result."""
         return self._kept.get(tool_id)
 
     async def has(self, tool_id: str) -> bool:
-        """See the port."""
+        """Whether a result is stored."""
         return tool_id in self._kept
 
     async def clear(self) -> None:
-        """See the port."""
+        """Remove all results."""
         self._kept.clear()
 
 
 class Outputs:
-    """One session's results that were cut, as the model may read them: after secrets were taken out."""
+    """One session's results that were cut, redacted as the model may read them."""
 
     def __init__(
         self,
@@ -92,13 +92,14 @@ class Outputs:
         self._max_bytes = max_bytes
         self._max_result_bytes = min(max_bytes, max_result_bytes)
         self._kept: list[str] = []
-        """The calls whose results were kept since the session is in memory, the last ones last."""
+        """Calls whose results were stored since the session was loaded, oldest first."""
         self._one_at_a_time = asyncio.Lock()
 
     async def keep(self, tool_id: str, tool_name: str, content: str) -> str:
-        """Keep a whole result; the oldest ones go where there is no room. Returns what tells the model how to read it.
+        """Store a full result; the oldest ones are removed if room is needed. Return the note that tells the model how
+        to read it.
 
-        What `read_file` returned is not kept: it is read again in smaller pieces.
+        Results of `read_file` are not stored: the file is read again in smaller pieces.
         """
         if tool_name == READER:
             return "[Read fewer lines at a time: start_line, end_line.]"
@@ -117,7 +118,7 @@ class Outputs:
         return f"[To see the whole result, call {READER} with path {PREFIX}{tool_id}, start_line and end_line.]"
 
     async def text_of(self, path: str) -> str:
-        """The whole of what `output:ID` names. Raises `ToolError`: it is not kept any more, or never was."""
+        """Return the full result that `output:ID` names. Raises `ToolError` if it is no longer stored, or never was."""
         tool_id = path.removeprefix(PREFIX)
         data = await self._store.read(tool_id)
         if data is not None:
@@ -132,7 +133,7 @@ class Outputs:
         )
 
     async def clear(self) -> None:
-        """Forget all of them."""
+        """Remove all results."""
         async with self._one_at_a_time:
             self._kept.clear()
             await self._store.clear()

@@ -1,4 +1,4 @@
-"""A turn that waits for the user to let it go on."""
+"""Pauses of a turn that has reached a limit and needs the user's consent to continue."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ STOP, CONTINUE = "Stop", "Continue"
 
 @dataclass(kw_only=True)
 class Pauses:
-    """The limits of one turn, and the questions whether it may go on beyond them."""
+    """Limits of one turn, and the questions whether it may continue beyond them."""
 
     state: TurnState
     clock: Callable[[], float]
     outer: Pauses | None = None
-    """Those of the turn whose subagent this is."""
+    """Limits of the parent turn of a subagent."""
 
     def __post_init__(self) -> None:
         self.allowance = Allowance(self.state.spec.limits)
@@ -30,32 +30,32 @@ class Pauses:
         self._insists_on_price = False
 
     def begin(self) -> None:
-        """The turn begins now."""
+        """Start the clock of the turn."""
         self._began = self.clock()
 
     @property
     def spent(self) -> Spent:
-        """What the turn has taken so far."""
+        """What the turn has used so far."""
         seconds = self.clock() - self._began - self._paused_s
         return Spent(iterations=self.state.iterations, usage=self.state.total, seconds=seconds)
 
     def before_call(self) -> Stop | None:
-        """Looked at before each model call; also for what subagents took, and answers that called no tools."""
+        """Check before each model call; also covers usage of subagents, and answers that called no tools."""
         has_answers = self.state.iterations > 0
         return self.allowance.before_call(self.spent) or (self.after_answer() if has_answers else self._outgrown())
 
     def after_answer(self) -> Stop | None:
-        """Looked at after each answer, before its tools run."""
+        """Check after each answer, before its tools run."""
         return self.allowance.after_answer(self.spent, self._unpriced) or self._outgrown()
 
     @property
     def needs_price(self) -> bool:
-        """Whether the cost counts, here or for a turn that this is a part of."""
+        """Whether a limit in dollars applies to this turn or to a parent turn."""
         return self.allowance.needs_price or (self.outer is not None and self.outer.needs_price)
 
     async def stops_unpriced(self, model: str) -> StopReason | None:
-        """Why a model whose price is not known is not called; None where no dollars are counted any more. It is asked
-        before its first call, on behalf of the turn too whose subagent would call it: once, whatever the answer."""
+        """Return why a model of unknown price is not called; None once no limit in dollars applies. The user is asked
+        before the model's first call, also on behalf of the parent turns: once, whatever the answer."""
         async with self.state.share.asking:
             if self.allowance.needs_price:
                 stop = self.allowance.price_unknown(model)
@@ -65,7 +65,7 @@ class Pauses:
         return None if self.outer is None else await self.outer.stops_unpriced(model)
 
     def _outgrown(self) -> Stop | None:
-        """What stops a subagent: all that the turn may take has been taken, but for its model calls."""
+        """Check the limits of the parent turns for a subagent, except for their model calls."""
         if self.outer is None:
             return None
         allowance, spent = self.outer.allowance, replace(self.outer.spent, iterations=0)
@@ -74,13 +74,13 @@ class Pauses:
 
     @property
     def _unpriced(self) -> str:
-        """The model whose price is missing, where one is."""
+        """Name of the model whose price is unknown; the current model if no price is missing."""
         return self.state.root.unpriced or self.state.model.name
 
     async def goes_on(self, stop: Stop) -> bool:
-        """Tell of the limit, and ask the user, where one can be asked; only `Continue` goes on.
+        """Emit the events of the limit, and ask the user whether to continue; only `Continue` does.
 
-        A subagent asks nobody: it ends, and the turn that it is a part of goes on without the rest.
+        A subagent does not ask: it ends, and the parent turn goes on without the rest.
         """
         state = self.state
         for event in stop.events:

@@ -1,4 +1,4 @@
-"""What the user may answer to a permission prompt: the same order, letters and words wherever it is shown."""
+"""Choices of a permission prompt: the same order, letters and words in every client."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pygent_ls.agent.showing import on_one_line
 from pygent_ls.agent.tool import Tool, ToolRisk
 
 ACCEPT_EDITS = "accept_edits"
-"""The id of the choice that sets the session's mode; the others have their outcome as id."""
+"""Id of the choice that sets the session's mode; the id of any other choice is its outcome."""
 
 TITLES: Mapping[PermissionOutcome, str] = {
     "allow_once": "Allow once",
@@ -28,27 +28,27 @@ ACCEPT_EDITS_TITLE = "Accept all edits in this session"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionChoice:
-    """One answer that is offered."""
+    """One offered choice."""
 
     id: str
     key: str
-    """The letter that chooses it."""
+    """Letter that selects it."""
     title: str
     outcome: PermissionOutcome
     applies_to: str
-    """What the answer covers, to stand behind `Applies to:`."""
+    """Description of what the answer covers, to follow `Applies to:`."""
     rules: tuple[str, ...] = ()
-    """The rules that it stores."""
+    """Rules that it stores."""
 
     def answer(self, *, feedback: str = "", rules: tuple[str, ...] | None = None) -> PermissionAnswer:
-        """The answer that this choice is; `rules` are the user's own in place of those of the choice."""
+        """Return the answer for this choice; `rules` are the user's own in place of the choice's."""
         if self.id == ACCEPT_EDITS:
             return PermissionAnswer(outcome=self.outcome, feedback=feedback, rules=(), accepts_edits=True)
         return PermissionAnswer(outcome=self.outcome, feedback=feedback, rules=rules or self.rules or None)
 
 
 def choices_for(request: PermissionRequest, rules: Sequence[str] | None = None) -> list[PermissionChoice]:
-    """The answers to offer, in their order. `rules` replace the request's own, as a prefix rule does."""
+    """Return the choices to offer, in order. `rules` replace the request's own, as a prefix rule does."""
     return list(_choices(request, tuple(request.rules if rules is None else rules)))
 
 
@@ -80,7 +80,7 @@ def _choice(outcome: PermissionOutcome, key: str, applies_to: str, rules: tuple[
 
 
 def covered_by(rule_text: str) -> str:
-    """What a rule is about, in words."""
+    """Describe in words what a rule covers."""
     rule = Rule(text=rule_text, decision="allow", origin="session")
     match rule.pattern:
         case CommandPrefix(words=words):
@@ -96,15 +96,15 @@ def covered_by(rule_text: str) -> str:
 
 
 def prefix_shown(rule_text: str) -> str:
-    """A rule of `shell` by its pattern alone: `npm test:*`."""
+    """Return the pattern of a `shell` rule: `npm test:*`."""
     return on_one_line(rule_text.removeprefix("shell(").removesuffix(")"))
 
 
 def graded_risk(tool: Tool, subjects: Sequence[str]) -> ToolRisk:
-    """How grave a call looks to the user. `Tool.risk` says whether it asks; of the calls that do, reading is not as
-    grave as an edit, nor the project's own checks as `rm`."""
+    """Return the risk of a call as shown to the user. `Tool.risk` decides whether a call asks; among those that do,
+    reading is shown as less risky than an edit, and the project's own checks as less risky than `rm`."""
     if tool.risk is not ToolRisk.HIGH:
         return tool.risk
     if tool.name == "web_fetch" and all(host_of(url) and not urlsplit(url).query for url in subjects):
-        return ToolRisk.LOW  # a query may carry out what was read elsewhere
+        return ToolRisk.LOW  # a query may exfiltrate what was read elsewhere
     return ToolRisk.MEDIUM if tool.read_only or prefix_rules(tool, subjects) else ToolRisk.HIGH

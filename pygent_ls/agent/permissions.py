@@ -1,5 +1,6 @@
-"""How a call is allowed: what is always refused, deny rules, plan mode, a hook's deny or ask, ask rules, allow rules, a
-hook's allow, the mode, the risk. In a restricted workspace the mode is plan, and no rule or hook allows anything."""
+"""Decision on a call, in this order: what is always refused, deny rules, plan mode, a hook's deny or ask, ask rules,
+allow rules, a hook's allow, the mode, the risk. In a restricted workspace the mode is plan, and no rule or hook allows
+anything."""
 
 from __future__ import annotations
 
@@ -25,22 +26,22 @@ from pygent_ls.shell.parser import read_line
 Mode = Literal["default", "accept_edits", "plan", "trust", "bypass"]
 
 EDITS_ACCEPTED = frozenset({"edit_file", "multi_edit", "apply_patch", "create_file", "copy_file"})
-"""What `accept_edits` passes: changes that an undo takes back, and no moves or deletions."""
+"""Tools that `accept_edits` allows: changes that an undo reverts, and no moves or deletions."""
 
 WORKSPACE_SETTINGS = ".pygent"
-"""The folder with a workspace's own settings."""
+"""Folder with a workspace's own settings."""
 
 NOT_WRITING = frozenset({"shell", "web_fetch", "git_add", "run_tests"})
 """Tools that do not write the paths that they name."""
 
 UPSTREAM = {"git_push": "@{push}", "git_pull": "@{upstream}"}
-"""What a rule calls the branch's own remote, as git does."""
+"""Name of the branch's own remote in rules, as in git."""
 
 PLANNING = frozenset({"plan", "ask_user"})
-"""What plan mode passes although it is not marked as reading only: it changes nothing but the conversation."""
+"""Tools that plan mode allows although they are not marked as read-only: they change only the conversation."""
 
 TASK = "task"
-"""The tool that starts a subagent, whose own calls are judged each by itself."""
+"""Tool that starts a subagent, whose own calls are judged separately."""
 
 RESTRICTED = (
     "the editor does not trust this workspace, so only reading is allowed until the user trusts the workspace in "
@@ -48,17 +49,17 @@ RESTRICTED = (
 )
 
 STRICTEST_FIRST: tuple[Mode, ...] = ("plan", "default", "accept_edits", "trust", "bypass")
-"""Each passes all that the one before it passes."""
+"""Modes from strictest to loosest; each allows all that the one before it allows."""
 
 
 def stricter(mode: Mode, other: Mode | None) -> Mode:
-    """The one of both that passes less."""
+    """Return the stricter of two modes."""
     return mode if other is None or STRICTEST_FIRST.index(mode) <= STRICTEST_FIRST.index(other) else other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What is to happen with a call, and who said so."""
+    """Decision on a call, and who made it."""
 
     decision: RuleDecision
     by: DecidedBy
@@ -67,47 +68,49 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where a call acts, beside its subjects; all with `/`."""
+    """Places where a call acts besides its subjects; all with `/`."""
 
     paths: tuple[str, ...] = ()
-    """The absolute paths of its files, links resolved."""
+    """Absolute paths of its files, links resolved."""
     spelled: tuple[str, ...] = ()
-    """The paths as the model wrote them, for deny and ask rules about a link's own name."""
+    """Paths as the model wrote them, for deny and ask rules about a link's own name."""
     folder: str = ""
-    """The absolute folder in which a command begins."""
+    """Absolute folder in which a command begins."""
     reads: tuple[FileRead, ...] = ()
-    """What a command may show of files, for the rules about `read_file`."""
+    """Files that a command may show, for the rules about `read_file`."""
     are_held: bool = False
-    """The command runs in the sandbox, which keeps what it may not write."""
+    """Whether the command runs in the sandbox, which protects the places that it may not write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What the settings say, for every session alike."""
+    """Permission settings, the same for every session."""
 
     rules: tuple[Rule, ...] = ()
     may_bypass: bool = False
-    """The user's own file allows the mode `bypass`."""
+    """Whether the user's own file allows the mode `bypass`."""
     protected: Protected = field(default_factory=Protected)
     planners: frozenset[str] = frozenset({"plan", "review"})
-    """The agents that only plan, of which plan mode lets subagents be made."""
+    """Agents that only plan; plan mode allows subagents of these."""
     is_restricted: bool = False
-    """The editor does not trust the workspace: whatever else is set, the mode is plan, and no rule or hook allows."""
+    """Whether the editor does not trust the workspace: the mode is then plan whatever else is set, and no rule or hook
+    allows."""
 
 
 class RuleStore(Protocol):
-    """Keeps the rules of "Always allow" and "Always reject" for this workspace, outside the workspace's own files."""
+    """Storage of the rules of "Always allow" and "Always reject" for this workspace, outside the workspace's own
+    files."""
 
     def load(self) -> Sequence[Rule]:
-        """The stored rules; damaged ones are left out."""
+        """Return the stored rules; damaged ones are left out."""
         ...
 
     def add(self, rule: Rule) -> None:
-        """Store a rule; one that is there already stays once."""
+        """Store a rule; duplicates are stored once."""
         ...
 
     def remove(self, text: str) -> bool:
-        """Take a rule back; False where there is none."""
+        """Remove a rule. Return False if it is not stored."""
         ...
 
 
@@ -127,17 +130,17 @@ class Permissions:
 
     @property
     def mode(self) -> Mode:
-        """What counts now: the running turn's own mode, else the session's; plan where the workspace is restricted."""
+        """Mode in effect: the running turn's own, else the session's; plan if the workspace is restricted."""
         return "plan" if self.is_restricted else self._turn_mode or self._mode
 
     @property
     def is_restricted(self) -> bool:
-        """See `Policy`."""
+        """Whether the editor does not trust the workspace (`Policy.is_restricted`)."""
         return self._policy.is_restricted
 
     def check_mode(self, mode: Mode | None) -> None:
-        """Raises `SessionError`: `bypass_not_allowed` for `bypass` where the user's own settings do not allow it,
-        `restricted` for every mode but `plan` where the workspace is."""
+        """Raises `SessionError`: `bypass_not_allowed` for `bypass` if the user's own settings do not allow it,
+        `restricted` for every mode but `plan` in a restricted workspace."""
         self._check_bypass(mode)
         if self.is_restricted and mode not in (None, "plan"):
             raise SessionError(
@@ -156,7 +159,7 @@ class Permissions:
 
     @property
     def own_mode(self) -> Mode | None:
-        """The mode that was set for this session; None where the settings' counts."""
+        """Mode that was set for this session; None if the settings' mode applies."""
         return self._mode if self._was_set else None
 
     def set_mode(self, mode: Mode) -> None:
@@ -168,18 +171,18 @@ class Permissions:
         self._tell()
 
     def inherit_mode(self, mode: Mode) -> None:
-        """Set the session's mode to what another one's was; one that is not to be had here is left out."""
+        """Set the session's mode to another session's; a mode that is not allowed here is ignored."""
         with suppress(SessionError):
             self.set_mode(mode)
 
     def take(self, policy: Policy, usual: Mode) -> None:
-        """Take what the settings say by now; `usual` is the mode of a session for which none was set."""
+        """Apply new settings; `usual` is the mode of a session for which none was set."""
         self._policy = policy
         if not self._was_set or (self._mode == "bypass" and not policy.may_bypass):
             self._mode = usual
 
     def move(self, other: Permissions) -> None:
-        """Go by the stored rules and the settings of the other ones from now on; the session's own rules stay."""
+        """Switch to the stored rules and the settings of `other`; the session's own rules stay."""
         self._store = other._store
         self.take(other._policy, other._mode)
         self._tell()
@@ -191,15 +194,16 @@ class Permissions:
 
     @property
     def has_session_rules(self) -> bool:
-        """Whether the user allowed something for this session: it is nowhere but here."""
+        """Whether the user allowed something for this session only, which is stored nowhere else."""
         return bool(self._session_rules)
 
     def rules(self) -> list[Rule]:
-        """Every rule that counts: the session's own, those of "Always allow", those of the settings."""
+        """Return every rule in effect: the session's own, those of "Always allow" and "Always reject", those of the
+        settings."""
         return [*self._session_rules, *self._store.load(), *self._policy.rules]
 
     def reading(self) -> Reading:
-        """Which files must not be shown, as things stand."""
+        """Return the current rules on which files must not be shown."""
         return Reading.of(self.rules())
 
     def decide(
@@ -211,8 +215,8 @@ class Permissions:
         ceiling: Mode | None = None,
         as_if: Mode | None = None,
     ) -> Verdict:
-        """Judge a call whose subjects (shown paths, the command, the address) are these, and of which a hook said this,
-        in no looser mode than `ceiling`; with `as_if`, as in that mode.
+        """Judge a call by its subjects (shown paths, the command, the address) and the outcome of hooks, in no looser
+        mode than `ceiling`; with `as_if`, as in that mode.
 
         An allow rule must cover each subject; a deny or ask rule counts when it is about any part of one.
         """
@@ -246,7 +250,7 @@ class Permissions:
         mode: Mode,
         allowing: Sequence[Rule],
     ) -> Verdict:
-        """Judge a call that nothing forbids and nobody wants to be asked about."""
+        """Judge a call that no deny or ask rule, and no hook, stops."""
         if self.is_restricted:  # only the user's own answer to a question allows what the risk does not
             is_low = tool.risk is ToolRisk.LOW
             return Verdict(decision="allow", by="mode") if is_low else Verdict(decision="ask", by="rule")
@@ -259,7 +263,7 @@ class Permissions:
         return _by_mode(mode, tool, acts=acts)
 
     def _beyond_plans(self, tool: Tool, subjects: Sequence[str]) -> str:
-        """Why plan mode refuses the call; empty where it does not."""
+        """Return why plan mode refuses the call; empty if it does not."""
         if tool.read_only or tool.name in PLANNING:
             return ""
         if tool.name != TASK:
@@ -282,7 +286,7 @@ class Permissions:
         return next((reason for reason in reasons if reason), None)
 
     def remember(self, rule_texts: Sequence[str], answer: PermissionAnswer) -> None:
-        """Keep what "for this session", "Always allow" and "Always reject" promised."""
+        """Store the rules of the answers "for this session", "Always allow" and "Always reject"."""
         match answer.outcome:
             case "allow_session":
                 self._session_rules += [Rule(text=text, decision="allow", origin="session") for text in rule_texts]
@@ -291,13 +295,13 @@ class Permissions:
                     self._store.add(Rule(text=text, decision="allow", origin="always_allow"))
             case "reject_always":
                 for text in rule_texts:
-                    self._store.remove(text)  # one that allows the same
+                    self._store.remove(text)  # a rule that allows the same
                     self._store.add(Rule(text=text, decision="deny", origin="always_reject"))
             case "allow_once" | "reject_once" | "cancelled":
                 pass
 
     def forget(self, rule_text: str) -> bool:
-        """Take a rule back, wherever it is kept; False where there is none."""
+        """Remove a rule, wherever it is stored. Return False if it was not found."""
         kept = [rule for rule in self._session_rules if rule.text != rule_text]
         dropped = len(kept) < len(self._session_rules)
         self._session_rules = kept
@@ -307,8 +311,8 @@ class Permissions:
 
     @contextmanager
     def watched(self, look_again: Callable[[], None]) -> Generator[None]:
-        """Inside of it, `look_again` is called whenever the mode or a rule was changed: an open question may be settled
-        by it."""
+        """Call `look_again` within the context whenever the mode or a rule changes: an open question may be settled by
+        it."""
         self._watching.append(look_again)
         try:
             yield
@@ -321,7 +325,8 @@ class Permissions:
 
 
 def _by_mode(mode: Mode, tool: Tool, *, acts: bool) -> Verdict:
-    """`acts`: it writes what makes a program act later, which only the user's own word passes."""
+    """Judge a call by the mode. `acts`: it writes what makes a program act later, which only the user's own answer
+    allows."""
     match mode:
         case "bypass":
             return Verdict(decision="allow", by="mode")
@@ -334,21 +339,22 @@ def _by_mode(mode: Mode, tool: Tool, *, acts: bool) -> Verdict:
 
 
 def _why_denied(rule: Rule) -> str:
-    """For the user and the model, which takes a refusal for our own words: none of a workspace's file are in it."""
+    """Explain a denial to the user and the model, which takes a refusal for our own words: text of a workspace's file
+    is not quoted."""
     if rule.origin == "workspace":
         return "a rule in the workspace's own settings denies it"
     return f"the rule {rule.text} denies it"
 
 
 def _changes_settings(tool: Tool, paths: Sequence[str]) -> bool:
-    """Whether it writes in a workspace's own settings, which hold what tightens: that is always asked for."""
+    """Whether it writes in a workspace's own settings, which may tighten permissions: that always asks."""
     if tool.read_only or tool.name in NOT_WRITING:
         return False
     return any(WORKSPACE_SETTINGS in path.casefold().split("/") for path in paths)
 
 
 def subjects_of(tool: Tool, given: Mapping[str, Any], shown_paths: Sequence[str]) -> tuple[str, ...]:
-    """What a rule's pattern is held against: the command of `shell` with the folder it runs in, the address of
+    """Return what a rule's pattern is compared with: the command of `shell` with the folder it runs in, the address of
     `web_fetch`, the remote and the branch of `git_push` and `git_pull`, the branch of `git_checkout` as git would have
     it (`main --`), the agent of `task`, else the paths."""
     if tool.name == "shell":
@@ -366,10 +372,10 @@ def subjects_of(tool: Tool, given: Mapping[str, Any], shown_paths: Sequence[str]
 
 
 def narrowest_rules(tool: Tool, subjects: Sequence[str]) -> tuple[str, ...]:
-    """The rules that "Always allow" stores: this tool on just these subjects, nothing wider.
+    """Return the rules that "Always allow" stores: this tool on exactly these subjects.
 
-    None for a command or an address that cannot be parsed, which no rule allows, and for what is typed into a running
-    command. The tools of MCP servers have rules as a whole.
+    Empty for a command or an address that cannot be parsed, which no rule allows, and for input to a running command. A
+    rule for a tool of an MCP server covers the whole tool.
     """
     if tool.name == "shell_input":
         return ()
@@ -381,5 +387,5 @@ def narrowest_rules(tool: Tool, subjects: Sequence[str]) -> tuple[str, ...]:
         return tuple(f"web_fetch(domain:{host})" for url in subjects if (host := host_of(url)))
     named = [subject for subject in subjects if subject]
     if not named:
-        return (tool.name,) if tool.name != READER else ()  # a result that was kept, and no file
+        return (tool.name,) if tool.name != READER else ()  # a stored result is not a file
     return tuple(f"{tool.name}({globs.escape(path)})" for path in named)

@@ -1,4 +1,4 @@
-"""Pictures in a conversation: which are taken, and what stands in their place where a model takes none."""
+"""Images in a conversation: accepted formats, and the replacement for models that accept none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pygent_ls.agent.messages import Block, ImageBlock, Message, TextBlock
 from pygent_ls.errors import ToolError
 
 MAX_PICTURE_BYTES = 5_000_000
-"""Of one picture: Anthropic's limit, and the smallest of the large providers."""
+"""Maximum size of one image: Anthropic's limit, and the smallest of the large providers."""
 
 _BEGINNINGS = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -24,14 +24,14 @@ KINDS = "PNG, JPEG, GIF or WebP"
 
 
 def mime_type_of(data: bytes) -> str | None:
-    """What the bytes begin like; None for what is no picture that models take."""
+    """Return the image type by the leading bytes; None if models do not accept it."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for beginning, kind in _BEGINNINGS if data.startswith(beginning)), None)
 
 
 def picture(data: bytes, name: str) -> ImageBlock:
-    """The picture, of the kind that its bytes are, whatever its name says. Raises `ToolError`."""
+    """Return the image, with the type of its bytes, whatever its name says. Raises `ToolError`."""
     mime_type = mime_type_of(data)
     if not data:
         raise ToolError(f"{name} is empty.")
@@ -46,7 +46,7 @@ def picture(data: bytes, name: str) -> ImageBlock:
 
 
 def picture_from_base64(text: str, name: str) -> ImageBlock:
-    """The same from base64, in which white space does not count. Raises `ToolError`."""
+    """Return the image from base64; white space is ignored. Raises `ToolError`."""
     try:
         data = base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
@@ -60,12 +60,12 @@ LEFT_OUT = "[An image was left out here because this model does not accept image
 
 
 def has_picture(messages: Iterable[Message]) -> bool:
-    """Whether any of them holds a picture."""
+    """Whether any of the messages contains an image."""
     return any(isinstance(block, ImageBlock) for message in messages for block in message.blocks)
 
 
 def without_pictures(message: Message) -> Message:
-    """The message with words in the place of its pictures; the same object where it has none."""
+    """Return the message with its images replaced by text; the same object if it has none."""
     if not has_picture((message,)):
         return message
     blocks: tuple[Block, ...] = tuple(

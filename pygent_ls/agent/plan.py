@@ -1,4 +1,4 @@
-"""What the model means to do: the entries of the tool `plan`, kept for the session."""
+"""Plan of the model: the entries of the tool `plan`, stored for the session."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Plan:
-    """The plan as the model wrote it last; a subagent has one of its own."""
+    """Plan as the model wrote it last; a subagent has its own."""
 
     entries: tuple[PlanEntry, ...] = ()
 
     @property
     def open_entries(self) -> tuple[PlanEntry, ...]:
-        """What is not done."""
+        """Entries that are not completed."""
         return tuple(each for each in self.entries if each.status != "completed")
 
     @property
     def text(self) -> str:
-        """As the model is reminded of it; empty where nothing is left to do."""
+        """Plan as the model is reminded of it; empty if every entry is completed."""
         if not self.open_entries:
             return ""
         lines = [f"- {each.status.replace('_', ' ')}: {each.content}" for each in self.entries]
@@ -31,8 +31,8 @@ class Plan:
 
 
 SetPlan = Callable[[Sequence["PlanEntry"]], Awaitable[None]]
-"""Takes the whole plan in place of the one before, and tells of it."""
+"""Replaces the whole plan, and emits the new one."""
 
 
 async def no_plan(_entries: Sequence[PlanEntry]) -> None:
-    """Where no plan is kept."""
+    """Ignore the plan; for contexts without one."""

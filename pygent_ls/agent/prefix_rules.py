@@ -1,4 +1,4 @@
-"""Rules by the first words of a command, which a prompt offers beside the rule for the whole command."""
+"""Rules by the first words of a command, which a prompt offers besides the rule for the whole command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pygent_ls.agent.tool import Tool
 from pygent_ls.shell.parser import read_line
 
 _TASK = "<task>"
-"""Stands for the name of a script or a target, which the project defines."""
+"""Placeholder for the name of a script or target, which the project defines."""
 
 _CHECKERS = (
     "black, ctest, eslint, flake8, isort, jest, ls, mypy, nox, phpunit, prettier, pylint, pyright, pytest, rspec"
@@ -49,7 +49,7 @@ _OFFERED: Mapping[str, str] = {
     "uv": _IN_ENVIRONMENT,
     "yarn": _SCRIPTS,
 }
-"""By program, the words of which a rule may be offered; empty for the program alone.
+"""Words of each program for which a rule may be offered; empty for the program alone.
 
 Only programs whose further arguments do nothing of another kind are listed. A prefix of a shell, an interpreter or a
 wrapper (`sh -c`, `python -c`, `env`, `sudo`) would allow anything, and one of `rm` or `curl` any file or address.
@@ -57,11 +57,11 @@ wrapper (`sh -c`, `python -c`, `env`, `sudo`) would allow anything, and one of `
 
 
 def prefix_rules(tool: Tool, subjects: Sequence[str]) -> tuple[str, ...]:
-    """The rules of this kind that cover the call: one, or none where the command is not one plain, listed one."""
+    """Return the prefix rule that covers the call; empty if the command is not one plain, listed command."""
     if tool.name != "shell" or len(subjects) != 1:
         return ()
     plain = read_line(subjects[0]).plain or ()
-    if len(plain) != 1 or shlex.split(subjects[0]) != list(plain[0].words):  # nothing but the words of one command
+    if len(plain) != 1 or shlex.split(subjects[0]) != list(plain[0].words):  # only the words of one command
         return ()
     prefix = _prefix(plain[0].words)
     rule = Rule(text=f"shell({' '.join(prefix)}:*)", decision="allow", origin="session")

@@ -1,4 +1,4 @@
-"""What the model no longer knows of files once its context has lost what showed them."""
+"""Fading of read files once the context has lost what showed them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pygent_ls.errors import ToolError
 
 
 def forget_left_out(around: Surroundings, memory: ContextMemory, cut: Cut) -> None:
-    """The model is about to be sent this context. Where it begins elsewhere than the last one, files count as read only
-    where a call that is still in it read them, or since the last request."""
+    """Update the read log before this context is sent. If it begins elsewhere than the last one, files count as read
+    only if a call that is still in it read them, or if they were read since the last request."""
     seen = (memory.compaction, cut)
     if seen != memory.seen:
         around.reads.fade(_shown_in(memory, cut, around))
@@ -26,7 +26,8 @@ def forget_left_out(around: Surroundings, memory: ContextMemory, cut: Cut) -> No
 
 
 def _shown_in(memory: ContextMemory, cut: Cut, around: Surroundings) -> set[Path]:
-    """What the results of a context show; each message is looked at once. Its head, a prompt, shows nothing."""
+    """Return the files that the results of a context show; each message is examined once. The head of a cut, a prompt,
+    shows nothing."""
     known = memory.files_shown
     for place in range(len(known), len(memory.messages)):
         known.append(tuple(_shown_by(memory, place, around)))
