@@ -143,7 +143,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens as the provider counted them; `cost_usd` is None for an unknown price."""
+    """Tokens as the provider counted them, and their cost; None for an unknown price."""
 
     input_tokens: int = 0
     output_tokens: int = 0

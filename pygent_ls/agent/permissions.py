@@ -250,7 +250,7 @@ class Permissions:
         mode: Mode,
         allowing: Sequence[Rule],
     ) -> Verdict:
-        """Judge a call that no deny or ask rule, and no hook, stops."""
+        """Judge a call that no deny or ask rule, plan mode or hook stops."""
         if self.is_restricted:  # only the user's own answer to a question allows what the risk does not
             is_low = tool.risk is ToolRisk.LOW
             return Verdict(decision="allow", by="mode") if is_low else Verdict(decision="ask", by="rule")

@@ -1,4 +1,4 @@
-"""What the rules about `read_file` say of every other way to a file's text: searches, differences, copies, commands."""
+"""Rules about `read_file`, applied to every other way to a file's text: searches, diffs, copies, commands."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ READING = "read_file"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The deny and ask rules about `read_file`, the deny rules first."""
+    """Deny and ask rules about `read_file`, the deny rules first."""
 
     rules: tuple[Rule, ...] = ()
 
     @classmethod
     def of(cls, rules: Iterable[Rule]) -> Reading:
-        """Those among all rules that keep something from being read."""
+        """Select those of all rules that keep something from being read."""
         own = [rule for rule in rules if rule.tool_name == READING and rule.decision != "allow"]
         return cls(tuple(sorted(own, key=lambda rule: rule.decision != "deny")))
 
     def denies(self, path: str) -> Rule | None:
-        """The rule that denies reading this shown path."""
+        """Return the rule that denies reading this shown path."""
         return next((rule for rule in self.rules if rule.decision == "deny" and _is_about(rule, path)), None)
 
     def withholds(self, path: str) -> Rule | None:
-        """The rule that keeps this shown path's text from being shown by anything but `read_file`, which would ask or
-        refuse. One that asks for every reading, whatever is read, keeps nothing from a search."""
+        """Return the rule that keeps the text of this shown path from being shown by anything but `read_file`, which
+        would ask or refuse. A rule that asks for every read, whatever the file, withholds nothing from a search."""
         asks = (rule for rule in self.rules if rule.decision == "ask" and isinstance(rule.pattern, PathGlob))
         return self.denies(path) or next((rule for rule in asks if _is_about(rule, path)), None)
 
@@ -63,9 +63,9 @@ def is_withheld(context: ToolContext, path: Path) -> bool:
 
 
 def check_readable(context: ToolContext, path: str) -> None:
-    """Raises `ToolError` where the text of the file must not be shown, by its own path or that of a link to it.
+    """Raises `ToolError` if the text of the file must not be shown, by its own path or that of a link to it.
 
-    What a rule asks for may be shown once the model has read it: then the user has said so.
+    A file that an ask rule covers may be shown once the model has read it: the user has then allowed it.
     """
     if not context.reading.rules:
         return
@@ -84,7 +84,7 @@ def check_readable(context: ToolContext, path: str) -> None:
 
 
 def left_out(n_files: int) -> list[str]:
-    """The line that tells how many files were left out; none where none was."""
+    """Return the line that says how many files were left out; empty for 0."""
     if n_files == 1:
         return ["[1 file was left out: a permission rule prevents reading it.]"]
     return [f"[{n_files} files were left out: permission rules prevent reading them.]"] if n_files else []
@@ -95,20 +95,20 @@ def left_out(n_files: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRead:
-    """A file that a command would read, or may read."""
+    """File that a command would read, or may read."""
 
     path: str
-    """As it is shown; holds `ANY` where only running can tell."""
+    """Path as it is shown; contains `ANY` where only running can tell."""
     is_sure: bool
 
 
 MAX_STEPS = 300_000
-"""Comparisons of paths with globs in one judgement, as `PathGlob.cost` counts them; when they are used up, any further
-rule may be meant."""
+"""Maximum comparisons of paths with globs in one judgement, as `PathGlob.cost` counts them; once they are used up,
+every further rule counts as a possible match."""
 
 
 class ReadingCase:
-    """What a command reads, which rules about `read_file` are held against at a bounded cost."""
+    """Files that a command reads, compared with rules about `read_file` at a bounded cost."""
 
     def __init__(self, reads: Sequence[FileRead]) -> None:
         self._reads = reads
@@ -117,7 +117,7 @@ class ReadingCase:
         self._steps_left = MAX_STEPS
 
     def concerned_by(self, rule: Rule) -> Match:
-        """How surely the rule is about any of the files."""
+        """Return how certainly the rule applies to any of the files."""
         if self._steps_left >= 0:
             self._steps_left -= len(self._reads)
         if self._steps_left >= 0 and isinstance(rule.pattern, PathGlob):
@@ -142,21 +142,21 @@ def _concerns(rule: Rule, read: FileRead) -> Match:
 
 
 def can_meet(glob: str, path: str) -> bool:
-    """Whether there could be a path that the glob matches and that the other, in which `ANY` is any text, becomes.
+    """Whether some path matches the glob and is a possible value of `path`, in which `ANY` is any text.
 
-    True where in doubt: `?` and the stars are taken for any text, across folders.
+    True in doubt: `?` and the stars stand for any text, across folders.
     """
     left, places = _wildcards(glob)
     return _end_of(left, places, path) if len(left) <= MAX_GLOB_CHARS else True
 
 
 MAX_GLOB_CHARS = 4_096
-"""Longest glob that is compared; as long as a path may be on Linux."""
+"""Maximum length of a glob that is compared; as long as a path may be on Linux."""
 
 
 @lru_cache(maxsize=4_096)
 def _wildcards(glob: str) -> tuple[str, Mapping[str, int]]:
-    """The glob with every wildcard a `*`, and for each character a number with a bit for each of its places."""
+    """Return the glob with every wildcard as `*`, and for each character a number with one bit per position."""
     text = re.sub(r"\*+", "*", re.sub(r"\[[^\]]\]|\*\*/|\?", "*", glob))
     places: dict[str, int] = {}
     for at, character in enumerate(text):
@@ -165,10 +165,11 @@ def _wildcards(glob: str) -> tuple[str, Mapping[str, int]]:
 
 
 def _end_of(glob: str, places: Mapping[str, int], path: str) -> bool:
-    """Whether glob and path can be the same text, by which beginnings of the glob can be the path's so far."""
+    """Whether glob and path can be the same text, by tracking which beginnings of the glob can match the path so
+    far."""
     stars, whole = places.get("*", 0), (1 << (len(glob) + 1)) - 1
     met = 1
-    met |= (met & stars) << 1  # a star may be nothing
+    met |= (met & stars) << 1  # a star may match nothing
     for character in path:
         if character in (ANY, "*"):
             met = whole & -(met & -met)  # anything from the first beginning on

@@ -1,8 +1,8 @@
-"""What is refused under every mode, and what no rule and no answer can allow.
+"""Actions that are refused in every mode and that no rule or answer can allow.
 
-Commands that would destroy the system, the home folder or a disk, and writes to the daemon's own files and to the hooks
-of a repository, which run programs later. These are judged by the text of a command, which shows intent and mistakes;
-what a program does once it runs is for the sandbox to hold.
+These are commands that would destroy the system, the home folder or a disk, and writes to the daemon's own files and to
+a repository's git hooks, which run programs later. Commands are judged by their text, which shows intent and mistakes;
+what a program does once it runs is the sandbox's concern.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from pygent_ls.shell.words import ANY, HOME
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protected:
-    """The places that are kept, as absolute paths with `/`."""
+    """Protected places, as absolute paths with `/`."""
 
     home: str = ""
     """The user's home folder."""
     folders: tuple[str, ...] = ()
-    """The daemon's own: its settings and its state."""
+    """The daemon's own folders: its settings and its state."""
     keys: tuple[str, ...] = ()
-    """Files with the keys that the user saved, which are not even read."""
+    """Files with the keys that the user saved, which no tool may read either."""
 
     def reason_against_reading(self, paths: Iterable[str]) -> str | None:
-        """Why one of these absolute paths is read by no tool; None if all may be."""
+        """Return why no tool may read one of these absolute paths; None if all may be read."""
         kept = {path.casefold() for path in self.keys}
         return _KEYS_STAY if any(path.casefold() in kept for path in paths) else None
 
     def reason_against_path(self, path: str) -> str | None:
-        """Why nothing may be written at this absolute path; None where it may."""
+        """Return why this absolute path may not be written; None if it may."""
         parts = path.casefold().split("/")
         if _holds_hooks(parts):
             return "git hooks run programs, so tools never write them"
@@ -45,10 +45,10 @@ class Protected:
         return None
 
     def reason_against_line(self, line: ShellLine, folder: str, *, is_held: bool = False) -> str | None:
-        """Why this command line is never run in this folder; None where it may be.
+        """Return why this command line is never run in this folder; None if it may be.
 
         In a sandbox (`is_held`) single writes to protected places are left to it: it makes them fail, and the rest of
-        the line can do its work.
+        the line can run.
         """
         if _is_fork_bomb(line.text):
             return "it starts processes without end"
@@ -110,7 +110,8 @@ class Protected:
         return any(self._is_vital(target, where) for target in targets)
 
     def _is_vital(self, target: str, where: str) -> bool:
-        """The root, a folder of the system, or the home folder: it, all in it, or what lies above it."""
+        """Whether the target is the root, a system folder or the home folder, everything in one of them, or a folder
+        above the home folder."""
         if not target or (target == ANY and where not in self._vital):
             return False
         path = self._absolute(target, where)
@@ -129,12 +130,12 @@ _KEYS_STAY = "no tool may read the saved keys of providers"
 
 
 def _trusts(command: SimpleCommand) -> bool:
-    """The daemon's own `trust` in place of the user."""
+    """Whether it runs the daemon's own `trust` in place of the user."""
     return _is_own_command(command, "trust", but_for="--show")
 
 
 def _is_own_command(command: SimpleCommand, name: str, but_for: str = "") -> bool:
-    """A command of `pygent-ls`, by its name or through what starts Python programs."""
+    """Whether it is a command of `pygent-ls`, run by its name or through a launcher of Python programs."""
     if not (_could_be(command.name, "pygent-ls") or re.match(r"(python|pypy|py$|uv|pipx)", command.name)):
         return False
     words = [posixpath.basename(word).replace("_", "-") for word in command.words]
@@ -152,11 +153,11 @@ _SYSTEM = frozenset(
 )
 
 _FUNCTION = re.compile(r"(?<=[\w:.@\s-])\(\s*+\)\s*+\{(?=([^}]{0,200}))")
-"""Where the body of a function begins, behind its name."""
+"""Start of a function's body, after its name."""
 
 
 def _is_fork_bomb(text: str) -> bool:
-    """Whether a function in it runs itself twice, one of them in the background."""
+    """Whether a function in the text runs itself twice, once in the background."""
     for found in _FUNCTION.finditer(text):
         if "|" not in found[1]:
             continue
@@ -169,7 +170,7 @@ def _is_fork_bomb(text: str) -> bool:
 
 
 MAX_NAME_CHARS = 100
-"""Of a function's name that is looked at, and the spaces behind it."""
+"""Maximum length of a function's name, with the spaces after it, that is searched."""
 
 
 _NARROWING = re.compile(
@@ -271,7 +272,7 @@ _NEXT_IS_INTO = frozenset(
 
 
 def _written(name: str, arguments: Sequence[str]) -> Iterator[str]:
-    """The paths that a command would write, as far as its words show them."""
+    """Yield the paths that a command would write, as far as its words show them."""
     plain = _plain(arguments)
     if name in _WRITES_ALL or ANY in name:
         yield from plain
@@ -306,7 +307,7 @@ def _given_as_target(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _holds_hooks(parts: Sequence[str]) -> bool:
-    """Whether the path is, or lies in, a repository's folder of hooks; submodules and worktrees have theirs below."""
+    """Whether the path is, or lies in, a repository's hooks folder; submodules and worktrees have theirs below."""
     repositories = [index for index, part in enumerate(parts) if _is_part(part, ".git")]
     return any(_is_part(part, "hooks") for index in repositories[:1] for part in parts[index + 1 :])
 

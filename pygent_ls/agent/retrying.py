@@ -1,4 +1,4 @@
-"""Asking a model again after a failure that may pass: how often, how long between, and who may hurry it."""
+"""Retries of a model call after a transient failure: number, delays, and the user's control over them."""
 
 from __future__ import annotations
 
@@ -10,66 +10,67 @@ from typing import TYPE_CHECKING, Literal, Protocol, cast
 from pygent_ls.agent.answer import Answer
 from pygent_ls.errors import ModelError
 
-if TYPE_CHECKING:  # imported where it is used: 13 ms that the start does not have
+if TYPE_CHECKING:  # imported on first use: it takes 13 ms, too long for the start
     from tenacity import RetryCallState
 
 MAX_DELAY_S = 60.0
-"""Between two attempts, where the provider asks for no longer: its limits are mostly by the minute."""
+"""Maximum delay between two attempts, unless the provider asks for more: most of its limits are per minute."""
 
 RetryAction = Literal["now", "give_up"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often the same model is asked for one answer."""
+    """How often the same model is called for one answer."""
 
     max_attempts: int = 5
-    """The first included."""
+    """Maximum number of attempts, the first included."""
     max_seconds: float = 120.0
-    """From the first failure to the last attempt's beginning."""
+    """Maximum time from the first failure to the beginning of the last attempt."""
     initial_delay_s: float = 1.0
-    """Doubled with each attempt, and up to half of it added by chance: many clients are not to come at once."""
+    """Delay before the first retry. Doubled with each attempt, with up to half of it added at random: many clients must
+    not retry at the same moment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """An attempt that came to nothing."""
+    """Failed attempt."""
 
     error: ModelError
     withdrawn: tuple[str, ...] = ()
-    """The items whose text no longer counts."""
+    """Ids of the items whose text no longer counts."""
     attempt: int = 1
-    """From 1, of the model that failed."""
+    """Number of the attempt with the model that failed, from 1."""
 
 
 class RetryController(Protocol):
-    """Says when a model is asked again that has just failed."""
+    """Decides when a model that has just failed is called again."""
 
     async def wait(self, delay_s: float) -> RetryAction:
-        """Return once the delay is over, with `now`; or earlier, with what the user wants instead."""
+        """Return `now` once the delay is over, or earlier with what the user decided."""
         ...
 
     def decide(self, action: RetryAction) -> bool:
-        """The user wants this; False where nothing waits."""
+        """Pass on the user's decision. Return False if nothing waits."""
         ...
 
 
 class WaitingRetries:
-    """A `RetryController` that waits as long as it is told, unless the user decides before."""
+    """`RetryController` that waits for the given delay, unless the user decides earlier."""
 
     def __init__(self) -> None:
         self._decisions: list[asyncio.Future[RetryAction]] = []
-        """Several where subagents wait side by side; the user decides for all of them."""
+        """Pending decisions: several if subagents wait concurrently; the user decides for all of them."""
 
     def decide(self, action: RetryAction) -> bool:
-        """See the port."""
+        """Resolve all pending waits with the action."""
         waiting = [each for each in self._decisions if not each.done()]
         for each in waiting:
             each.set_result(action)
         return bool(waiting)
 
     async def wait(self, delay_s: float) -> RetryAction:
-        """See the port."""
+        """Wait for the user's decision, at most for the delay."""
         decision: asyncio.Future[RetryAction] = asyncio.get_running_loop().create_future()
         self._decisions.append(decision)
         limit = asyncio.timeout(delay_s)
@@ -83,21 +84,21 @@ class WaitingRetries:
 
 
 class _GivenUpError(Exception):
-    """The user does not want to wait."""
+    """Raised when the user does not want to wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrying:
-    """Makes attempts until one comes to an answer, or another has no chance."""
+    """Repeats attempts until one returns an answer, or another has no chance."""
 
     policy: RetryPolicy
     controller: RetryController
     clock: Callable[[], float]
     tell: Callable[[Failed, float], Awaitable[None]]
-    """Told of a failure, and in how many seconds it is tried again; not of the last one."""
+    """Reports a failure and the seconds until the next attempt; not called for the last failure."""
 
     async def run(self, attempt: Callable[[], Awaitable[Answer | Failed]]) -> Answer | Failed:
-        """The answer, or the last failure."""
+        """Return the answer, or the last failure."""
         first = await attempt()
         return await self._again(first, attempt) if isinstance(first, Failed) and first.error.retryable else first
 
@@ -146,7 +147,7 @@ class Retrying:
             return failures[-1]
 
     def _explained(self, failed: Failed, left_s: float) -> Failed:
-        """Says so where the provider asks for more time than there is."""
+        """Add to the error that the provider asks for more time than is left, if it does."""
         error = failed.error
         if (error.retry_after_s or 0.0) <= left_s:
             return failed

@@ -1,4 +1,4 @@
-"""The reviewer port: the user accepts or rejects what a tool has changed, hunk by hunk."""
+"""Reviewer port: the user accepts or rejects a tool's changes, hunk by hunk."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from pygent_ls.errors import Quote
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejected:
-    """A hunk that the user does not want."""
+    """Hunk that the user rejected."""
 
     hunk: Hunk
     left: str = ""
-    """Why it stands all the same; empty where it does not."""
+    """Why the hunk stays nevertheless; empty if it was reverted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """What became of a plan."""
+    """Outcome of applying a plan."""
 
     asked: EditPlan
-    """The plan as the tool made it."""
+    """Plan as the tool made it."""
     stands: EditPlan
-    """What of it was made and stands, apart from what the user typed since."""
+    """Part of the plan that was applied and still stands, apart from what the user typed since."""
     note: str = ""
-    """A sentence that the model must read."""
+    """Sentence that the model must read."""
     rejected: tuple[Rejected, ...] = ()
     feedback: str = ""
-    """What the user said with it."""
+    """What the user said when rejecting."""
 
     @property
     def is_nothing(self) -> bool:
-        """The user rejected all of it, and nothing of it is left."""
+        """Whether the user rejected all of it, and nothing of it is left."""
         return bool(self.rejected) and not self.stands.operations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewedCall:
-    """Whose edit is reviewed."""
+    """Call whose edit is reviewed."""
 
     session_id: str
     turn_id: str
@@ -53,29 +53,29 @@ class ReviewedCall:
 
 
 class Reviewer(Protocol):
-    """Shows the user what was changed."""
+    """Shows changes to the user for review."""
 
     async def review(self, applied: Applied, call: ReviewedCall) -> Applied:
-        """Let the user accept or reject each hunk of what stands, and take back what they reject.
+        """Let the user accept or reject each applied hunk, and revert the rejected ones.
 
-        Waits for as long as the user takes, who may go on typing meanwhile: no keystroke is lost, and a rejected hunk
-        whose lines they have changed themselves stays. What is not answered, or not understood, stays as well, since it
-        was allowed before; the note says that it was not reviewed. Raises nothing but a cancel, and then all of it
-        stands.
+        Waits for as long as the user takes, who may keep typing meanwhile: no keystroke is lost, and a rejected hunk
+        whose lines they have changed themselves stays. A hunk without a valid answer stays as well, since it was
+        allowed before; the note says that it was not reviewed. Raises nothing but a cancellation, and then all of it
+        stays.
         """
         ...
 
 
 class NoReviewer:
-    """The port where nobody reviews."""
+    """Port without a review."""
 
     async def review(self, applied: Applied, call: ReviewedCall) -> Applied:
-        """As it is."""
+        """Return `applied` unchanged."""
         return applied
 
 
 def told(applied: Applied, shown: Callable[[Path], str]) -> str:
-    """What the model reads of an edit: the tool's own words, or exactly what the user did not want of it."""
+    """Describe an edit to the model: the tool's own result, or exactly what the user rejected."""
     parts = [applied.asked.result]
     if applied.rejected:
         parts = [_summary(applied)]
@@ -115,7 +115,7 @@ def _quoted(rejected: Rejected, applied: Applied, shown: Callable[[Path], str]) 
 
 
 def _diff(hunk: Hunk) -> str:
-    """The hunk as it was rejected: what the edit had removed, and what it had put there."""
+    """Return the rejected hunk as a diff: what the edit had removed, and what it had inserted."""
     return "\n" + excerpt(_both_sides(hunk))
 
 
@@ -124,7 +124,7 @@ def _both_sides(hunk: Hunk) -> str:
 
 
 def quotes_of(applied: Applied) -> list[Quote]:
-    """What `told` quotes of files."""
+    """Return what `told` quotes of files."""
     return [Quote(_both_sides(each.hunk), str(each.hunk.path)) for each in applied.rejected]
 
 
@@ -133,7 +133,7 @@ def _marked(sign: str, text: str) -> list[str]:
 
 
 def _lines(hunk: Hunk, applied: Applied) -> str:
-    """Where the hunk's old lines stand in the file as it is after the review."""
+    """Return the line numbers of the hunk's old lines in the file after the review."""
     operation = applied.asked.operations[hunk.place]
     text = operation.text if isinstance(operation, WriteText) else ""
     others = [each.hunk for each in applied.rejected if each.hunk.place == hunk.place and not each.left]

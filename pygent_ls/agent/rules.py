@@ -3,7 +3,7 @@
 For `shell` the pattern is `prefix:*`, which matches a command whose words begin with the prefix's words, or the whole
 command; a whole command that ends like a prefix is written with a backslash before its last star, `shell(echo :\\*)`.
 For `web_fetch` it is `domain:HOST`, for every other tool a glob on the path as it is shown: `src/**` begins at the
-folder's root, `**/.env` is anywhere.
+folder's root, `**/.env` matches anywhere.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RuleOrigin = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A rule, what it decides, and where it comes from. One whose text is none matches nothing."""
+    """Rule, its decision, and its origin. A rule with an invalid text matches nothing."""
 
     text: str
     decision: RuleDecision
@@ -36,12 +36,12 @@ class Rule:
 
     @property
     def tool_name(self) -> str:
-        """The tool that the rule is about."""
+        """Name of the tool that the rule is about."""
         return self.text.partition("(")[0]
 
     @property
     def pattern(self) -> Pattern | None:
-        """What the text means; None where it means nothing."""
+        """Parsed pattern; None if the text is not a valid rule."""
         try:
             return parse(self.text)
         except SettingError:
@@ -60,24 +60,24 @@ class PathGlob:
     glob: str
 
     def cost(self, n_chars: int) -> int:
-        """What it costs at most to compare paths of so many characters with it, in microseconds or so."""
+        """Return the maximum cost of comparing paths of that many characters with it, in microseconds or so."""
         return n_chars * len(self.glob) // 200
 
     def matches(self, path: str) -> bool:
-        """Whether the shown path is one of these."""
+        """Whether the glob matches the shown path."""
         return globs.compiled(self.glob).fullmatch(path) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class CommandPrefix:
-    """Commands whose words begin with these."""
+    """Commands that begin with these words."""
 
     words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class WholeCommand:
-    """This command line and no other."""
+    """Exactly this command line."""
 
     text: str
 
@@ -89,7 +89,7 @@ class Domain:
     host: str
 
     def matches(self, url: str) -> bool:
-        """Whether the address leads to that host, read the same way by everyone."""
+        """Whether the address leads to such a host; False if URL parsers could disagree about it."""
         host = host_of(url)
         if self.host.startswith("*."):
             return host.endswith(self.host[1:])
@@ -100,7 +100,7 @@ Pattern = AnyCall | PathGlob | CommandPrefix | WholeCommand | Domain
 
 
 def host_of(url: str) -> str:
-    """The host that an address leads to, in small letters; empty where readers could differ about it."""
+    """Return the host that an address leads to, in lower case; empty if URL parsers could disagree about it."""
     if re.search(r"[\\\s\x00-\x20\x7f]", url):
         return ""
     try:
@@ -113,7 +113,7 @@ def host_of(url: str) -> str:
 
 @cache
 def parse(text: str) -> Pattern:
-    """What a rule's text means. Raises `SettingError` that says what is wrong with it."""
+    """Parse a rule's text. Raises `SettingError` that says what is wrong with it."""
     name, bracket, rest = text.partition("(")
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
         raise SettingError(
@@ -161,15 +161,15 @@ def _domain(text: str, pattern: str) -> Domain:
 
 
 def whole_command(command: str) -> str:
-    """The rule that matches this command line and no other."""
+    """Return the rule that matches exactly this command line."""
     escaped = re.sub(r":(\\*)\*$", r":\\\1*", command)
     return f"shell({escaped})"
 
 
 def rule_from(given: object, decision: RuleDecision, origin: RuleOrigin) -> Rule:
-    """A rule as settings write it: its text, or a table with `rule` and the examples `match` and `not_match`.
+    """Parse a rule as settings write it: its text, or a table with `rule` and the examples `match` and `not_match`.
 
-    Raises `SettingError` where it is none, or where an example shows that it does something else.
+    Raises `SettingError` if it is invalid, or if an example shows that it does something else.
     """
     if isinstance(given, str):
         parse(given)

@@ -1,4 +1,4 @@
-"""Whether a call runs in the sandbox, and what the user is told and asked where it cannot."""
+"""Whether a call runs in the sandbox, and what the user is told and asked if it cannot."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from pygent_ls.errors import ToolError
 
 @dataclass(slots=True)
 class SandboxConsent:
-    """A session's memory of a "for this session": commands may run although the sandbox cannot be set up."""
+    """Session's record of the answer "for this session": commands may run although the sandbox cannot be set up."""
 
     given: bool = False
 
 
 async def sandbox_for(tool: Tool, processes: Processes) -> SandboxState:
-    """What holds for a call of this tool. Raises `ToolError` where the settings require a sandbox that is not there."""
+    """Return the sandbox state for a call of this tool. Raises `ToolError` if the settings require a sandbox that is
+    not available."""
     if not tool.sandboxed:
         return SandboxState(kind="off")
     state = await processes.sandbox()
@@ -30,7 +31,7 @@ async def sandbox_for(tool: Tool, processes: Processes) -> SandboxState:
 
 
 def confinement_of(tool: Tool, state: SandboxState) -> str:
-    """What holds a call of this tool, for the user; empty for one that runs no program and uses no network."""
+    """Describe the confinement of a call to the user; empty if it runs no program and uses no network."""
     if tool.sandboxed:
         if state.kind != "on":
             return "not sandboxed"
@@ -42,5 +43,5 @@ def confinement_of(tool: Tool, state: SandboxState) -> str:
 
 
 def question_about(state: SandboxState, action: str) -> str:
-    """What the user is asked before a call leaves a sandbox that failed."""
+    """Return the question for the user before a call runs without a sandbox that failed."""
     return f"{action}\nThe sandbox cannot be set up: {state.reason}\nRun it without the sandbox?"

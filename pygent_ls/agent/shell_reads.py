@@ -1,4 +1,4 @@
-"""Which files a command line would show, as far as its words tell."""
+"""Files that a command line would show, as far as its words tell."""
 
 from __future__ import annotations
 
@@ -31,45 +31,45 @@ _CODE = re.compile(
 """Programs that are given code, or forms, in their words and their input, in which paths stand among other things."""
 
 _OTHER_NAMES = re.compile(r"/proc/.*\b(cwd|root|fd|task|map_files)\b.*|/dev/(fd|stdin)\b.*", re.DOTALL)
-"""Names that the system has for open files, and for the folders of processes."""
+"""System names for open files and for the folders of processes."""
 
 _ELSEWHERE = re.compile(r"\bGIT_(WORK_TREE|(COMMON_)?DIR|CONFIG\w*|INDEX_FILE|TEMPLATE_DIR|EXTERNAL_DIFF)\b")
-"""Variables by which git works with other files than its words tell."""
+"""Variables that make git use other files than its words name."""
 
 _ARCHIVING = frozenset({"tarfile", "zipfile", "http.server", "shutil"})
-"""Modules of Python that copy or serve the folders which they are given."""
+"""Modules of Python that copy or serve the folders that they are given."""
 
 _SCRIPTS = frozenset({"-e", "--regexp", "--expression"})
 """Options whose value is a pattern or a program."""
 
 MAX_PATHS = 2_000
-"""Paths of one line that are looked at; a line with more may show any file."""
+"""Maximum paths of one line that are examined; a line with more may show any file."""
 
 MAX_LETTERS = 12
-"""Letters behind one dash that are taken for options; more may hide the name of any file."""
+"""Maximum letters after one dash that are taken for options; more may hide the name of any file."""
 
 MAX_PIECES = 200
-"""Pieces of one word that are taken for paths; a longer one may name any file."""
+"""Maximum pieces of one word that are taken for paths; a word with more may name any file."""
 
 
 MAX_TEXT_PIECES = 1_000
-"""Different pieces of one text that are taken for paths; a longer one may name any file."""
+"""Maximum different pieces of one text that are taken for paths; a text with more may name any file."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A path, relative to where the line runs or absolute."""
+    """Path, absolute or relative to the folder in which the line runs."""
 
     path: str
     is_sure: bool
     may_be_folder: bool = False
-    """Whether what lies below it is shown, too, if it is a folder."""
+    """Whether the content of the path is shown too, if it is a folder."""
 
 
 def reads_of(text: str, folder: Path, workspace: Workspace) -> tuple[FileRead, ...]:
-    """Every file that a command line may show, by the paths that rules are held against; begun in `folder`.
+    """Return every file that a command line, started in `folder`, may show, by the paths that rules are compared with.
 
-    What a program reads of itself, without being told to, is not among them.
+    Files that a program reads on its own, such as its configuration, are not included.
     """
     found: dict[FileRead, None] = {}
 
@@ -80,8 +80,8 @@ def reads_of(text: str, folder: Path, workspace: Workspace) -> tuple[FileRead, .
         if rest or ANY in absolute:
             known, _, last = known.rpartition("/")
             rest = last + ANY + rest
-        with suppress(ToolError):  # outside the workspace its own name is all there is
-            both.append(workspace.resolve(known or "/") / rest)  # `..` behind a link leads where the link does
+        with suppress(ToolError):  # outside the workspace only its own name is known
+            both.append(workspace.resolve(known or "/") / rest)  # `..` after a link starts at the link's target
         return both
 
     def below(place: Path) -> str:
@@ -120,12 +120,12 @@ def _files_in(line: ShellLine, kind_of: Callable[[str], str]) -> Iterator[_Named
 def _shown_by(
     command: SimpleCommand, words: Sequence[str], folder: str, kind_of: Callable[[str], str]
 ) -> Iterator[_Named]:
-    """What a command shows, and what those show that it runs; `words` are its own, with what is put in."""
+    """Yield what a command shows, and what the commands that it runs show; `words` are its own, with inserted ones."""
     name = canonical(command.name.lower().removesuffix(".exe"))
     if name == "git":
         for path in shown_by_git(words, lambda path: kind_of(_joined(folder, path))):
             yield _Named(path if path == ANY else _joined(folder, path), is_sure=ANY not in path)
-            if folder and path != ANY:  # a path behind `REVISION:` begins where the repository does
+            if folder and path != ANY:  # a path after `REVISION:` begins at the repository's root
                 yield _Named(path, is_sure=False)
     else:
         yield from _shown_by_words(command, name, words, folder)
@@ -145,7 +145,7 @@ def _shown_by_words(command: SimpleCommand, name: str, words: Sequence[str], fol
     given = list(words[1 : min(own, default=len(words))]) if name != "find" else list(words[1:])
     shows = name in SHOWING and not command.runs
     if command.runs:
-        given = [word for word in given if not re.search(r"\s", word)]  # a script is looked through by itself
+        given = [word for word in given if not re.search(r"\s", word)]  # a script is examined separately
     if not shows:
         pieces = (piece for word in given for piece in (_pieces_of(word) if _CODE.fullmatch(name) else _paths_in(word)))
         is_deep = name == "python" and not _ARCHIVING.isdisjoint(words)
@@ -180,9 +180,9 @@ def _has_unlisted(words: Sequence[str], listed: str) -> bool:
 
 
 def _may_show_any(name: str, words: Sequence[str]) -> bool:
-    """Whether a program that shows files may show others than those which its words name."""
+    """Whether a program that shows files may show others than its words name."""
     if name == "patch" or any(re.match(r"--?fil", word) for word in words):
-        return True  # a patch names its files, and `--files0-from` and `--files-from` a list of them
+        return True  # a patch names its files, `--files0-from` and `--files-from` a list of files
     if name == "yq":
         return any(re.search(r"\bload", word) for word in words[1:])
     if name in ("tar", "zip", "7z", "rsync", "cpio"):
@@ -208,19 +208,20 @@ def _scripts(name: str, words: Sequence[str]) -> list[str]:
 
 
 def _arguments(name: str, words: Sequence[str]) -> list[str]:
-    """The words that may name what is shown."""
+    """Return the words that may name what is shown."""
     left_out: list[int] = []
     if name in SEARCHING:
         given = _split(name, words)
         left_out = [*_pattern_of(given), *(each.last for each in given.options if each.name in _SCRIPTS)]
     elif name in COPYING and not any(re.match(r"-[a-zA-Z]*t|--t", word) for word in words):
         plain = [index for index, word in enumerate(words) if index and not word.startswith("-")]
-        left_out = plain[1:][-1:]  # a single word is what `ln` makes a name for here
+        left_out = plain[1:][-1:]  # with a single word, `ln` makes a link of that name here
     return [word for index, word in enumerate(words) if index and index not in left_out]
 
 
 def _operands(name: str, words: Sequence[str]) -> list[int]:
-    """The words that surely are neither options, nor their values, nor the pattern; none where that cannot be told."""
+    """Return the positions of words that are certainly neither options, their values, nor the pattern; empty if
+    unclear."""
     given = _split(name, words)
     if given.unknown:
         return []
@@ -239,14 +240,14 @@ def _pattern_of(given: Arguments) -> list[int]:
 
 
 def _paths_in(word: str) -> Iterator[str]:
-    """What of a word may be a path: all of it, the value of an option, `@FILE`, and `REVISION:FILE`."""
+    """Yield what may be a path in a word: all of it, the value of an option, `@FILE`, and `REVISION:FILE`."""
     word = word.replace("{}", ANY)
     if re.search(r"(?i)\bfile:", word):
-        yield ANY  # an address, in which any character may be encoded
+        yield ANY  # a URL, in which any character may be encoded
     if not word.startswith("-"):
         yield word
     elif found := re.match(r"-(\w+)", word):
-        n_letters = len(found[1])  # of which any may be the option whose value begins behind it
+        n_letters = len(found[1])  # any of the letters may be the option whose value follows it
         yield from (word[at:] for at in range(2, min(n_letters, MAX_LETTERS) + 2) if word[at:])
         yield from [ANY] if n_letters > MAX_LETTERS else []
     for found in re.finditer(r"[=@:]<?", word):
@@ -255,7 +256,7 @@ def _paths_in(word: str) -> Iterator[str]:
 
 
 def _pieces_of(code: str) -> Iterator[str]:
-    """What of code may be a path."""
+    """Yield what may be a path in code."""
     yield from _paths_in(code)
     pieces = re.findall(r"[^\s'\"`(),;<>|\[\]{}=]+", code)
     yield from dict.fromkeys(pieces[:MAX_PIECES])
@@ -264,7 +265,7 @@ def _pieces_of(code: str) -> Iterator[str]:
 
 
 def _named_in(text: str) -> Iterator[str]:
-    """What of a text of many lines may be a path."""
+    """Yield what may be a path in a text of many lines."""
     text = re.sub(r"\\[abefnrtv]", " ", text) + " " + text  # `printf 'a\n'`
     pieces = dict.fromkeys(re.findall(r"[^\s'\"`(),;<>|\[\]{}=]+", text))
     for piece in islice(pieces, MAX_TEXT_PIECES):

@@ -1,4 +1,4 @@
-"""What stays of a conversation that is made shorter, where that alone is more than there is room for. Pure."""
+"""Last-resort shortening of a compacted conversation that still exceeds the available room. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from pygent_ls.agent.context import chars_of, is_prompt
 from pygent_ls.agent.messages import Message, ToolResultBlock
 
 MARGIN = 0.95
-"""Of what a provider says that it has room for: its count and our estimate differ from text to text."""
+"""Share of the room that a provider states: its count and our estimate differ from text to text."""
 
 LEAST_SHARE = 0.05
-"""No refused request is taken for longer than twenty windows: numbers in messages may be something else."""
+"""Minimum share that a refused request is scaled to: no request counts as longer than twenty windows, as numbers in
+messages may be something else."""
 
 _NUMBER = re.compile(r"(?<![\w.,-])\d[\d,]{3,}(?![\w-])")
 
 
 def least_chars(messages: Sequence[Message]) -> int:
-    """Characters of messages whose results are cut as far as they may be."""
+    """Return the number of characters that remain if the messages' results are cut as far as possible."""
     results = (
         len(each.content) for message in messages for each in message.blocks if isinstance(each, ToolResultBlock)
     )
@@ -28,8 +29,8 @@ def least_chars(messages: Sequence[Message]) -> int:
 
 
 def shortened(messages: Sequence[Message], target: int, most: int) -> tuple[Message, ...]:
-    """The messages with their results cut to come to `target` characters; where they have more than `most` then, what
-    the user said and attached is cut as well."""
+    """Return the messages with their results cut to about `target` characters; if they still exceed `most`, what the
+    user said and attached is cut as well."""
     shorter = shortened_results(messages, target)
     sizes = [chars_of(message) for message in shorter if is_prompt(message)]
     n_chars = sum(map(chars_of, shorter))
@@ -45,15 +46,15 @@ def shortened(messages: Sequence[Message], target: int, most: int) -> tuple[Mess
 
 
 def cuts_words(parts: Parts, standing: Standing) -> bool:
-    """Whether something of the user's task, which was whole until now, is left out."""
+    """Whether part of the user's task that was complete until now is left out."""
     stands = standing.messages[0].blocks if standing.messages else ()
     whole = all(block in parts.first.blocks for block in parts.task)
     return whole and not all(block in stands for block in parts.task)
 
 
 def share_that_fits(refusal: str) -> float:
-    """How much of a request that was too long there would have been room for, as far as the provider's words tell both
-    sizes: "maximum context length is 8192 tokens, your messages resulted in 9000"; 1.0 where they do not."""
+    """Return the share of a refused request that would have fitted, if the provider's message states both sizes
+    ("maximum context length is 8192 tokens, your messages resulted in 9000"); 1.0 if it does not."""
     sizes = sorted({int(each.replace(",", "")) for each in _NUMBER.findall(refusal)})
     if len(sizes) < 2:
         return 1.0

@@ -1,4 +1,4 @@
-"""Text of a model as a person is shown it before they allow something: nothing in it hides what it does."""
+"""Text of a model as shown to a person who is asked for permission: nothing in it can hide what it does."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pygent_ls.shell.parser import read_line
 from pygent_ls.shell.words import ANY
 
 LONG_CHARS = 1_000
-"""Of a command that a person cannot take in at a glance; a message box may also cut it off."""
+"""Length from which a command is too long to take in at a glance; a message box may also cut it off."""
 
 MAX_NAMED = 20
-"""Programs that are named of a long command."""
+"""Maximum number of programs that are named for a long command."""
 
 MIN_GAP_CHARS = 12
-"""Spaces in a row that could push what follows out of sight."""
+"""Minimum number of spaces in a row that could push what follows out of sight."""
 
 MIN_EMPTY_LINES = 4
-"""Empty lines in a row that could do the same."""
+"""Minimum number of empty lines in a row that could do the same."""
 
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
@@ -28,32 +28,33 @@ _EMPTY_LINES = re.compile(rf"\n(?:[^\S\n]*\n){{{MIN_EMPTY_LINES},}}")
 
 
 def visible(text: str) -> str:
-    """The text with characters that hide or reorder others spelled out: controls of terminals, of the direction of
-    writing, what has no width, and half surrogate pairs. Tabs and line feeds stay."""
+    """Return the text with characters that hide or reorder others escaped: terminal controls, bidirectional controls,
+    zero-width characters, and lone surrogates. Tabs and line feeds stay."""
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def in_full(text: str) -> str:
-    """The text, visible and with nothing left out but wide gaps, which are counted; further lines are indented, so that
-    none of them can pass for a line of ours."""
+    """Return the text, visible and complete, with wide gaps replaced by their size. Further lines are indented, so that
+    none can pass for a line of ours."""
     shown = _GAP.sub(lambda found: f" ⟨{len(found[0])} spaces⟩ ", visible(text))
     shown = _EMPTY_LINES.sub(lambda found: f"\n⟨{found[0].count(chr(10)) - 1} empty lines⟩\n", shown)
     return shown.replace("\n", "\n    ")
 
 
 def on_one_line(text: str) -> str:
-    """The text, visible and without line breaks."""
+    """Return the text, visible and without line breaks."""
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def whole_on_one_line(text: str) -> str:
-    """All of the text, visible and without line breaks; wide gaps and many empty lines are counted."""
+    """Return all of the text, visible and without line breaks; wide gaps and runs of empty lines are replaced by their
+    size."""
     shown = _EMPTY_LINES.sub(lambda found: f" ⟨{found[0].count(chr(10)) - 1} empty lines⟩ ", visible(text))
     return _GAP.sub(lambda found: f" ⟨{len(found[0])} spaces⟩ ", shown).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def programs_of(command: str) -> str:
-    """What a long command runs, in a line to stand before it; empty for one that can be taken in."""
+    """Return a line that names the programs of a long command, to precede it; empty for a short one."""
     if len(command) < LONG_CHARS and command.count("\n") < MAX_NAMED:
         return ""
     line = read_line(command)

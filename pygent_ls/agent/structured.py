@@ -1,4 +1,4 @@
-"""An answer that is one JSON value, valid against a schema of the caller's; and the tool through which it is given."""
+"""Structured answers: one JSON value that matches the caller's schema, and the tool through which it is given."""
 
 from __future__ import annotations
 
@@ -16,59 +16,59 @@ from pygent_ls.agent.tool import Tool, ToolCategory, ToolContext, ToolRisk, one_
 from pygent_ls.errors import SessionError, ToolError
 
 STRUCTURED_OUTPUT = "structured_output"
-"""The name of the tool."""
+"""Name of the tool."""
 
 MAX_SCHEMA_CHARS = 64_000
-"""Of the schema as JSON: about 16,000 tokens, an eighth of a 128k window, in every request of the turn."""
+"""Maximum size of the schema as JSON: about 16,000 tokens, an eighth of a 128k window, in every request of the turn."""
 
 MAX_PROBLEMS = 10
-"""Of an answer, that the model is told at once."""
+"""Maximum number of problems of an answer that the model is told at once."""
 
 MAX_PROBLEM_CHARS = 300
-"""Of one of them."""
+"""Maximum length of one problem."""
 
 MAX_QUOTED_CHARS = 80
-"""Of the value that is wrong."""
+"""Maximum length of the quoted invalid value."""
 
 MAX_COST = 10_000
-"""Schemas that one value is held against: about 0.1 s, in which nothing else happens."""
+"""Maximum number of schemas that one value is checked against: about 0.1 s, during which nothing else runs."""
 
 VALUE = "value"
-"""The only argument of the tool where the schema cannot be that of the arguments."""
+"""Only argument of the tool if the schema cannot be that of the arguments."""
 
 LATEST = "https://json-schema.org/draft/2020-12/schema"
-"""The draft of a schema that names none."""
+"""Draft that is assumed for a schema that names none."""
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 _NO_ARGUMENTS = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "enum", "const", *_REFERENCES})
-"""What providers refuse beside `type` at the top of a tool's schema."""
+"""Keywords that providers refuse besides `type` at the top of a tool's schema."""
 
 _ARGUMENT = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
-"""The names of arguments that Anthropic takes."""
+"""Argument names that Anthropic accepts."""
 
 _IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "extends")
 _IN_PLACE_BY_NAME = ("dependentSchemas", "dependencies")
-"""Keywords that hold schemas for the same value as the one that they stand in."""
+"""Keywords that hold schemas for the same value as the schema that they are part of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Structured:
-    """What a turn's answer has come to: any JSON value, null too."""
+    """Answer of a turn: any JSON value, including null."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class OutputSchema:
-    """A JSON Schema, of any draft, that can be used; what it refers to stands in it."""
+    """Usable JSON Schema of any draft; everything that it refers to is inside it."""
 
     schema: Mapping[str, Any]
     _validator: Any
 
     @classmethod
     def of(cls, schema: Mapping[str, Any]) -> OutputSchema:
-        """Raises `SessionError` (`bad_output_schema`) that says what is wrong with it."""
+        """Raises `SessionError` (`bad_output_schema`) that says what is wrong with the schema."""
         try:
             return _usable(_as_text(schema))
         except RecursionError:
@@ -77,20 +77,20 @@ class OutputSchema:
             ) from None
 
     def problems_of(self, value: Any) -> list[str]:
-        """What is wrong with a value, each with its place in it; nothing where it is valid."""
+        """Return the problems of a value, each with its place in it; empty if it is valid."""
         from jsonschema.exceptions import best_match  # pyright: ignore[reportUnknownVariableType] - it has no types
 
         try:
             errors: list[Any] = list(islice(self._validator.iter_errors(value), MAX_PROBLEMS + 1))
         except RecursionError:
             return ["it is nested too deeply to be checked"]
-        except ArithmeticError as error:  # a number that is no float, where the schema has one
+        except ArithmeticError as error:  # a number that does not fit into a float, compared with one in the schema
             return [f"it cannot be checked: {error}"]
         return list(dict.fromkeys(_problem(best_match([error])) for error in errors))
 
     @property
     def is_for_arguments(self) -> bool:
-        """Whether it can be the schema of a tool's arguments as it is: everywhere an object, and plainly one."""
+        """Whether it can be the schema of a tool's arguments as it is: always an object, and declared as one."""
         schema = self.schema
         properties = schema.get("properties", {})
         return (
@@ -101,12 +101,13 @@ class OutputSchema:
 
     @property
     def for_arguments(self) -> dict[str, Any]:
-        """The schema of the tool's arguments; where this one cannot be that, of an object that has it as `value`."""
+        """Schema of the tool's arguments: this one, or if it cannot be used as such, one of an object with this one as
+        `value`."""
         inner = {key: value for key, value in self.schema.items() if key != "$schema"}
         if self.is_for_arguments:
             return inner
         shared: dict[str, Any] = {}
-        if not ("$id" in inner or "id" in inner):  # references are from there then, wherever it stands
+        if not ("$id" in inner or "id" in inner):  # references are relative to the id, wherever the schema is placed
             shared = {key: inner.pop(key) for key in ("$defs", "definitions") if key in inner}
             inner, shared = _moved(inner), {key: _moved(value, names=True) for key, value in shared.items()}
         return {
@@ -118,7 +119,7 @@ class OutputSchema:
         }
 
     def taken(self, given: Mapping[str, Any]) -> Structured:
-        """The answer that the arguments of a call hold. Raises `ToolError` that names what is wrong with it."""
+        """Return the answer in the arguments of a call. Raises `ToolError` that names what is wrong with it."""
         if self.is_for_arguments:
             value: Any = dict(given)
         elif list(given) == [VALUE]:
@@ -134,7 +135,7 @@ class OutputSchema:
         return Structured(value=value)
 
     def found_in(self, text: str) -> Structured | None:
-        """The answer, where a text is nothing but that, in a fence or not."""
+        """Return the answer if a text consists of nothing else, with or without a fence."""
         try:
             value = load_json(text)
             check_can_be_sent(value)
@@ -148,26 +149,26 @@ _AGAIN = f"Call {STRUCTURED_OUTPUT} again with the complete answer."
 
 @dataclass(frozen=True, kw_only=True)
 class StructuredTool(Tool):
-    """Gives the answer: its arguments are checked against the schema, and no path is meant by any of them."""
+    """Tool that takes the answer: its arguments are checked against the schema, and none of them is a path."""
 
     wanted: OutputSchema
 
     @cached_property
     def definition(self) -> ToolDefinition:
-        """See `Tool`."""
+        """Definition with the output schema as its arguments."""
         return ToolDefinition(name=self.name, description=self.description, schema=self.wanted.for_arguments)
 
     def validate(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """See `Tool`."""
+        """Return the answer as the one argument of `run`. Raises `ToolError` if it does not match the schema."""
         return {"answer": self.wanted.taken(given)}
 
     def paths_in(self, given: Mapping[str, Any]) -> tuple[str, ...]:
-        """None."""
+        """Return none."""
         return ()
 
 
 def structured_tool(wanted: OutputSchema, give: Callable[[Structured], Awaitable[str]]) -> StructuredTool:
-    """The tool of one turn; `give` takes a valid answer, and returns what the model reads."""
+    """Return the tool of one turn; `give` takes a valid answer, and returns what the model reads."""
 
     async def run(_context: ToolContext, answer: Structured) -> str:
         return await give(answer)
@@ -188,7 +189,8 @@ def structured_tool(wanted: OutputSchema, give: Callable[[Structured], Awaitable
 
 
 def _problem(error: Any) -> str:
-    """`$.items[0].name: "x" is not of type 'integer'`, with no more of the value than tells which it is."""
+    """Describe an error: `$.items[0].name: "x" is not of type 'integer'`, quoting no more of the value than identifies
+    it."""
     message = str(error.message)
     shown = repr(error.instance)
     if message.startswith(shown):
@@ -206,7 +208,7 @@ def _bad(problem: str) -> SessionError:
 
 @lru_cache(maxsize=4)
 def _usable(text: str) -> OutputSchema:
-    """The same for the same text: a request and its turn both look at it."""
+    """Return the schema of a text; cached, since a request and its turn both check it."""
     schema: dict[str, Any] = json.loads(text)
     return OutputSchema(schema, _checked_validator(schema))
 
@@ -228,7 +230,7 @@ def _as_text(schema: object) -> str:
 
 
 def _checked_validator(schema: dict[str, Any]) -> Any:
-    """A validator that fetches nothing. Raises as `OutputSchema.of` does."""
+    """Return a validator that fetches nothing. Raises as `OutputSchema.of` does."""
     from jsonschema.validators import validator_for
     from referencing import Registry
     from referencing.jsonschema import UnknownDialect, specification_with
@@ -257,7 +259,8 @@ def _check_schema(validator: Any, schema: Any) -> None:
 
 
 def _check_references(validator: Any, specification: Any, resource: Any, resolver: Any) -> None:
-    """Each reference leads to a schema in it, and none back to where it stands without going into the value."""
+    """Check that each reference leads to a schema inside it, and none back to itself without descending into the
+    value."""
     from referencing.exceptions import Unresolvable
 
     in_place: dict[int, list[int]] = {}
@@ -289,7 +292,8 @@ def _check_references(validator: Any, specification: Any, resource: Any, resolve
 
 
 def _check_costs(in_place: Mapping[int, Sequence[int]]) -> None:
-    """`in_place`: the schemas for the same value, by the one that they stand in."""
+    """Check that validating one value is affordable. `in_place` maps each schema to those it contains for the same
+    value."""
     from graphlib import CycleError, TopologicalSorter
 
     costs: dict[int, int] = {}
@@ -317,8 +321,8 @@ def _for_the_same_value(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]
 
 
 def _moved(schema: Any, *, names: bool = False) -> Any:
-    """The schema with its references to its own parts as they are where it stands as `value`; definitions stay at the
-    top. `names`: it is an object of schemas by any names."""
+    """Return the schema with references to its own parts adapted to its place below `value`; definitions stay at the
+    top. `names`: it is an object of schemas by arbitrary names."""
     if isinstance(schema, list):
         return [_moved(each) for each in cast("list[Any]", schema)]
     if not isinstance(schema, Mapping):
@@ -333,7 +337,7 @@ def _moved(schema: Any, *, names: bool = False) -> Any:
 
 
 _BY_NAME = frozenset({"properties", "patternProperties", "$defs", "definitions", *_IN_PLACE_BY_NAME})
-"""Keywords that hold schemas by any names."""
+"""Keywords that hold schemas by arbitrary names."""
 
 
 def _moved_reference(reference: Any) -> Any:

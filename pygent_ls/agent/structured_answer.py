@@ -1,4 +1,4 @@
-"""How a turn comes to the structured answer that it owes: it is offered a tool, and asked where it does not call it."""
+"""Structured answer of a turn: the model is offered a tool for it, and is asked if it does not call it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pygent_ls.agent.tool import ToolRegistry
 from pygent_ls.agent.variants import without
 from pygent_ls.errors import ModelError, ToolError
 
-if TYPE_CHECKING:  # it is a part of a turn's state
+if TYPE_CHECKING:  # a turn's state contains it
     from pygent_ls.agent.surroundings import Surroundings
     from pygent_ls.agent.turn import TurnSpec
 
 MAX_ASKED = 2
-"""Times that an answer without the tool is asked for it: one by mistake, and one more for weak models."""
+"""Maximum requests for the answer after a reply without the tool: one for a mistake, and one more for weak models."""
 
 MAX_REFUSED = 5
-"""Rounds whose answer is not valid: a model that reads what is wrong needs one or two."""
+"""Maximum rounds with an invalid answer: a model that reads the errors needs one or two."""
 
 HOW_TO_ANSWER = f"""\
 # Your answer
@@ -47,7 +47,7 @@ NOT_FOR_SUBAGENTS = {STRUCTURED_OUTPUT: "is only for the main turn, not for its 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The parts of a request that say how to answer."""
+    """Parts of a request that say how to answer."""
 
     system: str
     tools: Sequence[ToolDefinition]
@@ -60,11 +60,11 @@ def _joined(system: str, more: str) -> str:
 
 @dataclass(kw_only=True)
 class StructuredAnswer:
-    """What the answer of one turn must be, and what it has come to. Without a schema any answer will do."""
+    """Requirements on the answer of one turn, and the answer once it is given. Without a schema any answer is valid."""
 
     schema: OutputSchema | None = None
     given: Structured | None = None
-    """Valid; of the answer before it none is kept."""
+    """Valid answer; reset when the turn continues after it."""
     _n_asked: int = 0
     _n_refused: int = 0
     _last_refusal: str = ""
@@ -76,7 +76,7 @@ class StructuredAnswer:
         return cls(schema=None if schema is None else OutputSchema.of(schema))
 
     def offered(self, spec: TurnSpec, around: Surroundings) -> tuple[TurnSpec, Surroundings]:
-        """What the turn is given, with the tool."""
+        """Return what the turn is given, with the tool added."""
         if self.schema is None:
             return spec, around
         others = without(around.tools, {STRUCTURED_OUTPUT: ""})
@@ -84,7 +84,8 @@ class StructuredAnswer:
         return spec, replace(around, tools=tools)
 
     def asked_of(self, model: ModelFacts, system: str, tools: Sequence[ToolDefinition]) -> Asked:
-        """What a request to the model holds: the schema as the form of its text if it takes one, or else the tool."""
+        """Return the parts of a request to the model: the schema as the form of its text if the model supports that, or
+        else the tool."""
         if self.schema is None:
             return Asked(system=system, tools=tools)
         if not (model.formats_output and self.schema.is_for_arguments):
@@ -93,14 +94,14 @@ class StructuredAnswer:
         return Asked(system=_joined(system, HOW_TO_FORMAT), tools=others, schema=self.schema.for_arguments)
 
     def forget(self) -> None:
-        """The turn goes on: the answer that there is does not count, as it was given before the user's last word."""
+        """Discard the answer because the turn continues: it was given before the user's last message."""
         if self.given is not None:
             self.given, self._n_asked, self._n_refused = None, 0, 0
 
     # Calls
 
     def in_order(self, calls: Sequence[ToolUseBlock]) -> tuple[list[ToolUseBlock], list[ToolUseBlock]]:
-        """The calls that run first, and those that give the answer."""
+        """Split the calls into those that run first and those that give the answer."""
         gives = [call for call in calls if self.schema is not None and call.name == STRUCTURED_OUTPUT]
         return [call for call in calls if call not in gives], gives
 
@@ -109,11 +110,11 @@ class StructuredAnswer:
         return not self.in_order(calls)[0]
 
     def begins_with(self, others: Sequence[ToolUseBlock], results: Mapping[str, ToolResultBlock]) -> None:
-        """The calls beside it are over: where one failed, the model gave its answer without knowing."""
+        """Record that the other calls are over: if one failed, the model gave its answer without knowing."""
         self._too_early = any(results[call.id].is_error for call in others if call.id in results)
 
     def ends_with(self, gives: Sequence[ToolUseBlock], results: Mapping[str, ToolResultBlock]) -> None:
-        """The calls that should give it are over."""
+        """Record that the calls that should give the answer are over."""
         if gives and self.given is None:
             self._n_refused += 1
             last = results.get(gives[-1].id)
@@ -128,13 +129,14 @@ class StructuredAnswer:
     # What is next
 
     def failed(self, model: str) -> ModelError | None:
-        """Why the turn ends without it, where the model could not do it."""
+        """Return why the turn ends without an answer, if the model has used up its attempts."""
         if self.given is not None or self._n_refused < MAX_REFUSED:
             return None
         return _none(model, f"the answer was refused {self._n_refused} times, the last time with: {self._last_refusal}")
 
     def after_text(self, text: str, model: str) -> str | ModelError | None:
-        """The model called no tool: what it is asked, or why the turn ends; None where its words will do."""
+        """Handle a reply without tool calls: return what the model is asked, or why the turn ends; None if the text
+        will do."""
         if self.schema is None or self.given is not None:
             return None
         self.given = self.schema.found_in(text)

@@ -1,4 +1,4 @@
-"""Subagents: turns within a turn, each with a history of its own, that count as a part of it."""
+"""Subagents: turns within a turn, each with its own history, that count as part of it."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ ONLY_ABOVE = {TASK: f"is not offered to a subagent's subagent: subagents may be 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delegate:
-    """A subagent that was not begun yet."""
+    """Subagent that has not begun yet."""
 
     spec: TurnSpec
     around: Surroundings
 
 
 RunTurn = Callable[[Delegate, list[Message]], Awaitable[TurnResult]]
-"""Runs the turn of a subagent over a history that it extends; a cancel goes through."""
+"""Runs the turn of a subagent over a history that it extends; a cancellation propagates."""
 
 
 @dataclass(kw_only=True)
 class Subagents:
     """Runs the subagents of one turn, or of one of its subagents.
 
-    Of those of a turn, `MAX_AT_ONCE` work at the same time and the others wait; a subagent's own work one by one, in
-    the place that it has.
+    Up to `MAX_AT_ONCE` subagents of a turn run concurrently and the others wait; a subagent's own run one by one,
+    within its slot.
     """
 
     state: TurnState
@@ -46,7 +46,7 @@ class Subagents:
         self._free = asyncio.Semaphore(MAX_AT_ONCE if self.state.depth == 0 else 1)
 
     async def run(self, tool_id: str, task: SubagentTask) -> SubagentReport:
-        """Run one for the call of that id. Raises `ToolError` where it cannot begin."""
+        """Run a subagent for the call with that id. Raises `ToolError` if it cannot begin."""
         state = self.state
         if state.depth >= MAX_DEPTH or state.spec.delegate is None:
             raise ToolError("A subagent may not start another subagent here. Do it yourself.")
@@ -66,7 +66,7 @@ class Subagents:
 
 
 def _without_answer(made: Delegate) -> Delegate:
-    """It owes no structured answer: that is the turn's own."""
+    """Remove the structured answer, which only the turn itself gives."""
     if made.spec.output_schema is None:
         return made
     tools = without(made.around.tools, NOT_FOR_SUBAGENTS)
@@ -74,9 +74,9 @@ def _without_answer(made: Delegate) -> Delegate:
 
 
 DelegateTo = Callable[[str, SubagentTask, TurnState], Awaitable[Delegate]]
-"""Makes the subagent for the `task` call of that id, from its parent's state. Raises `ToolError`."""
+"""Makes the subagent for the `task` call with that id, from its parent's state. Raises `ToolError`."""
 
 
 def _last_words(history: list[Message]) -> str:
-    """What it said last, in whatever message that was."""
+    """Return its last text, whichever message contains it."""
     return next((each.text for each in reversed(history) if each.role == "assistant" and each.text.strip()), "")

@@ -1,4 +1,4 @@
-"""What a session gives its turns."""
+"""What a session provides to its turns."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from pygent_ls.agent.web import Web
 from pygent_ls.agent.workspace import Processes, Workspace
 
 Settle = Callable[[], Awaitable[None]]
-"""Returns when all that was said and told so far will outlive the program, and the machine; raises nothing. Where it
-cannot be kept, the user is told, and it returns all the same."""
+"""Returns when everything said and emitted so far will survive a crash of the program or the machine; raises nothing.
+If it cannot be stored, the user is told, and it returns nevertheless."""
 
 
 async def settled_at_once() -> None:
-    """Where nothing is kept."""
+    """Return at once; for sessions that store nothing."""
 
 
 def nobody_to_tell() -> None:
-    """For a session that nobody follows."""
+    """Do nothing; for a session without followers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a session gives its turns: the ports, and the session's own memory."""
+    """Run context that a session provides to its turns: the ports, and the session's own memory."""
 
     session_id: str
     tools: ToolRegistry
@@ -58,20 +58,21 @@ class Surroundings:
     templates: Templates | None = None
     questioner: Questioner = field(default_factory=NobodyToAsk)
     pauser: Questioner = field(default_factory=NobodyToAsk)
-    """Asked whether a turn that has reached a limit may go on."""
+    """Asked whether a turn that has reached a limit may continue."""
     editor: EditorState = field(default_factory=NoEditor)
     consent: SandboxConsent = field(default_factory=SandboxConsent)
     checkpointer: Checkpointer = field(default_factory=NoCheckpoints)
     reviewer: Reviewer = field(default_factory=NoReviewer)
     working_directory: Path = Path()
-    """Where commands run that name no folder; the daemon's own where the session names none."""
+    """Folder of commands that name none; the daemon's own if the session has none."""
     outputs: Outputs = field(default_factory=Outputs)
     plan: Plan = field(default_factory=Plan)
     marks: Marks = field(default_factory=Marks)
-    """What stands around text from outside in the session's requests."""
+    """Marks around text from outside in the session's requests."""
     secrets: Secrets = field(default_factory=Secrets)
     context: ContextMemory = field(default_factory=ContextMemory)
-    """What its model was sent, and what of it was compacted. A subagent, whose history is another, has its own."""
+    """What the session's model was sent, and what of it was compacted. A subagent, which has another history, has its
+    own."""
     instructions: Instructions = field(default_factory=NoInstructions)
     hooks: Hooks = field(default_factory=NoHooks)
     telemetry: Telemetry = no_telemetry

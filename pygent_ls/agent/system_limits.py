@@ -1,4 +1,4 @@
-"""Errors of the operating system that say that there is no more of something. They are no bug, and end no program."""
+"""Operating system errors that report an exhausted resource. They are not bugs, and end no program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORDS = {
 
 
 def limit_reached(error: BaseException) -> str | None:
-    """What there is no more of, and what would work, for the user; None for another error."""
+    """Return which resource is exhausted and what to do, for the user; None for any other error."""
     if isinstance(error, MemoryError):
         return _WORDS[errno.ENOMEM]
     return _WORDS.get(error.errno or 0) if isinstance(error, OSError) else None

@@ -1,6 +1,6 @@
-"""Spans: what a turn does, when, and how it ended. A span belongs to the one that was open when it began.
+"""Spans: what a turn does, when, and how it ended. The parent of a span is the one that was open when it began.
 
-A span holds the turn's own messages: pass them on only if the user has asked for it.
+A span holds the turn's own messages: export them only if the user has asked for it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from pygent_ls.errors import ModelError
 
 @dataclass(slots=True, eq=False, kw_only=True, weakref_slot=True)
 class BaseSpan:
-    """What all spans have. A field with a default may change until the span has ended."""
+    """Common fields of all spans. A field with a default may change until the span has ended."""
 
     session_id: str
     agent: str = ""
-    """Agent of the turn around it; empty beside turns."""
+    """Agent of the enclosing turn; empty outside turns."""
     parent: Span | None = field(init=False)
     error: ModelError | None = None
-    """Failure of a model that ended it."""
+    """Model failure that ended it."""
     began_ns: int = field(default_factory=time.time_ns)
     ended_ns: int = 0
-    """0 until it has ended."""
+    """End time; 0 until it has ended."""
 
     def __post_init__(self) -> None:
         is_root = isinstance(self, TurnSpan) and not self.is_subagent  # the end of another turn may have started it
@@ -46,7 +46,7 @@ class BaseSpan:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class TurnSpan(BaseSpan):
-    """A turn, or the turn of a subagent."""
+    """Turn, or turn of a subagent."""
 
     turn_id: str
     model: str
@@ -70,18 +70,18 @@ class ModelCallSpan(BaseSpan):
     """The string that chose it."""
     request: ModelRequest
     answer: Answer = field(default_factory=Answer)
-    """The answer as far as it came; `answer.finish` is None if it did not come to its end."""
+    """Answer received so far; `answer.finish` stays None if the answer was cut short."""
     first_chunk_ns: int = 0
     """When the answer began; 0 if it came as a whole or not at all."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class ToolSpan(BaseSpan):
-    """A tool call, with all that it waits for."""
+    """Tool call, including everything that it waits for."""
 
     call: ToolUseBlock
     description: str
-    """Description of the tool; empty if there is no tool of that name."""
+    """Description of the tool; empty for an unknown tool."""
     result: ToolResult | None = None
     """None if the call was cancelled before it had a result."""
     is_denied: bool = False
@@ -89,7 +89,7 @@ class ToolSpan(BaseSpan):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class PermissionSpan(BaseSpan):
-    """The question to the user, or to a hook in their place, whether a call may run."""
+    """Question to the user, or to a hook in their place, whether a call may run."""
 
     call: ToolUseBlock
     answer: PermissionAnswer = field(default_factory=lambda: PermissionAnswer(outcome="cancelled"))
@@ -98,18 +98,18 @@ class PermissionSpan(BaseSpan):
 Span = TurnSpan | ModelCallSpan | ToolSpan | PermissionSpan
 
 Telemetry = Callable[[Span], None]
-"""Port that is told of a span when it begins and again when it has ended. Must not block, and raises nothing."""
+"""Port that receives a span when it begins and again when it has ended. Must not block, and raises nothing."""
 
 _open: ContextVar[Span | None] = ContextVar("open_span", default=None)
 
 
 def no_telemetry(span: Span) -> None:
-    """Tell nobody."""
+    """Ignore the span."""
 
 
 @contextmanager
 def observed(telemetry: Telemetry, span: Span) -> Generator[None]:
-    """Keep the span open, also in tasks that begin meanwhile, and tell of its beginning and its end."""
+    """Keep the span open, also for tasks that begin meanwhile, and report its beginning and its end."""
     token = _open.set(span)
     telemetry(span)
     try:

@@ -1,4 +1,4 @@
-"""What a tool is: declared where it is written, with its own risk; its JSON Schema comes from the signature."""
+"""Tools: each is declared next to its function, with its own risk; its JSON Schema comes from the signature."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ToolRisk(StrEnum):
 
 
 class ToolCategory(StrEnum):
-    """Where a tool belongs in lists."""
+    """Group of a tool in lists."""
 
     FILESYSTEM = "filesystem"
     SEARCH = "search"
@@ -73,15 +73,15 @@ PATH_ARGUMENTS = (
 """Arguments that name paths, for the conflict check and for a call's locations."""
 
 DEFAULT_TIMEOUT_S = 60.0
-"""For tools that say nothing else: longer than a search of a large tree takes, short enough to be waited for."""
+"""Default timeout of a tool: longer than a search of a large tree takes, short enough to wait for."""
 
 
 @dataclass(kw_only=True)
 class ToolContext:
-    """All that a tool may touch, made anew for each call.
+    """Everything that a tool may access, made anew for each call.
 
-    What the call reads through it is recorded: in `reads` as known to the model, in `dependencies` and `trees` as
-    what a cached result depends on.
+    Reads through it are recorded: in `reads` as known to the model, in `dependencies` and `trees` as what a cached
+    result depends on.
     """
 
     tool_id: str
@@ -92,22 +92,22 @@ class ToolContext:
     report: Callable[[str], Awaitable[None]]
     """Passes on live output."""
     working_directory: Path = Path()
-    """Where commands run that name no folder: the session's."""
+    """Folder of commands that name none: the session's."""
     dependencies: dict[Path, Stamp] = field(default_factory=dict[Path, Stamp])
-    """The files that were read."""
+    """Files that were read, with their stamps."""
     trees: dict[Path, Stamp] = field(default_factory=dict[Path, Stamp])
-    """The folders that were searched."""
+    """Folders that were searched, with their stamps."""
     shown: list[Document] = field(default_factory=list[Document])
-    """The documents that this call showed the model."""
+    """Documents that this call showed the model."""
     cacheable: bool = True
-    """Set to False by a call whose result must not be kept."""
+    """Whether the result may be cached; a call may set it to False."""
     outputs: Outputs = field(default_factory=Outputs)
     masks: Masks = field(default_factory=Masks)
-    """Takes the secrets out of what is shown."""
+    """Redacts secrets in what is shown."""
     shows_lines_of: str | None = None
-    """The file of environment variables whose lines a program is asked to write."""
+    """File of environment variables whose lines a program is asked to write."""
     reading: Reading = field(default_factory=Reading)
-    """Which files must not be shown."""
+    """Rules on which files must not be shown."""
     web: Web | None = None
     templates: Templates | None = None
     ask_user: AskUser = nobody_answers
@@ -119,11 +119,11 @@ class ToolContext:
     exit_code: int | None = None
     """Set by a call whose purpose is to run a command; negative for a signal."""
     sandboxed: bool = True
-    """For the `ProcessSpec` of what runs for the model; False where there is no sandbox, or the user waived it."""
+    """Value for the `ProcessSpec` of what runs for the model; False without a sandbox, or if the user waived it."""
     _known_before: dict[Path, str | None] = field(default_factory=dict[Path, str | None])
 
     async def read(self, path: str) -> Document:
-        """Read a document to show it, without secrets, and count it as read by the model. Raises `ToolError`."""
+        """Read a document to show it, redacted, and count it as read by the model. Raises `ToolError`."""
         document = await self.peek(self.workspace.resolve(path))
         self.shown.append(document)
         self._known_before.setdefault(document.path, self.reads.known(document.path))
@@ -131,7 +131,7 @@ class ToolContext:
         return await self.masks.document(document, path)
 
     def take_back_reads(self) -> None:
-        """The call failed: what it read was not shown to the model."""
+        """Undo the records of reads of a failed call: what it read was not shown to the model."""
         for path, known in self._known_before.items():
             self.reads.take_back(path, known)
 
@@ -144,8 +144,8 @@ class ToolContext:
     async def read_to_edit(self, path: str) -> Document:
         """Read a document as it is, which is about to be edited.
 
-        Raises `StaleDocumentError` where the model has read another version of it, with the current text; `ToolError`
-        where a rule keeps it from being read, since what comes of an edit tells of the text.
+        Raises `StaleDocumentError`, with the current text, if the model has read another version of it; `ToolError` if
+        a rule keeps it from being read, since the outcome of an edit reveals the text.
         """
         check_readable(self, path)
         document = await self.workspace.read(self.workspace.resolve(path))
@@ -161,15 +161,15 @@ class ToolContext:
         return document
 
     async def run(self, spec: ProcessSpec) -> ProcessResult:
-        """Run a program whose output is shown, now and in the result: without secrets. Raises `ToolError`."""
+        """Run a program and show its output, redacted, both live and in the result. Raises `ToolError`."""
         return await self.masks.run(self.processes, spec, self.masks.live(self.shows_lines_of), self.report)
 
     async def run_apart(self, spec: ProcessSpec) -> ProcessResult:
-        """As `run`, but only for the result, in which the outputs stand apart."""
+        """As `run`, without live output; the result has standard output and standard error apart."""
         return await self.masks.run(self.processes, replace(spec, errors_apart=True), self.masks.live())
 
     async def depend_on_tree(self, folder: Path) -> None:
-        """The result holds only while nothing below the folder changes."""
+        """Record that the result is valid only while nothing below the folder changes."""
         stamp = await self.workspace.tree_stamp(folder)
         if stamp is None:
             self.cacheable = False
@@ -178,7 +178,7 @@ class ToolContext:
 
 
 MAX_PROBLEMS = 10
-"""Wrong arguments of a call that are named."""
+"""Maximum number of invalid arguments that an error names."""
 
 MAX_PROBLEM_CHARS = 300
 
@@ -186,11 +186,11 @@ MAX_PATHS = 500
 """Maximum number of paths in one call. Each is resolved several times before the call runs, 0.1 ms each time."""
 
 MAX_EXCERPT_CHARS = 8_000
-"""Most of a document that an error quotes: about 2 000 tokens, enough to make an edit again."""
+"""Maximum characters of a document that an error quotes: about 2 000 tokens, enough to make an edit again."""
 
 
 def excerpt(text: str) -> str:
-    """The text between fences, its middle left out where it is long."""
+    """Return the text between fences, without its middle if it is long."""
     if len(text) <= MAX_EXCERPT_CHARS:
         return f"```\n{text}\n```"
     half = MAX_EXCERPT_CHARS // 2
@@ -203,10 +203,10 @@ ToolFunction = Callable[..., Awaitable["str | EditPlan"]]
 
 @dataclass(frozen=True, kw_only=True)
 class Tool:
-    """One ability. `run` takes the context and the validated arguments.
+    """Tool that a model can call. `run` takes the context and the validated arguments.
 
-    A tool that changes files does not write: it returns an `EditPlan`, which is shown to the user, and applied
-    once permission is given. Everything else returns the text that the model reads.
+    A tool that changes files does not write: it returns an `EditPlan`, which is shown to the user, and applied once
+    permission is given. Any other tool returns the text that the model reads.
     """
 
     name: str
@@ -216,27 +216,28 @@ class Tool:
     kind: ToolKind
     run: ToolFunction
     title: str
-    """What a person reads, with the arguments in braces: `Read {path}`. Where the tool has `paths_of`, `{paths}` is
+    """Title for a person, with the arguments in braces: `Read {path}`. If the tool has `paths_of`, `{paths}` stands for
     what it finds; `{cd}` is the change into the folder that `cwd` names."""
     read_only: bool = False
     cacheable: bool = False
     ttl_s: float = 0.0
     timeout_s: float | None = DEFAULT_TIMEOUT_S
-    """None where the tool keeps its own time."""
+    """Time limit of a call; None if the tool limits its own time."""
     plans_edit: bool = False
     runs_programs: bool = False
-    """It runs what reads and may write the disk: unsaved changes are saved before, and told of after."""
+    """Whether it runs programs that read and may write the disk: unsaved changes are saved before, and changed files
+    are reported after."""
     polls: bool = False
-    """It is called until something changes: to call it again and again is no going round in circles."""
+    """Whether it waits for a change: repeated calls are not a loop."""
     sandboxed: bool = False
-    """What it runs is the model's choice or the workspace's, and belongs into the sandbox."""
+    """Whether the model or the workspace chooses what it runs, which belongs in the sandbox."""
     paths_of: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
-    """Finds the paths that stand inside an argument, as in a patch; it takes the arguments as the model gave them,
-    valid or not, and raises nothing."""
+    """Finds the paths inside an argument, as in a patch. It takes the arguments as the model gave them, valid or not,
+    and raises nothing."""
 
     @cached_property
     def arguments(self) -> type[BaseModel]:
-        """The arguments as a pydantic model, from the function's signature; made on first use."""
+        """Arguments as a pydantic model, from the function's signature; made on first use."""
         from pydantic import ConfigDict, create_model
 
         hints = get_type_hints(self.run, include_extras=True)
@@ -248,13 +249,13 @@ class Tool:
 
     @cached_property
     def definition(self) -> ToolDefinition:
-        """What the model is told."""
+        """Definition that the model is given."""
         schema = self.arguments.model_json_schema()
         _without_titles(schema)
         return ToolDefinition(name=self.name, description=self.description, schema=schema)
 
     def validate(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments with their types. Raises `ToolError` that names each wrong field."""
+        """Return the arguments with their types. Raises `ToolError` that names each invalid field."""
         from pydantic import ValidationError
 
         try:
@@ -271,13 +272,13 @@ class Tool:
         return {name: getattr(valid, name) for name in self.arguments.model_fields}
 
     def paths_in(self, given: Mapping[str, Any]) -> tuple[str, ...]:
-        """Every path that a call names, in its arguments or inside them; each once."""
+        """Return every path that a call names, in its arguments or inside them; each once."""
         inside = self.paths_of(given) if self.paths_of else ()
         named = dict.fromkeys((*path_arguments(given), *inside))
         return tuple(path for path in named if not is_output(self.name, path))
 
     def check_paths(self, given: Mapping[str, Any]) -> None:
-        """Raises `ToolError` if a call names more paths than are looked at in one."""
+        """Raises `ToolError` if a call names more than `MAX_PATHS` paths."""
         if (n_paths := len(self.paths_in(given))) > MAX_PATHS:
             raise ToolError(
                 f"This call names {n_paths:,} paths, but one call may name at most {MAX_PATHS}. Nothing was done. "
@@ -285,11 +286,11 @@ class Tool:
             )
 
     def title_for(self, given: Mapping[str, Any]) -> str:
-        """One line for a person, with this call's arguments in it, shortened."""
+        """Return a one-line title for a person, with this call's arguments shortened."""
         return re.sub(r"\s+", " ", self._filled({name: one_line(value) for name, value in self._named(given)}))
 
     def action_for(self, given: Mapping[str, Any]) -> str:
-        """What a person is asked to allow: as the title, with nothing left out. Further lines are indented."""
+        """Return what a person is asked to allow: the title with complete arguments. Further lines are indented."""
         return self._filled({name: in_full(_text_of(value)) for name, value in self._named(given)})
 
     def _named(self, given: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
@@ -301,20 +302,20 @@ class Tool:
 
 
 def cd_prefix(given: Mapping[str, Any]) -> str:
-    """What a command line would begin with to run in the call's `cwd`; empty where it names none."""
+    """Return the beginning of a command line that runs in the call's `cwd`; empty if it names none."""
     cwd = given.get("cwd")
     return f"cd {shlex.quote(cwd)} && " if isinstance(cwd, str) and cwd not in ("", ".") else ""
 
 
 def one_line(value: object, limit: int = 120) -> str:
-    """A value as it may stand in a title."""
+    """Return a value as it may stand in a title."""
     text = visible(" ".join(_text_of(value).split()))
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _text_of(value: object) -> str:
     if isinstance(value, list) and all(isinstance(each, str) for each in cast("list[object]", value)):
-        return shlex.join(cast("list[str]", value))  # as a command line has it: `git add a.py 'b c.py'`
+        return shlex.join(cast("list[str]", value))  # as in a command line: `git add a.py 'b c.py'`
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -328,7 +329,7 @@ def _problem(detail: Mapping[str, Any]) -> str:
 
 
 def _without_titles(schema: dict[str, Any]) -> None:
-    """Drop pydantic's `title`s: tokens that tell the model nothing."""
+    """Remove pydantic's `title`s: tokens that tell the model nothing."""
     schema.pop("title", None)
     for key, value in schema.items():
         if key == "properties":
@@ -356,7 +357,7 @@ def tool(  # noqa: PLR0913 - a declaration, read like a table row
 ) -> Callable[[ToolFunction], Tool]:
     """Make a tool of an async function; its name, docstring and signature are what the model is told.
 
-    `cacheable` is true by default where `read_only` is, and a `ttl_s` is given.
+    `cacheable` defaults to true if `read_only` is set and `ttl_s` is positive.
     """
 
     def declare(function: ToolFunction) -> Tool:
@@ -383,46 +384,46 @@ def tool(  # noqa: PLR0913 - a declaration, read like a table row
 
 
 def _description(function: ToolFunction) -> str:
-    """The docstring without its section on what is raised, which is for people."""
+    """Return the docstring without its section on what is raised, which is for people."""
     text = inspect.getdoc(function) or ""
     return text.partition("\nRaises:")[0].strip()
 
 
 class ToolRegistry:
-    """The tools that a model is offered, by name, in the order they were registered."""
+    """Tools that a model is offered, by name, in order of registration."""
 
     def __init__(self, tools: Sequence[Tool] = (), withheld: Mapping[str, str] | None = None) -> None:
         self._tools: dict[str, Tool] = {}
         self.withheld = withheld or {}
-        """Tools that are not offered, each with why: `is not offered to …`."""
+        """Tools that are not offered, each with the reason: `is not offered to …`."""
         for each in tools:
             self.register(each)
 
     def register(self, new: Tool) -> None:
-        """Add a tool. Raises ValueError where the name is taken."""
+        """Add a tool. Raises ValueError if the name is taken."""
         if new.name in self._tools:
             raise ValueError(f"a tool named {new.name} is already registered")
         self._tools[new.name] = new
 
     def get(self, name: str) -> Tool | None:
-        """The tool of that name."""
+        """Return the tool of that name; None if it is not offered."""
         return self._tools.get(name)
 
     def list_all(self) -> list[Tool]:
-        """All tools."""
+        """Return all tools."""
         return list(self._tools.values())
 
     def list_by_category(self, category: ToolCategory) -> list[Tool]:
-        """The tools of one category."""
+        """Return the tools of one category."""
         return [each for each in self._tools.values() if each.category is category]
 
     def list_definitions(self) -> list[ToolDefinition]:
-        """What the model is told of each tool."""
+        """Return the definitions of all tools."""
         return [each.definition for each in self._tools.values()]
 
 
 def path_arguments(given: Mapping[str, Any]) -> Iterator[str]:
-    """The values of the arguments that name paths."""
+    """Yield the values of the arguments that name paths."""
     for name in PATH_ARGUMENTS:
         value = given.get(name)
         if isinstance(value, str):

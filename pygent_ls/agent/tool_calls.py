@@ -1,4 +1,4 @@
-"""The tool calls of one answer: described, run in batches, and each answered once in the history."""
+"""Tool calls of one answer: announced, run in batches, and each answered once in the history."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ LIMIT_RESULT = "Not run: the turn reached its limit before this call."
 
 @dataclass(kw_only=True)
 class ToolCalls:
-    """The tool calls of one turn. Whatever happens, each call has exactly one result in the history afterwards."""
+    """Tool calls of one turn. Whatever happens, each call has exactly one result in the history afterwards."""
 
     state: TurnState
     run_subagent: RunSubagentOf = no_subagents_for
     circles: CircleWatch = field(default_factory=CircleWatch)
     _announced: set[str] = field(default_factory=set[str])
     _instructions: tuple[TextBlock, ...] = ()
-    """Found beside what the calls read or changed, and not said yet."""
+    """Instructions found for files that the calls read or changed, not given yet."""
     _told: tuple[TextBlock, ...] = ()
-    """What the model is told of going round in circles."""
+    """Warning to the model about a loop, to be given with the results."""
 
     def __post_init__(self) -> None:
         state, spec = self.state, self.state.spec
@@ -59,16 +59,17 @@ class ToolCalls:
         )
 
     def use(self, around: Surroundings) -> None:
-        """Offer other tools from now on."""
+        """Use the tools of another run context from now on."""
         self._guard.use(around)
 
     @property
     def files_changed(self) -> tuple[FileChange, ...]:
-        """What the calls so far changed."""
+        """Changes that the calls have made so far."""
         return tuple(self._guard.files_changed.values())
 
     async def run(self, calls: Sequence[ToolUseBlock]) -> Stop | None:
-        """Run all calls of an answer, and append their results to the history; returns why the turn should stop."""
+        """Run all calls of an answer, and append their results to the history. Return why the turn should stop, if it
+        should."""
         stop: Stop | None = None
         try:
             await self._announce(calls)
@@ -80,7 +81,7 @@ class ToolCalls:
         return stop
 
     async def _run_all(self, calls: Sequence[ToolUseBlock]) -> None:
-        """Run them as far as they get out of each other's way; what gives the turn's answer runs last."""
+        """Run the calls in batches that do not conflict; the call that gives the turn's answer runs last."""
         structured, results = self.state.structured, self._guard.results
         others, gives = structured.in_order(calls)
         await run_batches([planned(call, self.state.around) for call in others], self._guard.run)
@@ -96,7 +97,7 @@ class ToolCalls:
             await self._answer_all(calls, result)
 
     def _circling(self, calls: Sequence[ToolUseBlock]) -> Stop | None:
-        """Whether the model goes round in circles; the first time it is told so beside the results."""
+        """Return the stop if the model is in a loop; the first time it is warned beside the results instead."""
         tools = [self.state.around.tools.get(call.name) for call in calls]
         seen = self.circles.note(calls, self._guard.results, is_polling=any(tool and tool.polls for tool in tools))
         if isinstance(seen, TextBlock):
@@ -131,7 +132,7 @@ class ToolCalls:
                 await self.state.emit(not_run(call, missing[call.id].content))
 
     async def _instructions_near(self, calls: Sequence[ToolUseBlock]) -> tuple[TextBlock, ...]:
-        """What the project says about the files that these calls read or changed, where it was not said yet."""
+        """Return the project's instructions for the files that these calls read or changed, unless given already."""
         around = self.state.around
         paths = list(self._guard.files_changed)
         for call in calls:

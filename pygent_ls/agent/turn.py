@@ -1,4 +1,4 @@
-"""What a turn is given, what it comes to, and what its parts share while it runs."""
+"""Input and result of a turn, and the state that its parts share while it runs."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 
 def no_other_model(name: str) -> Model:
-    """What makes models where there is but one."""
+    """Raise `ModelError`: the default `make_model`, for a turn with one model."""
     raise ModelError(f"{name} is not available here.", type="invalid_request")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnSpec:
-    """What one turn is to do; the values stay as they were when it began."""
+    """Specification of one turn; the values stay as they were when it began."""
 
     turn_id: str
     prompt: str
-    """The prompt as the user wrote it."""
+    """Prompt as the user wrote it."""
     attachments: tuple[PromptAttachment, ...] = ()
-    """What the prompt carries besides, as a view shows it."""
+    """Attachments of the prompt, as a client shows them."""
     content: str | tuple[Block, ...]
-    """The prompt as the model reads it."""
+    """Prompt as the model reads it."""
     model: Model
     mode: str
     agent: str
@@ -51,46 +51,46 @@ class TurnSpec:
     max_output_tokens: int
     temperature: float
     max_thinking_tokens: int = 0
-    """0 asks for no thinking, unless `effort` does."""
+    """Maximum thinking tokens; 0 asks for no thinking, unless `effort` does."""
     effort: Effort | None = None
-    """Chosen for the turn, its session or its agent; None leaves it to the settings."""
+    """Effort chosen for the turn, its session or its agent; None leaves it to the settings."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     fallback_models: tuple[str, ...] = ()
-    """Asked in their order once a model has failed for good; the turn stays with the one that answers."""
+    """Models tried in order once a model has failed for good; the turn stays with the one that answers."""
     make_model: Callable[[str], Model] = no_other_model
-    """Makes those. Raises `ModelError` for one that cannot be had."""
+    """Makes a fallback model. Raises `ModelError` for one that is not available."""
     context: ContextRules = field(default_factory=ContextRules)
-    """What of the history the model is sent."""
+    """Rules on which part of the history the model is sent."""
     compaction: CompactionRules = field(default_factory=CompactionRules)
     summarizer: Model | None = None
-    """The model that sums up; None: the one that is asked."""
+    """Model that summarises; None for the model that is called."""
     notices: tuple[str, ...] = ()
-    """What the user is told when the turn begins."""
+    """Notices for the user when the turn begins."""
     stream: bool = True
-    """Whether an answer is told piece by piece; else it is told when it is whole."""
+    """Whether an answer is emitted piece by piece; else once it is complete."""
     delegate: DelegateTo | None = None
-    """Makes its subagents; None where it may have none."""
+    """Makes its subagents; None if it may have none."""
     output_schema: Mapping[str, Any] | None = None
-    """What its answer must be valid against; None: it answers with words."""
+    """Schema that its answer must match; None if it answers with text."""
     session_source: HookSource | None = None
-    """Why the session starts with it; None where it goes on."""
+    """Why the session starts with this turn; None if the session continues."""
     parent_tool_id: str | None = None
-    """The `task` call whose subagent this turn is. Such a turn tells neither its beginning nor its end, each of its
-    events names the call, and a cancel goes through it to the turn that it is a part of."""
+    """Id of the `task` call whose subagent this turn is. Such a turn emits neither its beginning nor its end, each of
+    its events names the call, and a cancellation propagates to the parent turn."""
     source: str = ""
-    """Who asks for permission, where it is a subagent: `subagent …`."""
+    """Name shown in permission prompts of a subagent: `subagent …`; else empty."""
     ceiling: Mode | None = None
-    """The mode that is not to be loosened, where it is a subagent's."""
+    """Upper bound on a subagent's permission mode; None for the turn itself."""
 
     @property
     def item_prefix(self) -> str:
-        """What the ids of its items begin with, and those of no other agent in the turn."""
+        """Prefix of its item ids, unique among the agents of the turn."""
         return self.turn_id if self.parent_tool_id is None else f"{self.turn_id}-{self.parent_tool_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnResult:
-    """How the turn ended; `text` is the last answer's."""
+    """Result of a turn; `text` is the last answer's."""
 
     stop_reason: StopReason
     text: str
@@ -99,26 +99,26 @@ class TurnResult:
     files_changed: tuple[FileChange, ...]
     error: ModelError | None = None
     model_s: float = 0.0
-    """Seconds that the turn waited for models, those of its subagents added up."""
+    """Seconds that the turn waited for models, including those of its subagents."""
     structured: Structured | None = None
-    """The answer, where the turn had a schema and came to its end (`end_turn`)."""
+    """Answer, if the turn had a schema and ended with `end_turn`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steering:
-    """What the user says to a turn that runs."""
+    """User message to a running turn."""
 
     shown: str
-    """In their words."""
+    """Message in the user's words."""
     content: str | tuple[Block, ...]
-    """As the model reads it."""
+    """Message as the model reads it."""
     attachments: tuple[PromptAttachment, ...] = ()
-    """As of `TurnSpec`."""
+    """Attachments of the message, as a client shows them."""
 
 
 @dataclass(kw_only=True)
 class TurnState:
-    """How far a turn has come; the loop, its model calls and its tool calls share it."""
+    """State of a running turn, shared by the loop, its model calls and its tool calls."""
 
     spec: TurnSpec
     around: Surroundings
@@ -127,53 +127,53 @@ class TurnState:
     iterations: int = 0
     usage: Usage = field(default_factory=Usage)
     unpriced: str = ""
-    """The model that answered last at a price that is not known, in the turn or its subagents; of the root."""
+    """Name of the model that answered last at an unknown price, in the turn or its subagents; set on the root only."""
     text: str = ""
-    """The last answer's."""
+    """Text of the last answer."""
 
     model_s: float = 0.0
-    """Seconds that it and the subagents that have ended waited for models."""
+    """Seconds that the turn and its ended subagents waited for models."""
     text_before: str = ""
-    """The beginning of an answer that is being gone on with, after it reached the output limit."""
+    """Beginning of an answer that is being continued after it reached the output limit."""
     steering: list[Steering] = field(default_factory=list["Steering"])
     """What the user said since the last model call began."""
     remarks: list[str] = field(default_factory=list[str])
-    """What the model is to learn with its next request, and nobody said."""
+    """Remarks for the model's next request that come from neither the user nor the model."""
     structured: StructuredAnswer = field(default_factory=StructuredAnswer)
     parent: TurnState | None = None
-    """Of whose turn this is a subagent's."""
+    """State of the turn whose subagent this is."""
     children: list[TurnState] = field(default_factory=list["TurnState"])
-    """Of the subagents that work now."""
+    """States of the running subagents."""
 
     @property
     def share(self) -> TurnShare:
-        """What it has in common with its subagents."""
+        """Values shared by the turn and its subagents."""
         return self.root.own_share
 
     @property
     def root(self) -> TurnState:
-        """The turn itself."""
+        """State of the turn itself."""
         return self if self.parent is None else self.parent.root
 
     @property
     def depth(self) -> int:
-        """0 for the turn itself, 1 for its subagents."""
+        """Nesting depth: 0 for the turn itself, 1 for its subagents."""
         return 0 if self.parent is None else self.parent.depth + 1
 
     @property
     def total(self) -> Usage:
-        """What it and its subagents took so far; how full the window is, is its own."""
+        """Usage of the turn and its subagents so far; how full the window is refers to its own."""
         total = self.usage
         for each in self.children:
             total = self._with(total, each.total)
         return total
 
     def begin_subagent(self, child: TurnState) -> None:
-        """What it takes counts here from now on."""
+        """Add a subagent, whose usage counts here from now on."""
         self.children.append(child)
 
     def end_subagent(self, child: TurnState) -> None:
-        """What it took was taken here."""
+        """Remove an ended subagent, and add its usage."""
         self.children.remove(child)
         self.usage = self._with(self.usage, child.total)
         self.model_s += child.model_s
@@ -184,14 +184,14 @@ class TurnState:
 
     def __post_init__(self) -> None:
         self.model = self.spec.model
-        """Which is asked now: the turn's own, or a fallback."""
+        """Model that is called now: the turn's own, or a fallback."""
         self.max_output_tokens = self.spec.max_output_tokens
-        """That an answer may have; raised where one did not fit."""
+        """Maximum output tokens of an answer; raised if one did not fit."""
         self.own_share = TurnShare()
         self.hooks = TurnHooks(around=self.around, turn_id=self.spec.turn_id, emit=self.emit, told=self.share.told)
 
     async def emit(self, event: AgentEvent) -> None:
-        """Tell the world, with where the turn stands."""
+        """Send an event to the sink, with the progress of the turn."""
         await self.sink(
             Stamped(
                 event=event,
@@ -202,15 +202,15 @@ class TurnState:
         )
 
     def say(self, text: str) -> None:
-        """The model's answer is this, or has come so far."""
+        """Set the model's answer so far."""
         self.text = self.text_before + text
 
     def keep(self, message: Message | None) -> None:
-        """Let the history grow by a message, where there is one."""
+        """Append a message to the history, if there is one."""
         if message is not None:
             self.history.append(message)
             self.share.tool_ids.update(call.id for call in message.tool_calls)
 
     def taken_ids(self) -> set[str]:
-        """The ids of all tool calls of the history, and of the subagents."""
+        """Return the ids of all tool calls of the history, and of the subagents."""
         return {call.id for message in self.history for call in message.tool_calls} | self.share.tool_ids

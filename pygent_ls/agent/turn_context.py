@@ -1,4 +1,4 @@
-"""What a turn sends its model: the context, within its limits, compacted where it must be."""
+"""Requests of a turn: the context, within its limits, compacted if necessary."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from pygent_ls.agent.turn import TurnState
 from pygent_ls.errors import ModelError
 
 LEAST_ANSWER = 1_024
-"""Tokens that an answer is left, however full the window is."""
+"""Minimum tokens that are left for an answer, however full the window is."""
 
 
 def chars_of_tools(tools: ToolRegistry) -> int:
-    """Characters of the definitions that a request holds."""
+    """Return the characters of the tool definitions in a request."""
     definitions = tools.list_definitions()
     return sum(len(each.name + each.description + json.dumps(dict(each.schema))) for each in definitions)
 
@@ -34,20 +34,20 @@ class TurnContext:
 
     state: TurnState
     readable: Callable[[Message, Model], Message]
-    """A message as a model may be sent it; the same object where it is."""
+    """Returns a message as a model may be sent it; the same object if nothing has to change."""
 
     def __post_init__(self) -> None:
         self._sent = (Cut(), 0)
-        """Of the last request: what it held of the conversation, and the characters around it."""
+        """Cut of the last request, and its characters outside the conversation."""
         self._tools: tuple[ToolRegistry | None, int, int] = (None, 0, 0)
 
     @property
     def memory(self) -> ContextMemory:
-        """The session's."""
+        """Context memory of the session."""
         return self.state.around.context
 
     async def request(self, model: Model) -> ModelRequest:
-        """The next request. Before it, the conversation is compacted where the window is nearly full."""
+        """Build the next request. The conversation is compacted first if the window is nearly full."""
         now = background(self.state.around.editor, self.state.around.workspace.shown)
         n_around = self._n_around(now)
         self._follow()
@@ -58,8 +58,8 @@ class TurnContext:
         return self._built(model, now, n_around, cut)
 
     async def make_room(self, model: Model, trigger: Trigger, refusal: str = "") -> bool:
-        """Compact after the last request: it was refused as too long, in these words, or there was no room for its
-        answer. False where the next one would be as long."""
+        """Compact after the last request: it was refused as too long, with the message `refusal`, or left no room for
+        its answer. Return False if the next request would be as long."""
         cut, n_around = self._sent
         if await self._compact(model, trigger, n_around, refusal):
             return True
@@ -67,7 +67,7 @@ class TurnContext:
         return trigger == "overflow" and self._fitting_cut(model, n_around) != cut
 
     def explained(self, error: ModelError) -> ModelError:
-        """The last request was refused, and no shorter one can be made: say what of it is not the conversation."""
+        """Explain the refusal of a request that cannot be shortened, if most of it is outside the conversation."""
         cut, n_around = self._sent
         if error.type != "context_window" or n_around < size_of(self.memory.rows, cut):
             return error
@@ -83,14 +83,14 @@ class TurnContext:
         )
 
     def is_full(self, model: Model, usage: Usage) -> bool:
-        """Whether the last request, which was answered at this cost, and its answer nearly fill the window."""
+        """Whether the last request and its answer, with this usage, nearly fill the window."""
         spec = self.state.spec
         tokens = usage.context_tokens or usage.total_tokens
         return tokens >= spec.compaction.at * self.memory.limit(spec.context, model)
 
     def answered(self, model: Model, usage: Usage) -> None:
-        """The last request was answered: say in the turn's usage how full the window is. `usage` is that call's own,
-        and counted already."""
+        """Store in the turn's usage how full the window is after an answer. `usage` is that call's own, and counted
+        already."""
         tokens = self.memory.counted(usage, *self._sent)
         limit = self.memory.limit(self.state.spec.context, model)
         self.state.usage = replace(self.state.usage, context_tokens=tokens, context_limit=limit)
@@ -146,8 +146,8 @@ class TurnContext:
     # The request
 
     async def _tell_left_out(self, cut: Cut, model: Model) -> None:
-        """Tell once that the request holds less of the conversation than there is, and why; again if the reason is
-        another one. The mode `fresh` leaves out the turns before this one, which nobody has to be told."""
+        """Warn once that the request leaves out part of the conversation, and why; again if the reason changes. The
+        mode `fresh` leaves out earlier turns, which is expected and not reported."""
         memory, spec = self.memory, self.state.spec
         rows = memory.rows
         first = rows.first_of(spec.turn_id) if spec.context.mode == "fresh" else 0
@@ -200,7 +200,7 @@ class TurnContext:
         )
 
     def _fitting_cut(self, model: Model, n_around: int) -> Cut:
-        """The backstop: what there is room for, and for an answer, where nothing was compacted."""
+        """Return the cut that fits into the window with room for an answer, if nothing was compacted."""
         rules = self.state.spec.context
         window = self.memory.limit(ContextRules(), model)
         limit = min(self.memory.limit(rules, model), max(window - LEAST_ANSWER, window // 2))
@@ -210,14 +210,15 @@ class TurnContext:
         return self._cut(max(self.memory.chars_for(limit) - n_around, 1))
 
     def _answer_room(self, model: Model, cut: Cut, n_around: int) -> int:
-        """The most that an answer may have: providers refuse what does not fit into the window together with it."""
+        """Return the maximum tokens of the answer: providers refuse a limit that does not fit into the window with the
+        request."""
         wanted, window = self.state.max_output_tokens, model.facts.context_limit
         if window is None:
             return wanted
         return min(wanted, max(window - self.memory.tokens(cut, n_around), LEAST_ANSWER))
 
     def _n_around(self, now: TextBlock | None) -> int:
-        """Characters of what is sent beside the conversation."""
+        """Return the characters of a request outside the conversation."""
         tools = self.state.around.tools
         known, n_tools, n_chars = self._tools
         if known is not tools or n_tools != len(tools.list_all()):

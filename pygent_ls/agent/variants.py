@@ -1,4 +1,4 @@
-"""Variants of the agent: each has a name, and what differs when a turn, a session or a subagent uses it."""
+"""Agents: named variants, and what differs when a turn, a session or a subagent uses one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pygent_ls.errors import SessionError
 DEFAULT = "default"
 
 PLANNER = "plan"
-"""The variant of a subagent in plan mode for which none was named."""
+"""Agent of a subagent in plan mode if none was named."""
 
 READING_TOOLS = (
     "read_file",
@@ -38,62 +38,62 @@ READING_TOOLS = (
     "ask_user",
     "mcp__*",
 )
-"""What plan mode lets through; of MCP servers' tools, only those that say that they read."""
+"""Tools that plan mode allows; of MCP servers' tools, only those that declare themselves read-only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentProfile:
-    """One variant. None, and empty text, leave what the settings say."""
+    """One agent. None and empty text leave a value to the settings."""
 
     name: str
     description: str = ""
     """One line, for people and for the model that may start it."""
     model: str = ""
     api_base: str = ""
-    """Where its model is reached."""
+    """Base URL of its model's API."""
     prompt: str = ""
-    """Added to the system prompt."""
+    """Text added to the system prompt."""
     tools: tuple[str, ...] | None = None
-    """Names and globs of the tools that it is offered; None: all."""
+    """Names and globs of the tools that it is offered; None for all."""
     disallowed_tools: tuple[str, ...] = ()
-    """Names and globs of those that it is not."""
+    """Names and globs of the tools that it is not offered."""
     mode: Mode | None = None
     max_iterations: int | None = None
     max_tokens: int | None = None
     max_budget_usd: float | None = None
     context_mode: ContextMode | None = None
     stream: bool = True
-    """Whether its answers are shown as they come, else each when it is whole."""
+    """Whether its answers are shown as they arrive, else each once it is complete."""
     temperature: float | None = None
     effort: Effort | None = None
     notices: tuple[str, ...] = ()
-    """What the user is told when a turn with it begins."""
+    """Notices for the user when a turn with it begins."""
 
     def offers(self, tool_name: str) -> bool:
-        """Whether a tool of that name is offered to it."""
+        """Whether it is offered a tool of that name."""
         is_listed = self.tools is None or matches(tool_name, self.tools)
         return is_listed and not matches(tool_name, self.disallowed_tools)
 
     def offered(self, tools: ToolRegistry) -> ToolRegistry:
-        """Those of the tools that it is offered; of the others it is known why they are not."""
+        """Return the registry with the tools that it is offered; the others are withheld with a reason."""
         missing = [each.name for each in tools.list_all() if not self.offers(each.name)]
         return without(tools, dict.fromkeys(missing, f"is not offered to the agent {self.name}"))
 
 
 def without(tools: ToolRegistry, withheld: Mapping[str, str]) -> ToolRegistry:
-    """The same less those of these names; why they are not offered is said where one is called."""
+    """Return the registry without these tools; a call to one of them is told the reason."""
     kept = [each for each in tools.list_all() if each.name not in withheld]
     return ToolRegistry(kept, {**tools.withheld, **withheld})
 
 
 def allowed_by_settings(tools: ToolRegistry, disallowed: Iterable[str]) -> ToolRegistry:
-    """Those of the tools that the setting `disallowed_tools`, names and globs, leaves."""
+    """Return the registry without the tools that match the setting `disallowed_tools` (names and globs)."""
     missing = [each.name for each in tools.list_all() if matches(each.name, disallowed)]
     return without(tools, dict.fromkeys(missing, "is not offered: the setting `disallowed_tools` removes it"))
 
 
 def matches(tool_name: str, patterns: Iterable[str]) -> bool:
-    """Whether one of these names and globs (`mcp__*`) is the tool's."""
+    """Whether one of these names and globs (`mcp__*`) matches the tool."""
     return any(fnmatchcase(tool_name, pattern) for pattern in patterns)
 
 
@@ -141,17 +141,17 @@ SHIPPED: Mapping[str, AgentProfile] = {
         ),
     )
 }
-"""Those that are always there; a table of the settings with such a name changes what it sets."""
+"""Agents that always exist; a settings table of that name overrides the values that it sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variants:
-    """All variants, by name, in the order in which they are listed."""
+    """All agents by name, in the order in which they are listed."""
 
     profiles: Mapping[str, AgentProfile]
 
     def get(self, name: str) -> AgentProfile:
-        """The variant of that name. Raises `SessionError` (`unknown_agent`) with the list."""
+        """Return the agent of that name. Raises `SessionError` (`unknown_agent`) with the list."""
         found = self.profiles.get(name)
         if found is None:
             known = ", ".join(self.profiles)
@@ -159,8 +159,7 @@ class Variants:
         return found
 
     def usual(self, name: str, chosen: str = "setting `agent`") -> AgentProfile:
-        """The variant that was `chosen` some time ago; where there is none of that name the default one, which says
-        so."""
+        """Return the agent that was `chosen` some time ago; if it no longer exists, the default one with a notice."""
         try:
             return self.get(name)
         except SessionError as error:
@@ -168,14 +167,15 @@ class Variants:
 
     @property
     def planners(self) -> frozenset[str]:
-        """The names of those that only plan."""
+        """Names of the agents that only plan."""
         return frozenset(each.name for each in self.profiles.values() if each.mode == "plan")
 
 
 def variants(own: Iterable[AgentProfile] = (), *, may_bypass: bool = False) -> Variants:
-    """The shipped variants, and the user's own before whom they give way.
+    """Combine the shipped agents with the user's own, which take precedence.
 
-    Where the user's own settings do not allow the mode `bypass`, whoever has it gets `trust`, and says so.
+    If the user's own settings do not allow the mode `bypass`, an agent with that mode gets `trust`, and a notice says
+    so.
     """
     found = {**SHIPPED, **{each.name: each for each in own}}
     return Variants({name: each if may_bypass else _without_bypass(each) for name, each in found.items()})

@@ -1,4 +1,4 @@
-"""The web port: how a tool reaches an address, and what the permission rules say about it."""
+"""Web port: how a tool reaches an address, and what the permission rules say about it."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from pygent_ls.agent.rules import Domain
 from pygent_ls.agent.tool import Tool
 
 UrlVerdict = Literal["anywhere", "allowed", "ask", "denied"]
-"""`anywhere`: a rule of the settings names the host, wherever its name leads; `allowed`: a rule that came from a prompt
-does, or the mode, which says nothing about private addresses."""
+"""Verdict on an address. `anywhere`: a rule of the settings names the host, whatever it resolves to; `allowed`: a rule
+from a prompt, or the mode, allows it, which does not cover private addresses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebResponse:
-    """One answer of a server; a redirect is not followed."""
+    """One response of a server; a redirect is not followed."""
 
     status: int
     location: str | None
-    """The absolute address of a redirect."""
+    """Absolute address of a redirect."""
     content_type: str
-    """In small letters, without parameters; empty where the server says none."""
+    """Content type in lower case, without parameters; empty if the server sends none."""
     charset: str | None
     body: bytes
     is_cut: bool
-    """The body was longer than what is read."""
+    """Whether the body was longer than what is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebText:
-    """The text of an answer."""
+    """Text of a response."""
 
     text: str
-    """The beginning, if it is very long."""
+    """Text, or its beginning if it is very long."""
     n_chars: int
     """Length of the whole text."""
     is_cut: bool
-    """It ends where it was cut, maybe within a word."""
+    """Whether it was cut, possibly within a word."""
 
 
 class Web(Protocol):
@@ -47,19 +47,19 @@ class Web(Protocol):
 
     @property
     def one_at_a_time(self) -> asyncio.Lock:
-        """Held while a call works on a page: pages come in the order of the calls, and no server is flooded."""
+        """Held while a call works on a page: pages arrive in the order of the calls, and no server is flooded."""
         ...
 
     async def get(self, url: str, *, anywhere: bool = False) -> WebResponse:
-        """One GET of an http or https address.
+        """Send one GET request to an http or https address.
 
-        The host's name is resolved once, and that address is connected to. Unless `anywhere`, it must be a public one.
-        Raises `ToolError`.
+        The host name is resolved once, and the connection uses that address. Unless `anywhere`, it must be a public
+        one. Raises `ToolError`.
         """
         ...
 
     async def text(self, response: WebResponse, url: str) -> WebText:
-        """The text of an answer that is text, HTML as markdown.
+        """Return the text of a text response, HTML as markdown.
 
         Raises `ToolError` if the conversion takes too much time or memory.
         """
@@ -67,7 +67,7 @@ class Web(Protocol):
 
 
 def judge_url(permissions: Permissions, tool: Tool, url: str) -> UrlVerdict:
-    """What the rules say about an address that a call of this tool would reach."""
+    """Return what the rules say about an address that a call of this tool would reach."""
     decision = permissions.decide(tool, (url,)).decision
     if decision == "deny":
         return "denied"

@@ -1,4 +1,4 @@
-"""The workspace and process ports: how tools reach files and programs."""
+"""Workspace and process ports: how tools reach files and programs."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ if TYPE_CHECKING:
     from pygent_ls.agent.review import Applied
 
 Stamp = str
-"""Tells whether a file is still the one that was read: the buffer's version and digest, or the disk's inode,
-size and modification time. Opaque; equal stamps mean unchanged."""
+"""Identifies the state of a file: the buffer's version and digest, or the disk's inode, size and modification time.
+Opaque; equal stamps mean unchanged."""
 
 MISSING: Stamp = "missing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextEncoding:
-    """How a document's text is written as bytes."""
+    """How a document's text is encoded as bytes."""
 
     name: str = "utf-8"
-    """A Python codec name without a byte order mark: utf-8, utf-16-le, latin-1 …"""
+    """Name of a Python codec without a byte order mark: utf-8, utf-16-le, latin-1 …"""
     bom: bytes = b""
 
     def encode(self, text: str) -> bytes:
-        """The file's bytes. Raises UnicodeEncodeError where the encoding has no such character."""
+        """Return the file's bytes. Raises UnicodeEncodeError if the encoding cannot represent a character."""
         return self.bom + text.encode(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A text file as the user sees it: the open buffer where there is one, else the disk.
+    """Text file as the user sees it: the open buffer if there is one, else the disk.
 
     `text` keeps its own line endings; nothing is translated.
     """
@@ -46,12 +46,12 @@ class Document:
     """SHA-256 of the text, hexadecimal."""
     stamp: Stamp
     version: int | None = None
-    """The open buffer's version; None where the text was read from the disk."""
+    """Version of the open buffer; None if the text was read from the disk."""
     encoding: TextEncoding = field(default_factory=TextEncoding)
 
 
 class LineDiff(NamedTuple):
-    """What differs between two texts: a unified diff, and how many lines it adds and removes."""
+    """Difference between two texts: a unified diff, and how many lines it adds and removes."""
 
     patch: str
     added: int
@@ -60,29 +60,29 @@ class LineDiff(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteText:
-    """The file shall hold `text`. `before` is the document that the plan was made from; None: a new file."""
+    """Write of `text` to the file. `before` is the document that the plan was made from; None for a new file."""
 
     path: Path
     before: Document | None
     text: str
     encoding: TextEncoding | None = None
-    """None: as the file is, or plain UTF-8 for a new one."""
+    """Encoding to write with; None for the file's own, or plain UTF-8 for a new one."""
     mode: int | None = None
     """Permission bits for a new file, None for the usual ones."""
     copied_from: Path | None = field(default=None, compare=False)
-    """The file whose text it is, changed or not, where it is another's."""
+    """File that the text was copied from, changed or not; None if it is this file's own."""
     diff: LineDiff | None = field(default=None, compare=False)
-    """From `before` to `text`, under the file's shown name, where the tool has computed it already."""
+    """Diff from `before` to `text`, under the file's shown name, if the tool has computed it already."""
 
     @property
     def written_as(self) -> TextEncoding:
-        """The encoding that the bytes are made with."""
+        """Encoding that the bytes are made with."""
         return self.encoding or (self.before.encoding if self.before else TextEncoding())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyBytes:
-    """A byte for byte copy, for files that are not text; the destination must not exist."""
+    """Byte-for-byte copy of a file that is not text; the destination must not exist."""
 
     source: Path
     destination: Path
@@ -90,7 +90,7 @@ class CopyBytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveFile:
-    """A rename; the destination must not exist, missing folders are made."""
+    """Rename of a file; the destination must not exist, missing folders are created."""
 
     source: Path
     destination: Path
@@ -98,21 +98,21 @@ class MoveFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteFile:
-    """The file (or the link itself) goes away. `before` is its text, None where it is not text."""
+    """Deletion of the file (or of the link itself). `before` is its text, None for a file that is not text."""
 
     path: Path
     before: Document | None
     mode: int | None = None
-    """The permission bits that it had, in a plan that was carried out, where they are known."""
+    """Its former permission bits, in a plan that was carried out, if they are known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileStatus:
-    """What there is at a path on the disk; links are followed."""
+    """State of a path on the disk; links are followed."""
 
     kind: Literal["file", "folder", "missing"]
     mode: int | None = None
-    """Its permission bits, None where it is missing."""
+    """Permission bits; None for a missing path."""
 
 
 FileOperation = WriteText | CopyBytes | MoveFile | DeleteFile
@@ -122,17 +122,17 @@ FileOperation = WriteText | CopyBytes | MoveFile | DeleteFile
 class EditPlan:
     """Everything that one tool call wants to change, made before the user is asked.
 
-    All of it is applied, or none.
+    It is applied as a whole or not at all.
     """
 
     label: str
-    """What an editor shows in its undo list."""
+    """Label in the editor's undo list."""
     operations: tuple[FileOperation, ...]
     result: str
-    """What the model reads once it is applied."""
+    """Text that the model reads once it is applied."""
     previewed: bool = True
-    """Where the settings say so, an editor that can shows it to the user first, hunk by hunk. False for what takes
-    changes back."""
+    """Whether an editor that supports it may show the plan to the user first, hunk by hunk, if the settings say so.
+    False for plans that revert changes."""
 
 
 ChangeKind = Literal["create", "edit", "delete", "move"]
@@ -140,7 +140,7 @@ ChangeKind = Literal["create", "edit", "delete", "move"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """A file that was changed, or would be; `patch` is a unified diff, empty for what is not text."""
+    """File that was changed, or would be; `patch` is a unified diff, empty for a file that is not text."""
 
     path: Path
     kind: ChangeKind
@@ -152,160 +152,164 @@ class FileChange:
 
 
 class Workspace(Protocol):
-    """The files of the workspace as the user sees them.
+    """Files of the workspace as the user sees them.
 
-    Paths that come in as text are the model's; paths that are `Path` have been through `resolve`.
+    Paths given as text are the model's; a `Path` has been through `resolve`.
     """
 
     @property
     def folders(self) -> Sequence[Path]:
-        """The workspace folders, links resolved; empty when the daemon has none."""
+        """Workspace folders, links resolved; empty when the daemon has none."""
         ...
 
     @property
     def more_folders(self) -> Sequence[Path]:
-        """Folders beside them that may be used too, links resolved; what is in them is shown by its whole path."""
+        """Additional folders that may be used, links resolved; what is in them is shown by its whole path."""
         ...
 
     def use_also(self, folders: Sequence[Path]) -> None:
-        """Let these be the `more_folders` from now on; those that lie in the workspace are in it anyway."""
+        """Set the `more_folders`; those that lie in the workspace belong to it anyway."""
         ...
 
     def resolve(self, path: str, *, follow: bool = True) -> Path:
-        """The absolute path, links resolved (the last part too, unless `follow` is False).
+        """Return the absolute path, links resolved (the last part too, unless `follow` is False).
 
         Raises `OutsideWorkspaceError` for anything that is below neither a workspace folder nor one of `more_folders`.
         """
         ...
 
     def shown(self, path: Path) -> str:
-        """The path as the model and the user read it: relative to the folder, with `/`."""
+        """Return the path as the model and the user read it: relative to the folder, with `/`."""
         ...
 
     def kind_of(self, path: Path) -> Literal["file", "folder", "missing"]:
-        """The kind of `status`, for judging a call, which cannot wait."""
+        """Return the kind of `status`, without waiting, for judging a call."""
         ...
 
     async def read(self, path: Path) -> Document:
-        """The document. Raises `ToolError`: no such file, a folder, not text, or too large."""
+        """Return the document. Raises `ToolError`: no such file, a folder, not text, or too large."""
         ...
 
     async def read_binary(self, path: Path) -> bytes:
-        """What is on the disk, text or not. Raises `ToolError` as `read` does."""
+        """Return the bytes on the disk, text or not. Raises `ToolError` as `read` does."""
         ...
 
     async def lines_on_disk(self, wanted: Mapping[Path, Collection[int]]) -> Mapping[Path, Mapping[int, bytes]]:
-        """Lines of files of any size by their numbers, from 1, without `\\n`; UTF-16 as UTF-8, other text as it is.
+        """Return lines of files of any size by their numbers, from 1, without `\\n`; UTF-16 as UTF-8, other text as it
+        is.
 
-        No link is followed. What cannot be read, or is not there, is left out.
+        No link is followed. Files and lines that cannot be read, or do not exist, are left out.
         """
         ...
 
     async def stamp(self, path: Path) -> Stamp:
-        """The stamp that `read` would give now; `MISSING` where there is nothing."""
+        """Return the stamp that `read` would give now; `MISSING` for a missing file."""
         ...
 
     async def tree_stamp(self, folder: Path) -> Stamp | None:
-        """One stamp for all below a folder, unsaved buffers included; None where it is too large to tell."""
+        """Return one stamp for everything below a folder, unsaved buffers included; None if the folder is too large."""
         ...
 
     async def status(self, path: Path) -> FileStatus:
-        """What there is on the disk, whatever a buffer holds; what cannot be looked at is missing."""
+        """Return the state on the disk, whatever a buffer holds; a path that cannot be examined counts as missing."""
         ...
 
     async def files_named(self, is_wanted: Callable[[str], bool]) -> Sequence[Path]:
-        """The files in all folders whose name is wanted, the upper ones first. In `.git` and `node_modules`, and where
-        there are too many names, none are looked for."""
+        """Return the files in all folders whose name is wanted, the upper ones first. The search skips `.git` and
+        `node_modules`, and stops after too many names."""
         ...
 
     async def files_below(self, path: Path) -> Sequence[Path]:
-        """All files on the disk below a folder, ignored ones too, or the file itself; links are left out."""
+        """Return all files on the disk below a folder, including ignored ones, or the file itself; links are left
+        out."""
         ...
 
     def unsaved(self) -> Sequence[Document]:
-        """The open buffers whose text differs from what was last saved."""
+        """Return the open buffers whose text differs from what was last saved."""
         ...
 
     def open_document(self, path: Path) -> Document | None:
-        """The buffer that the editor has open for this path."""
+        """Return the buffer that the editor has open for this path."""
         ...
 
     async def check(self, plan: EditPlan) -> None:
-        """Find out whether the plan can be carried out as things are, before the user is asked. Raises as `apply`."""
+        """Check whether the plan can be carried out as things are, before the user is asked. Raises as `apply`."""
         ...
 
     async def apply(self, plan: EditPlan) -> Applied:
-        """Carry out the plan, all or nothing, and return when it is proven to have happened.
+        """Carry out the plan, all or nothing, and return once it is verified.
 
-        Of a plan that is previewed, what the user does not want is left out.
+        If the plan is previewed, what the user rejects is left out.
 
-        Raises `StaleDocumentError` where a document is no longer what the plan was made from, `ToolError` where it was
-        refused, `UnprovenEditError` where it was begun and could not be proven; the message quotes what the files hold
+        Raises `StaleDocumentError` if a document is no longer what the plan was made from, `ToolError` if the edit was
+        refused, `UnprovenEditError` if it was begun and could not be verified; the message quotes what the files hold
         now.
         """
         ...
 
     async def save_changes(self, reader: str) -> None:
-        """Bring to the disk what tools changed in open documents and nobody saved since, as the user wants it.
+        """Save open documents that tools changed and that were not saved since, as the user's settings say.
 
-        `reader` is the tool that is about to read the disk. Raises `ToolError` where the user cancels.
+        `reader` is the tool that is about to read the disk. Raises `ToolError` if the user cancels.
         """
         ...
 
     def told(self) -> int:
-        """This moment, for `told_since`."""
+        """Return the current moment, for `told_since`."""
         ...
 
     def told_since(self, moment: int) -> Collection[Path]:
-        """The documents of which the editor told since then that their user changed or saved them."""
+        """Return the documents that, according to the editor, the user has changed or saved since that moment."""
         ...
 
     async def changed_on_disk(self) -> Sequence[Path]:
-        """The open documents without unsaved changes whose file was changed behind the editor; each is told once."""
+        """Return the open documents without unsaved changes whose file was changed outside the editor; each is reported
+        once."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOnly:
-    """What a program sees besides the workspace that only reads."""
+    """Restrictions of a program that only reads: what it sees besides the workspace."""
 
     scratch: Path
-    """A folder of the daemon's own, the one place that it can write."""
+    """Folder of the daemon's own, the only place that it can write."""
     reads: tuple[Path, ...] = ()
-    """What it reads; in /tmp nothing else is seen."""
+    """Paths that it reads; nothing else in /tmp is visible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessSpec:
-    """A program to run in a process group of its own."""
+    """Program to run in its own process group."""
 
     argv: tuple[str, ...]
     cwd: Path
     timeout_s: float
     env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Added to the daemon's environment."""
+    """Variables added to the daemon's environment."""
     max_output_chars: int = 200_000
-    """Head and tail are kept beyond that, half each."""
+    """Length beyond which only head and tail are kept, half each."""
     stdin_bytes: bytes = b""
-    """What the program finds on its standard input, followed by the end of it."""
+    """Bytes on the program's standard input, followed by its end."""
     sandboxed: bool = False
-    """It runs in the sandbox, or not at all; what tools run for the model passes `ToolContext.sandboxed` on."""
+    """Whether it runs only in the sandbox. Programs that tools run for the model pass on `ToolContext.sandboxed`."""
     read_only: ReadOnly | None = None
-    """Where there is a sandbox, the program runs there and can write nothing but this says."""
+    """Restrictions under which the program runs in the sandbox, if there is one."""
     was_allowed: bool = False
-    """The user allowed this command itself: outside the sandbox it has the daemon's whole environment. Any other
-    program has a search path, and variables, that lead to no place which a command in the sandbox can write."""
+    """Whether the user allowed this command itself: outside the sandbox it gets the daemon's whole environment. For any
+    other program, no entry of the search path or other variable leads to a place that a command in the sandbox can
+    write."""
     errors_apart: bool = False
-    """`on_output` is given standard output alone, and standard error is kept for the result."""
+    """Whether `on_output` gets standard output alone, and standard error is kept for the result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessResult:
-    """A program has ended, or was ended. `exit_code` is negative for a signal, as in subprocess."""
+    """Result of a program that has ended, or was ended. `exit_code` is negative for a signal, as in subprocess."""
 
     exit_code: int
     stdout: str
-    """What it wrote to both outputs, in order, where `on_output` was given both; else standard output alone."""
+    """Both outputs, in order, if `on_output` was given both; else standard output alone."""
     stderr: str
     omitted_chars: int
     timed_out: bool
@@ -314,48 +318,48 @@ class ProcessResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxState:
-    """Whether commands run in the sandbox: `off` by the settings, `missing` where the machine has none, `failed` where
-    it has one that cannot be set up."""
+    """Whether commands run in the sandbox: `off` by the settings, `missing` if the machine has none, `failed` if it
+    cannot be set up."""
 
     kind: Literal["on", "off", "missing", "failed"]
     reason: str = ""
     """Why it is missing or failed, for a person."""
     required: bool = False
-    """Nothing may run without it."""
+    """Whether nothing may run without it."""
     has_network: bool = False
-    """Commands in it may use the network."""
+    """Whether commands in it may use the network."""
 
 
 class OutputMask(Protocol):
-    """What output goes through before anything is cut from it; it may hold some of it back until more has come."""
+    """Filter that output passes through before anything is cut from it; it may hold some back until more has come."""
 
     @property
     def n_held(self) -> int:
-        """Characters that are held back."""
+        """Number of characters that are held back."""
         ...
 
     async def feed(self, piece: str) -> str:
-        """What may be shown once this piece has come."""
+        """Take the next piece, and return what may be shown."""
         ...
 
     async def pause(self) -> str:
-        """What more may be shown though nothing has come."""
+        """Return what more may be shown although nothing has come."""
         ...
 
     async def close(self) -> str:
-        """The rest."""
+        """Return the rest."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundState:
-    """What a background command did since it was last read."""
+    """State of a background command, with its output since the last read."""
 
     output: str
-    """Both outputs, in order; head and tail where it is too much."""
+    """Both outputs, in order; head and tail if there is too much."""
     omitted_chars: int
     held_chars: int = 0
-    """Of a line that is not over, and is not shown before it is."""
+    """Characters of an unfinished line, which is not shown until it ends."""
     runs: bool
     exit_code: int | None
     """None while it runs; negative for a signal."""
@@ -363,7 +367,7 @@ class BackgroundState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundCommand:
-    """A background command as a list shows it."""
+    """Background command as a list shows it."""
 
     name: str
     command: str
@@ -371,14 +375,14 @@ class BackgroundCommand:
     started_at: datetime
     runs: bool
     exit_code: int | None
-    """As of `BackgroundState`."""
+    """None while it runs; negative for a signal."""
     stopped_by_user: bool = False
     last_output: str = ""
-    """The end of what it wrote, whether it was read or not."""
+    """End of its output, read or not."""
 
     @property
     def ending(self) -> str:
-        """How it stands, in words."""
+        """State in words."""
         if self.runs:
             return "running"
         if self.stopped_by_user:
@@ -389,72 +393,73 @@ class BackgroundCommand:
 
 
 class Background(Protocol):
-    """Commands that run on while the conversation does. Their owner is a session, by its id."""
+    """Commands that run beside the conversation. Their owner is a session, by its id."""
 
     async def start(self, owner: str, spec: ProcessSpec, mask: OutputMask | None = None) -> str:
-        """Start a command without a time limit; returns its name. What it writes goes through `mask`. Raises
+        """Start a command without a time limit, and return its name. Its output passes through `mask`. Raises
         `ToolError`."""
         ...
 
     async def read(self, owner: str, name: str, wait_s: float) -> BackgroundState:
-        """What is new; waits so long for the command to end. Raises `ToolError` for a name that there is not."""
+        """Return what is new, after waiting up to `wait_s` for the command to end. Raises `ToolError` for an unknown
+        name."""
         ...
 
     async def write(self, owner: str, name: str, text: str) -> None:
-        """Write to its standard input. Raises `ToolError`: no such command, it has ended, or takes nothing."""
+        """Write to its standard input. Raises `ToolError`: no such command, it has ended, or takes no input."""
         ...
 
     async def end(self, owner: str, name: str) -> BackgroundState:
-        """End it, as a cancel does, and tell what is new. Raises `ToolError` for a name that there is not."""
+        """End it, as a cancellation does, and return what is new. Raises `ToolError` for an unknown name."""
         ...
 
     async def stop(self, owner: str, name: str) -> bool:
-        """End it for the user; what it wrote stays to be read. False if it has ended already. Raises `ToolError` for a
-        name that there is not."""
+        """End it for the user; its output can still be read. Return False if it has ended already. Raises `ToolError`
+        for an unknown name."""
         ...
 
     async def listed(self, owner: str) -> Sequence[BackgroundCommand]:
-        """Those of that owner, running, or over and not forgotten, in the order of their start."""
+        """Return the owner's commands, running, or ended and not forgotten, in the order of their start."""
         ...
 
     def listen(self, owner: str, ended: Callable[[BackgroundCommand], None], changed: Callable[[], None]) -> None:
-        """Call `ended` with each command that ends otherwise than by `end` and `end_all`, and `changed` whenever one
-        starts or ends."""
+        """Call `ended` with each command that ends other than by `end` or `end_all`, and `changed` whenever one starts
+        or ends."""
         ...
 
     def has_any(self, owner: str) -> bool:
-        """Whether there are any of that owner's, running, or over and not forgotten."""
+        """Whether the owner has any command, running, or ended and not forgotten."""
         ...
 
     async def end_all(self, owner: str) -> None:
-        """End all that this session has; nothing of them lives when it returns."""
+        """End all commands of this session; none of their processes is alive when it returns."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """A git repository with a work tree. Links are resolved but for those above `top`."""
+    """Git repository with a work tree. Links are resolved except those above `top`."""
 
     top: Path
-    """The root of the work tree."""
+    """Root of the work tree."""
     own: Path
-    """Where this work tree's HEAD and index are."""
+    """Folder of this work tree's HEAD and index."""
     common: Path
-    """Where references and configuration are; the same unless the work tree is a linked one."""
+    """Folder of references and configuration; the same unless the work tree is a linked one."""
 
 
 class Repositories(Protocol):
-    """Git repositories, found and read without anything that they are configured to run."""
+    """Git repositories, found and read without running anything that they configure."""
 
     async def find(self, folder: Path) -> Repository | None:
-        """The repository whose work tree a folder lies in. No program is run."""
+        """Return the repository whose work tree contains a folder. No program is run."""
         ...
 
     def inert(self, repository: Repository) -> AbstractAsyncContextManager[Mapping[str, str]]:
-        """The variables under which git reads a repository, and no program, file or address counts that its
+        """Provide the variables under which git reads a repository and ignores every program, file and address that its
         configuration names. `GIT_DIR` among them is a folder of the daemon's own.
 
-        Raises `ToolError` where its configuration cannot be known.
+        Raises `ToolError` if its configuration cannot be determined.
         """
         ...
 
@@ -469,18 +474,18 @@ class Processes(Protocol):
 
     @property
     def background(self) -> Background:
-        """What runs on beside the conversation."""
+        """Commands that run beside the conversation."""
         ...
 
     async def sandbox(self) -> SandboxState:
-        """Whether a `sandboxed` program would run in the sandbox now."""
+        """Return whether a `sandboxed` program would run in the sandbox now."""
         ...
 
     def find(self, program: str, *, anywhere: bool = False) -> str | None:
-        """The program's absolute path, or None.
+        """Return the program's absolute path, or None.
 
-        Where a command in the sandbox could have put one, nothing is looked for, unless it may come from `anywhere`,
-        as it may for a command that the user allows.
+        Places where a command in the sandbox could have put one are not searched, unless it may come from `anywhere`,
+        as for a command that the user allows.
         """
         ...
 
@@ -488,7 +493,7 @@ class Processes(Protocol):
         """Run to the end. With `on_output`, both outputs are merged and passed on as they come, unless the spec keeps
         standard error apart.
 
-        On a timeout or a cancel the whole group gets SIGTERM, and SIGKILL 2 s later.
-        Raises `ToolError` where the program cannot be started.
+        On a timeout or a cancellation the whole group gets SIGTERM, and SIGKILL 2 s later. Raises `ToolError` if the
+        program cannot be started.
         """
         ...
