@@ -53,7 +53,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """A limit that was reached."""
+    """Limit that was reached."""
 
     reason: StopReason
     """Stop reason of the turn if the user does not let it continue."""

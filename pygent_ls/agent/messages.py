@@ -67,7 +67,7 @@ class ThinkingBlock:
     family: str = ""
     """Family of that model (`ModelFacts.family`); the block is sent to no other family. Empty in older journals."""
     provider_data: Mapping[str, Any] | None = None
-    """JSON that the provider wants back verbatim, as the adapter reads it. Such a block may have no text."""
+    """JSON that the provider wants back verbatim, under the key that its adapter reads. The block may have no text."""
     type: Literal["thinking"] = "thinking"
 
 

@@ -16,7 +16,7 @@ MAX_KEPT_BYTES = 64_000_000
 """Maximum size of one session's results: some 300 results of 200,000 characters, at which a command's output is cut."""
 
 MAX_RESULT_BYTES = 16_000_000
-"""Maximum size of one result: it is read in pieces of 40,000 characters, which limits how much is of use."""
+"""Maximum size of one result: a larger one is of little use in pieces of 40,000 characters."""
 
 MAX_NAMED = 5
 

@@ -28,8 +28,8 @@ class RetryPolicy:
     max_seconds: float = 120.0
     """Maximum time from the first failure to the beginning of the last attempt."""
     initial_delay_s: float = 1.0
-    """Delay before the first retry. Doubled with each attempt, with up to half of it added at random: many clients must
-    not retry at the same moment."""
+    """Delay before the first retry, doubled with each attempt. Up to half of this value is added at random: many
+    clients must not retry at the same moment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ OWN_WORDS = frozenset({"plan", "ask_user", "structured_output"})
 """Tools that return pygent's own words, or what the user answered."""
 
 N_DIGITS = 10
-"""Digits of the number in the marks: a text of 40,000 characters full of guesses hits it once in six million times."""
+"""Length of the number in the marks: a text of 40,000 characters full of guesses hits it once in six million times."""
 
 DEFUSED = "[mark]"
 """Replacement for the number if a text contains it."""
