@@ -1,4 +1,4 @@
-"""Which tool call a streamed fragment belongs to, also where a provider's indices and ids are odd. Pure."""
+"""Assignment of streamed fragments to tool calls, which tolerates odd indices and ids of providers. Pure."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class _OpenCall:
     id: str
     name: str
     arguments: list[str] = field(default_factory=list[str])
-    """In pieces: to join them anew with each would cost the square of their number."""
+    """Fragments: joining them each time would take quadratic time."""
     data: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What the provider wants back with the call."""
+    """Data that the provider expects back with the call."""
 
 
 @dataclass(slots=True)
 class CallFragments:
-    """The tool calls of one answer as they come in; `add` numbers them from 0 in the order they began.
+    """The tool calls of one answer as they arrive; `add` numbers them from 0 in the order they began.
 
-    The format says that `index` tells the calls apart and that id and name come once. Seen instead: no index, every
-    call at index 0 with an id of its own, id and name in every fragment, the same id for several calls, no ids.
+    By the format, `index` distinguishes the calls, and id and name come once. Observed instead: no index, every call at
+    index 0 with an id of its own, id and name in every fragment, the same id for several calls, no ids.
     """
 
     _calls: list[_OpenCall] = field(default_factory=list[_OpenCall])
@@ -41,9 +41,9 @@ class CallFragments:
     def add(
         self, index: int | None, call_id: str, name: str, arguments: str, data: Mapping[str, Any] | None = None
     ) -> ToolCallChunk:
-        """Return the fragment at its place; id and name are passed on once a call.
+        """Return the fragment with its call's index; id and name are passed on once per call.
 
-        An id that is too long to be kept is replaced, and goes back as a part of the provider's `data`.
+        An id that is too long is replaced, and is sent back as part of the provider's `data`.
         """
         call = self._find(index, call_id, name, arguments)
         if call is None:
@@ -66,7 +66,7 @@ class CallFragments:
         )
 
     def _find(self, index: int | None, call_id: str, name: str, arguments: str) -> _OpenCall | None:
-        """The call that the fragment goes on with; None: it begins one."""
+        """Return the call that the fragment continues; None if it begins one."""
         if index is not None:
             call = self._latest(lambda each: each.index == index)
         elif call_id:
@@ -85,7 +85,7 @@ class CallFragments:
 
 
 def _is_whole(arguments: str) -> bool:
-    """Whether nothing can follow: a complete JSON value stands there."""
+    """Whether the arguments are a complete JSON value, so that nothing can follow."""
     try:
         json.loads(arguments)
     except (ValueError, RecursionError):

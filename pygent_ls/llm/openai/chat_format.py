@@ -1,4 +1,4 @@
-"""The conversation in the OpenAI chat format, which litellm and most providers take. Pure."""
+"""Conversion of a conversation to the OpenAI chat format, which litellm and most providers take. Pure."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from pygent_ls.agent.model import ToolDefinition
 from pygent_ls.llm.message_rules import COMMON, NO_REASONING, NO_SIGNATURE, STAND_IN, MessageRules
 
 NO_OUTPUT = "(no output)"
-"""The content of a tool message whose result is empty: several providers reject an empty one."""
+"""Content of a tool message whose result is empty: several providers reject an empty one."""
 
 MAX_NAME_CHARS = 64
-"""Of a function's name; OpenAI's limit."""
+"""Maximum length of a function's name; OpenAI's limit."""
 
 SEALED_THOUGHTS = "thinking_blocks"
-"""The field in which litellm takes thoughts with their seals, for Anthropic's models wherever they run."""
+"""Field in which litellm takes thinking with its signatures, for Anthropic's models wherever they run."""
 
 DATA_OF_CALLS = frozenset({"extra_content", "provider_specific_fields"})
-"""Fields of a tool call that go back as they came: Gemini's thought signature, in its own form and in litellm's."""
+"""Fields of a tool call that are sent back unchanged: Gemini's thought signature, in its own form and in litellm's."""
 
 DATA_OF_MESSAGES = frozenset(
     {"reasoning_details", "reasoning_content", "extra_content", "provider_specific_fields", SEALED_THOUGHTS}
 )
-"""Fields of an assistant message that go back as they came: OpenRouter's reasoning, Gemini's signatures, and Claude's
-thoughts behind a LiteLLM proxy."""
+"""Fields of an assistant message that are sent back unchanged: OpenRouter's reasoning, Gemini's signatures, and
+Claude's thinking behind a LiteLLM proxy."""
 
 ChatMessage = dict[str, Any]
 
@@ -42,10 +42,10 @@ ChatMessage = dict[str, Any]
 def chat_messages(
     system: str, messages: Sequence[Message], rules: MessageRules = COMMON, *, thinks: bool = False
 ) -> list[ChatMessage]:
-    """Return the system prompt, then the conversation, by the rules of a family; empty messages are left out.
+    """Return the system prompt and the conversation, by the rules of a family; empty messages are left out.
 
-    Every string can be written as UTF-8. Thinking goes back only if the family has a field for it, or as the data that
-    its provider wants back. `thinks` says that the request asks for reasoning.
+    Every string is encodable as UTF-8. Thinking is sent back only if the family has a field for it, or as data that its
+    provider expects back. `thinks` says that the request asks for reasoning.
     """
     chat: list[ChatMessage] = [{"role": "system", "content": utf8(system)}] if system.strip() else []
     ids: dict[str, str] = {}
@@ -59,8 +59,8 @@ def chat_messages(
 
 
 def mark_for_cache(chat: list[ChatMessage]) -> None:
-    """Mark what comes before the end as worth keeping, in the way that Anthropic's models are told it: the system
-    prompt, and the last two messages that can be marked, so that the next request finds what this one kept."""
+    """Set cache marks in Anthropic's form on the system prompt and on the last two messages that can have one, so that
+    the next request finds what this one cached."""
     texts = [message for message in chat if message["content"] and message["role"] != "system"]
     for message in [each for each in chat[:1] if each["role"] == "system"] + texts[-2:]:
         content = message["content"]
@@ -69,7 +69,7 @@ def mark_for_cache(chat: list[ChatMessage]) -> None:
 
 
 def _extend(chat: list[ChatMessage], new: Iterator[ChatMessage], rules: MessageRules) -> None:
-    """Append; texts of the user in a row become one message, since strict templates want the roles to alternate."""
+    """Append the messages and join consecutive user texts, since strict templates require alternating roles."""
     for message in new:
         last = chat[-1] if chat else None
         if last and last["role"] == message["role"] == "user" and _is_text(last) and _is_text(message):
@@ -85,17 +85,17 @@ def _is_text(message: ChatMessage) -> bool:
 
 
 def parameters(tool: ToolDefinition) -> dict[str, Any]:
-    """Return the schema of a tool's arguments. OpenAI rejects one without `properties`, even of no arguments."""
+    """Return the schema of a tool's arguments. OpenAI always requires `properties`, even for a tool without any."""
     return {"type": "object", "properties": {}, **tool.schema}
 
 
 def named_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a structured answer, under the name that OpenAI's protocols want."""
+    """Return the schema of a structured answer with the name that OpenAI's protocols require."""
     return {"name": "answer", "schema": dict(schema), "strict": False}
 
 
 def chat_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
-    """The tools as functions."""
+    """Return the tools as functions."""
     return [
         {
             "type": "function",
@@ -110,7 +110,7 @@ def chat_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
 
 
 def _user(message: Message, ids: Mapping[str, str], rules: MessageRules) -> Iterator[ChatMessage]:
-    """Tool results first, each a message of its own, since they must follow their calls; then what the user said."""
+    """Yield one message per tool result, since these must follow their calls, and then what the user said."""
     parts: list[dict[str, Any]] = []
     for block in message.blocks:
         match block:
@@ -131,7 +131,7 @@ def _user(message: Message, ids: Mapping[str, str], rules: MessageRules) -> Iter
 
 
 def _assistant(message: Message, ids: dict[str, str], rules: MessageRules, *, thinks: bool) -> Iterator[ChatMessage]:
-    """`ids` are those that calls are sent with; those of this message are added."""
+    """Yield the message; `ids` maps calls to the ids they are sent with, and those of this message are added."""
     text = utf8(message.text)
     calls = [_call(call, ids, rules) for call in message.tool_calls]
     said = text if text.strip() else None
@@ -144,7 +144,7 @@ def _assistant(message: Message, ids: dict[str, str], rules: MessageRules, *, th
 
 
 def _sign(calls: list[dict[str, Any]], back: dict[str, Any], rules: MessageRules) -> None:
-    """Give calls of another model what stands for a signature; one an answer is what Gemini wants."""
+    """Give calls of another model a placeholder signature; Gemini requires one per answer."""
     if rules.unsigned_calls == "reasoning_details" and "reasoning_details" not in back:
         seal = {"type": "reasoning.encrypted", "data": NO_SIGNATURE, "format": "google-gemini-v1"}
         back["reasoning_details"] = [{**seal, "id": calls[0]["id"], "index": 0}]
@@ -153,7 +153,7 @@ def _sign(calls: list[dict[str, Any]], back: dict[str, Any], rules: MessageRules
 
 
 def _back(message: Message, rules: MessageRules, *, thinks: bool) -> dict[str, Any]:
-    """Fields of an assistant message that return the provider's own data, and the reasoning if the family wants it."""
+    """Return the fields that send back the provider's own data, and the reasoning if the family expects it."""
     thoughts = [block for block in message.blocks if isinstance(block, ThinkingBlock)]
     fields: dict[str, Any] = {}
     for each in thoughts if rules.takes_data else ():
@@ -184,12 +184,12 @@ def _call(call: ToolUseBlock, ids: dict[str, str], rules: MessageRules) -> dict[
 
 
 def function_name(name: str) -> str:
-    """The name as providers take it; a model may have called a tool that can have no such name."""
+    """Return the name in the form that providers accept; a model may have called a tool by an invalid name."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:MAX_NAME_CHARS] or "unnamed"
 
 
 def utf8(text: str) -> str:
-    """The text with half surrogate pairs replaced: JSON lets a model send them, UTF-8 cannot send them back."""
+    """Return the text with lone surrogates replaced: JSON lets a model send them, but UTF-8 cannot encode them."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,5 +1,5 @@
-"""Every endpoint that speaks chat completions, without litellm: OpenAI, Ollama, vLLM, LM Studio, OpenRouter, Groq,
-DeepSeek, Mistral, xAI, Together, Fireworks, a LiteLLM proxy, and whatever is compatible with them."""
+"""Adapter for endpoints that speak chat completions, without litellm: OpenAI, Ollama, vLLM, LM Studio, OpenRouter,
+Groq, DeepSeek, Mistral, xAI, Together, Fireworks, a LiteLLM proxy, and compatible servers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from pygent_ls.llm.openai.think_tags import ThinkTags, opens_in_prompt
 
 
 class OpenAIModel(NativeModel):
-    """One model of such a provider."""
+    """One model behind chat completions."""
 
     def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
-        """As chat completions have them."""
+        """Return the tools in the format of chat completions."""
         return chat_tools(tools)
 
     def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
@@ -42,12 +42,12 @@ class OpenAIModel(NativeModel):
 
     @property
     def family(self) -> str:
-        """The provider; the vendor or the model too, if it serves many kinds."""
+        """The provider, with the vendor or the model if it serves many kinds."""
         return chat_family(self._native.provider.name, self._native.model)
 
 
 def responses_exchange(native: Native, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
-    """Return a request to the Responses API, and what reads its answer."""
+    """Return a request to the Responses API and the reader of its answer."""
     body = responses_request(request, target, native.known, learned)
     return Exchange(
         call=native.call(target, _responses_url(target), bearer(target), body, responses_stream.is_last),

@@ -1,4 +1,4 @@
-"""A request as a provider that speaks chat completions takes it. Pure."""
+"""Conversion of a request to chat completions. Pure."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pygent_ls.llm.message_rules import MessageRules, chat_family, rules_of, sig
 from pygent_ls.llm.openai.chat_format import chat_messages, chat_tools, mark_for_cache, named_schema
 
 _NO_TOOLS_WITH_EFFORT = re.compile(r"gpt-(5\.[4-9]|[6-9])")
-"""OpenAI's models that refuse function tools in chat completions unless the effort is `none` (litellm 1.106.2,
+"""OpenAI models that refuse function tools in chat completions unless the effort is `none` (litellm 1.106.2,
 `responses_api_bridge_check`)."""
 
 
 def chat_request(request: ModelRequest, target: NativeTarget, known: KnownModel, learned: Learned) -> dict[str, Any]:
-    """Return the body, without what the model refused before, and with what it demanded."""
+    """Return the request body, without what the model refused before and with what it required."""
     optional = _optional(request, target, known, learned)
     rules = _rules(target, learned)
     messages = chat_messages(request.system, request.messages, rules, thinks=_thinks(optional, known))
@@ -36,7 +36,7 @@ def chat_request(request: ModelRequest, target: NativeTarget, known: KnownModel,
 
 
 def adjustable(body: Mapping[str, Any], target: NativeTarget) -> Mapping[str, Any]:
-    """Return what of a body may be left out, or be sent otherwise, if the model refuses it."""
+    """Return the parts of a body that may be left out or changed if the model refuses them."""
     names = ("temperature", "max_tokens", "max_completion_tokens", "stream_options", "reasoning", "thinking")
     more = ("prompt_cache_key", "reasoning_effort", "response_format")
     sent = {name: body[name] for name in (*names, *more) if name in body}
@@ -61,7 +61,7 @@ def _rules(target: NativeTarget, learned: Learned) -> MessageRules:
 
 
 def _thinks(optional: Mapping[str, Any], known: KnownModel) -> bool:
-    """Whether the answer may be reasoned: nothing switches it off, and the model is not known to be unable."""
+    """Whether the answer may include reasoning: it is not disabled, and the model is not known to lack it."""
     return known.thinks is not False and optional.get("thinking", {}).get("type") != "disabled"
 
 
@@ -69,7 +69,7 @@ def _optional(request: ModelRequest, target: NativeTarget, known: KnownModel, le
     habits = target.provider.habits
     wanted: dict[str, Any] = {"stream_options": {"include_usage": True}}
     is_default = target.is_own_address and request.temperature == habits.own_temperature
-    reasons = wanted_effort(request) not in (None, "none")  # such a request excludes a temperature
+    reasons = wanted_effort(request) not in (None, "none")  # such a request must not set a temperature
     if takes_temperature(known, target.model) and not is_default and not (reasons and known.thinks is not False):
         wanted["temperature"] = request.temperature
     if habits.caches_by_key and target.is_own_address and request.cache_key:
@@ -80,13 +80,13 @@ def _optional(request: ModelRequest, target: NativeTarget, known: KnownModel, le
 
 
 def takes_temperature(known: KnownModel, model: str) -> bool:
-    """Whether a temperature is sent: models that reason refuse it or ignore it."""
+    """Whether a temperature is sent: reasoning models refuse or ignore it."""
     reasons = is_reasoning_name(model) if known.thinks is None else known.thinks
     return known.takes_temperature and not reasons
 
 
 def _most_tokens(request: ModelRequest, target: NativeTarget, known: KnownModel, learned: Learned) -> dict[str, int]:
-    """The limit of the answer, under the name that the model takes; nothing where it takes neither."""
+    """Return the output limit under the name that the model accepts; nothing if it accepts neither."""
     most = min(request.max_output_tokens, known.max_output_tokens or request.max_output_tokens)
     first = target.provider.habits.max_tokens if target.is_own_address else "max_tokens"
     second = "max_completion_tokens" if first == "max_tokens" else "max_tokens"
@@ -98,7 +98,7 @@ def _most_tokens(request: ModelRequest, target: NativeTarget, known: KnownModel,
 
 
 def _thinking(request: ModelRequest, target: NativeTarget, known: KnownModel, learned: Learned) -> dict[str, Any]:
-    """How much the model reasons, in the provider's own form; nothing where that is left to the provider."""
+    """Return the reasoning parameters in the provider's form; nothing if the choice is left to the provider."""
     if known.thinks is False:
         return {}
     effort = wanted_effort(request)
@@ -118,7 +118,7 @@ def _thinking(request: ModelRequest, target: NativeTarget, known: KnownModel, le
 
 
 def _switched(effort: Effort, known: KnownModel, levels: Collection[str] | None) -> dict[str, Any]:
-    """For models that think by themselves: `none` switches that off, unless the model is known to take no `none`."""
+    """Return the parameters for models that think by default; `none` disables it if the model accepts that."""
     if known.thinks_always or (known.efforts is not None and "none" not in known.efforts):
         level = nearest(effort, levels) if levels and effort != "none" else None
         return {"reasoning_effort": level} if level else {}
@@ -129,7 +129,7 @@ def _switched(effort: Effort, known: KnownModel, levels: Collection[str] | None)
 
 
 def _takes_no_effort(request: ModelRequest, target: NativeTarget, known: KnownModel, learned: Learned) -> bool:
-    """Whether tools are refused unless the effort is `none`, which the model takes."""
+    """Whether tools are refused unless the effort is `none`, which the model accepts."""
     if learned.efforts is not None:
         return learned.efforts == ("none",)
     by_rule = target.provider.name == "openai" and bool(_NO_TOOLS_WITH_EFFORT.match(target.model))
@@ -137,5 +137,5 @@ def _takes_no_effort(request: ModelRequest, target: NativeTarget, known: KnownMo
 
 
 def _takes_marks(target: NativeTarget) -> bool:
-    """OpenRouter hands the marks on to Anthropic; others cache without being told."""
+    """Whether cache marks are sent: OpenRouter passes them on to Anthropic; others cache automatically."""
     return target.provider.name == "openrouter" and target.model.startswith("anthropic/")

@@ -1,4 +1,4 @@
-"""The events of a chat completions stream as our chunks, also where a provider's habits are odd. Pure."""
+"""Conversion of chat completions events to our chunks, which tolerates providers' deviations. Pure."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ DONE = "[DONE]"
 
 
 def is_last(event: SentEvent) -> bool:
-    """Whether the provider says that this is all."""
+    """Whether this is the provider's last event."""
     return event.data.strip() == DONE
 
 
 @dataclass(slots=True, kw_only=True)
 class ChatStream:
-    """Translates one answer, event by event; `end` once the stream is over."""
+    """Translates one answer, event by event; `end` is called after the last event."""
 
     known: KnownModel
     finish: str | None = None
-    """Why the model stopped; None until it is said."""
+    """Why the model stopped; None until it is known."""
     was_closed: bool = False
-    """The provider said that this was all."""
+    """Whether the provider sent its final event."""
     rules: MessageRules = COMMON
-    """Of the model's family: what it wants back."""
+    """Rules of the model's family: which data it expects back."""
     tags: ThinkTags = field(default_factory=ThinkTags)
     _calls: CallFragments = field(default_factory=CallFragments)
     _details: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """OpenRouter's `reasoning_details`, the pieces of one text joined."""
     _blocks: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    """Claude's thoughts with their signatures, as a LiteLLM proxy hands them on, the pieces of one joined."""
+    """Claude's thinking with its signatures, as a LiteLLM proxy passes it on, the pieces of one block joined."""
     _back: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Further fields of the message that go back as they came."""
+    """Further fields of the message that are sent back unchanged."""
     _has_thought: bool = False
     _usage: Mapping[str, Any] = field(default_factory=dict[str, Any])
     _refused: bool = False
 
     def chunks(self, event: SentEvent) -> Iterator[Chunk]:
-        """What one event brings. Raises `AnswerError` for an error in the stream, and for what cannot be read."""
+        """Yield the chunks of one event. Raises `AnswerError` for an error event and for an unreadable one."""
         if is_last(event):
             self.was_closed = True
             return
@@ -60,7 +60,7 @@ class ChatStream:
         yield from self._piece(parsed(event))
 
     def whole(self, body: Mapping[str, Any]) -> Iterator[Chunk]:
-        """What an answer brings that was not streamed. Raises `AnswerError` for an object that is no answer."""
+        """Yield the chunks of an answer that was not streamed. Raises `AnswerError` if the object is not an answer."""
         if not isinstance(body.get("choices"), list):
             raise unreadable("its JSON is not a chat completion")
         yield from self._piece(body)
@@ -110,7 +110,7 @@ class ChatStream:
             )
 
     def _keep_for_provider(self, delta: Mapping[str, Any]) -> None:
-        """Keep what goes back verbatim; an answer whose reasoning is an empty text goes back with an empty text."""
+        """Keep data to send back verbatim; empty reasoning text is sent back as an empty text."""
         details = delta.get("reasoning_details")
         for each in cast("list[object]", details) if isinstance(details, list) else ():
             if detail := dict(obj(each)):
@@ -124,7 +124,7 @@ class ChatStream:
             self._back[self.rules.reasoning_field] = ""
 
     def end(self) -> Iterator[Chunk]:
-        """What is known once the stream is over."""
+        """Yield what is known once the stream is over."""
         yield from self.tags.close()
         back = dict(self._back)
         if self._has_thought:
@@ -137,7 +137,7 @@ class ChatStream:
             yield ThinkingChunk(thinking="", provider_data=back)
         if self._usage:
             yield UsageChunk(usage=counted_usage(self._usage, self.known))
-        if self.finish is not None or self.was_closed:  # some never say why; that it was all is enough
+        if self.finish is not None or self.was_closed:  # a complete answer may come without a finish reason
             yield FinishChunk(reason="refusal" if self._refused else self.finish or "")
 
 
@@ -145,9 +145,9 @@ _TEXTS_OF_DETAILS = ("text", "summary")
 
 
 def add_detail(details: list[dict[str, Any]], new: dict[str, Any]) -> None:
-    """Add a piece of OpenRouter's `reasoning_details`; pieces of one thought have one type and index, and are joined.
+    """Add a piece of OpenRouter's `reasoning_details`; pieces with the same type and index are joined.
 
-    The signature may come with the last piece, or as a piece of its own.
+    The signature may come with the last piece, or as a separate piece.
     """
     last = details[-1] if details else {}
     names = [name for name in _TEXTS_OF_DETAILS if isinstance(new.get(name), str)]
@@ -168,7 +168,7 @@ def add_detail(details: list[dict[str, Any]], new: dict[str, Any]) -> None:
 
 
 def add_thinking_block(blocks: list[dict[str, Any]], new: dict[str, Any]) -> None:
-    """Add a piece of a LiteLLM proxy's `thinking_blocks`; a thought ends with the piece that has its signature."""
+    """Add a piece of a LiteLLM proxy's `thinking_blocks`; the piece with the signature ends a block."""
     last = blocks[-1] if blocks else {}
     if new.get("type") != "thinking" or last.get("type") != "thinking" or last.get("signature"):
         blocks.append(new)
@@ -183,11 +183,11 @@ _FAILURES: Mapping[str, Mapping[str, str]] = {
     "insufficient_system_resource": {"type": "insufficient_system_resource", "message": "it has too few resources"},
     "malformed_function_call": {"type": "tool_use_failed", "message": "the model wrote a malformed call"},
 }
-"""Finish reasons of answers that failed, as OpenRouter, Z.ai, DeepSeek and Gemini name them."""
+"""Finish reasons of failed answers, as OpenRouter, Z.ai, DeepSeek and Gemini name them."""
 
 
 def _failure(finish: str) -> Mapping[str, str] | None:
-    """The error that a finish reason tells; Gemini puts the name of a filter before it."""
+    """Return the error that a finish reason indicates; Gemini prefixes it with the name of a filter."""
     return _FAILURES.get(finish.rpartition(": ")[2].lower())
 
 
@@ -196,7 +196,7 @@ def _error_body(error: object) -> Mapping[str, Any]:
 
 
 def _parts(content: list[object]) -> Iterator[Chunk]:
-    """Mistral's: a list of texts and thoughts."""
+    """Yield the chunks of Mistral's content: a list of texts and thinking parts."""
     for each in map(obj, content):
         match each.get("type"):
             case "text" if text(each.get("text")):
@@ -212,5 +212,5 @@ def _parts(content: list[object]) -> Iterator[Chunk]:
 
 
 def _arguments(given: object) -> str:
-    """Pieces of JSON; some servers send the whole object at once."""
+    """Return a fragment of JSON; some servers send the whole object at once."""
     return json.dumps(given) if isinstance(given, dict) else text(given)

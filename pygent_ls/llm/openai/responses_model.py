@@ -1,4 +1,4 @@
-"""OpenAI's models that need the Responses API, at OpenAI and at servers that are compatible with it."""
+"""Adapter for OpenAI models that need the Responses API, at OpenAI and at compatible servers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pygent_ls.llm.openai.responses_request import responses_tools
 
 
 class ResponsesModel(OpenAIModel):
-    """One such model. A server that has no Responses API is asked for chat completions from then on."""
+    """A model called through the Responses API, or through chat completions once its server turns out to lack it."""
 
     @property
     def family(self) -> str:
-        """OpenAI's models read each other's reasoning; at a server of the user's own it stays with the model."""
+        """`openai` for OpenAI's models, which read each other's reasoning; else one family per model of a server."""
         return "openai" if self._native.provider.name == "openai" else super().family
 
     def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
-        """As the Responses API has them."""
+        """Return the tools in the format of the Responses API."""
         return responses_tools(tools)
 
     def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:

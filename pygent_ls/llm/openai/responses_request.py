@@ -1,6 +1,6 @@
-"""A request as OpenAI's Responses API takes it. Pure.
+"""Conversion of a request to OpenAI's Responses API. Pure.
 
-Nothing is stored at the provider: reasoning comes encrypted and goes back with the conversation.
+Nothing is stored at the provider: reasoning arrives encrypted and is sent back with the conversation.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, named_sch
 from pygent_ls.llm.openai.chat_request import takes_temperature
 
 REASONING = "reasoning"
-"""Key of a thought's provider data that holds the whole reasoning item."""
+"""Key of a thinking block's provider data that holds the whole reasoning item."""
 
 MESSAGE = "message"
-"""Key of the provider data that stands behind a text and holds what its output item says beside the text."""
+"""Key of provider data that follows a text and holds the further fields of its output item."""
 
 LEAST_OUTPUT = 16
-"""Tokens; the API takes no smaller limit."""
+"""Minimum output limit that the API accepts, in tokens."""
 
 _ENCRYPTED = "reasoning.encrypted_content"
 
@@ -37,7 +37,7 @@ Item = dict[str, Any]
 
 
 def needs_responses(model: str) -> bool:
-    """Whether OpenAI serves a model with tools, or with its reasoning, through this API alone.
+    """Whether OpenAI serves a model with tools, or with its reasoning, only through this API.
 
     Gateways put a vendor before the name.
     """
@@ -47,7 +47,7 @@ def needs_responses(model: str) -> bool:
 def responses_request(
     request: ModelRequest, target: NativeTarget, known: KnownModel, learned: Learned
 ) -> dict[str, Any]:
-    """Return the body, without what the model refused before."""
+    """Return the request body, without what the model refused before."""
     body: dict[str, Any] = {
         "model": target.model,
         "input": responses_input(request.messages, reasoning="thinking_back" not in learned.left_out),
@@ -64,7 +64,7 @@ def responses_request(
 
 
 def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what of a body may be left out, or be sent otherwise, if the model refuses it."""
+    """Return the parts of a body that may be left out or changed if the model refuses them."""
     names = ("temperature", "max_output_tokens", "prompt_cache_key", "include")
     sent = {name: body[name] for name in names if name in body}
     reasoning = body.get("reasoning", {})
@@ -80,7 +80,7 @@ def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def responses_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
-    """Return the tools as functions; `strict` would demand schemas in which every argument is required."""
+    """Return the tools as functions; `strict` would require schemas in which every argument is required."""
     return [
         {
             "type": "function",
@@ -94,7 +94,7 @@ def responses_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
 
 
 def responses_input(messages: Sequence[Message], *, reasoning: bool) -> list[Item]:
-    """Return the conversation as items; empty messages are left out, and reasoning that nothing follows."""
+    """Return the conversation as items, without empty messages and without reasoning that nothing follows."""
     items: list[Item] = []
     ids: dict[str, str] = {}
     for message in messages:
@@ -110,7 +110,7 @@ def responses_input(messages: Sequence[Message], *, reasoning: bool) -> list[Ite
 
 
 def _user(message: Message, ids: Mapping[str, str]) -> Iterator[Item]:
-    """Results first, then what the user said."""
+    """Yield tool results first, then what the user said."""
     parts: list[dict[str, Any]] = []
     for block in message.blocks:
         match block:
@@ -129,7 +129,7 @@ def _user(message: Message, ids: Mapping[str, str]) -> Iterator[Item]:
 
 
 def _assistant(message: Message, ids: Mapping[str, str], *, reasoning: bool) -> Iterator[Item]:
-    """Items in their order. Without ids: the provider looks those up, and has stored nothing."""
+    """Yield the items in order, without their ids: the provider would look them up, and has stored nothing."""
     blocks = message.blocks
     for place, block in enumerate(blocks):
         match block:
@@ -147,7 +147,7 @@ def _assistant(message: Message, ids: Mapping[str, str], *, reasoning: bool) -> 
 
 
 def _phase(following: Sequence[object]) -> dict[str, Any]:
-    """Whether a text is a comment or the final answer, which newer models want to be told again."""
+    """Return whether a text is commentary or the final answer, which newer models expect back."""
     match following:
         case [ThinkingBlock(provider_data={"message": {"phase": "commentary" | "final_answer" as phase}}), *_]:
             return {"phase": phase}
@@ -180,7 +180,7 @@ def _reasoning(request: ModelRequest, known: KnownModel, learned: Learned) -> di
 
 
 def _most_tokens(request: ModelRequest, known: KnownModel, learned: Learned) -> dict[str, int]:
-    """The limit of the answer, which its reasoning counts for."""
+    """Return the output limit, which includes reasoning."""
     limit = learned.left_out.get("max_output_tokens")
     if limit == 0:
         return {}

@@ -1,4 +1,4 @@
-"""The events of OpenAI's Responses API as our chunks. Pure."""
+"""Conversion of OpenAI's Responses API events to our chunks. Pure."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ _OF_ITEMS = frozenset(
         "response.function_call_arguments.delta",
     }
 )
-"""Events that bring a piece of an output item."""
+"""Events with a piece of an output item."""
 
 _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
 def is_last(event: SentEvent) -> bool:
-    """Whether the provider says that this is all."""
+    """Whether this is the provider's last event."""
     found = _TYPE.match(event.data)
     return (event.name or (found[1] if found else "")) in _LAST or event.data.strip() == DONE
 
 
 @dataclass(slots=True)
 class _Places:
-    """Which output item an event belongs to, also for servers that leave `output_index` out, as llama.cpp does."""
+    """Assigns events to output items, also for servers that leave `output_index` out, such as llama.cpp."""
 
     _by_id: dict[str, int] = field(default_factory=dict[str, int])
     _last: int = -1
     _is_open: bool = False
 
     def of(self, event: Mapping[str, Any], kind: str) -> int:
-        """The item's number: the server's, else ours by its id, else that of the item that is open."""
+        """Return the item's index: the server's, or else ours by its id, or else that of the open item."""
         given = event.get("output_index")
         if isinstance(given, int):
             return given
@@ -70,24 +70,24 @@ class _Places:
 
 @dataclass(slots=True, kw_only=True)
 class ResponsesStream:
-    """Translates one answer, event by event; `end` once the stream is over."""
+    """Translates one answer, event by event; `end` is called after the last event."""
 
     known: KnownModel
     finish: str | None = None
-    """Why the model stopped; None until it is said."""
+    """Why the model stopped; None until it is known."""
     was_closed: bool = False
-    """The provider said that this was all."""
+    """Whether the provider sent its final event."""
     _calls: CallFragments = field(default_factory=CallFragments)
     _usage: Mapping[str, Any] | None = None
     _refused: bool = False
     _streamed: set[int] = field(default_factory=set[int])
-    """Output items of which text, reasoning or arguments came piece by piece."""
+    """Output items whose text, reasoning or arguments arrived in pieces."""
     _places: _Places = field(default_factory=_Places)
     _done: set[int] = field(default_factory=set[int])
-    """Output items that came whole."""
+    """Output items that are complete."""
 
     def chunks(self, event: SentEvent) -> Iterator[Chunk]:
-        """What one event brings. Raises `AnswerError` for an error in the stream, and for what cannot be read."""
+        """Yield the chunks of one event. Raises `AnswerError` for an error event and for an unreadable one."""
         if event.data.strip() == DONE:
             self.was_closed = True
             return
@@ -112,10 +112,10 @@ class ResponsesStream:
             case kind if kind in _OF_ITEMS:
                 yield from self._delta(kind, self._places.of(piece, kind), piece)
             case _:
-                pass  # beginnings and ends of parts, the provider's own tools, and what comes to be added
+                pass  # beginnings and ends of parts, the provider's own tools, and events added in the future
 
     def whole(self, body: Mapping[str, Any]) -> Iterator[Chunk]:
-        """What an answer brings that was not streamed. Raises `AnswerError` for one that failed or is no answer."""
+        """Yield the chunks of an answer that was not streamed. Raises `AnswerError` if it failed or cannot be read."""
         failed = obj(body.get("error"))
         if failed:
             raise AnswerError(text(failed.get("message")), body={"error": failed})
@@ -142,7 +142,7 @@ class ResponsesStream:
                     yield ThinkingChunk(thinking="\n\n")
 
     def end(self) -> Iterator[Chunk]:
-        """What is known once the stream is over."""
+        """Yield what is known once the stream is over."""
         if self._usage is not None:
             details = obj(self._usage.get("input_tokens_details"))
             yield UsageChunk(
@@ -175,7 +175,7 @@ class ResponsesStream:
             yield self._calls.add(index, text(item.get("call_id")), text(item.get("name")), arguments)
 
     def _ended(self, index: int, item: Mapping[str, Any]) -> Iterator[Chunk]:
-        """An item as a whole: what of it did not come in pieces, and what goes back to the provider."""
+        """Yield the parts of a complete item that were not streamed, and its data to send back to the provider."""
         if index in self._done:
             return
         self._done.add(index)
@@ -202,7 +202,7 @@ class ResponsesStream:
             yield ThinkingChunk(thinking="", provider_data={MESSAGE: {"phase": item["phase"]}})
 
     def _closed(self, response: Mapping[str, Any]) -> Iterator[Chunk]:
-        """The whole response: some servers send its items with it alone."""
+        """Process the complete response: some servers send its items only with it."""
         self.was_closed = True
         output = response.get("output")
         items = [obj(each) for each in cast("list[object]", output)] if isinstance(output, list) else []
@@ -220,7 +220,7 @@ class ResponsesStream:
 
 
 def _check_dialect(piece: Mapping[str, Any]) -> None:
-    """Raises `AnswerError` for chat completions: some gateways answer so at any path, and have no Responses API."""
+    """Raise `AnswerError` for a chat completion: some gateways without a Responses API send one at any path."""
     if isinstance(piece.get("choices"), list) and "type" not in piece:
         raise AnswerError("it sent a chat completion", status=404)
 

@@ -13,31 +13,31 @@ OPEN = "<think>"
 CLOSE = "</think>"
 
 _OPENS_IN_PROMPT = re.compile(r"deepseek[-_]?r1|r1[-_]distill|\bqwq\b|qwen3.{0,100}thinking", re.I)
-"""Models whose chat template ends the prompt with `<think>`, so that their answer begins inside of it."""
+"""Models whose chat template ends the prompt with `<think>`, so that the answer begins inside the tag."""
 
 
 def opens_in_prompt(model: str) -> bool:
-    """Whether the model's answer may begin with thinking that no tag opens."""
+    """Whether the model's answer may begin with thinking without an opening tag."""
     return bool(_OPENS_IN_PROMPT.search(model))
 
 
 @dataclass(slots=True, kw_only=True)
 class ThinkTags:
-    """Splits the text of one answer; `off` once thinking has come in a field of its own, `close` at the end.
+    """Splits the text of one answer into text and thinking.
 
-    Only a tag at the very beginning counts: later in an answer, it is what the model talks about.
+    `off` is called when thinking arrives in its own field, `close` at the end. Only a tag at the very beginning counts:
+    later in an answer it is part of the text.
     """
 
     may_be_open: bool = False
-    """The answer may begin inside the tag; the text is held back until its end is seen."""
+    """Whether the answer may begin inside the tag; the text is then held back until the closing tag arrives."""
     _state: Literal["start", "unopened", "thinking", "gap", "text"] = "start"
-    """`unopened` is behind a beginning that is no tag, while the end of thinking may still come."""
+    """`unopened`: the answer began without a tag, but a closing tag may still come."""
     _held: list[str] = field(default_factory=list[str])
-    """Text that is not decided yet, in pieces. They are joined only where the next piece decides it: else a long
-    answer costs its square."""
+    """Undecided text, in pieces, joined only when the next one decides: otherwise the time would be quadratic."""
 
     def feed(self, piece: str) -> Iterator[TextChunk | ThinkingChunk]:
-        """What the next piece of text brings."""
+        """Yield the chunks that the next piece of text completes."""
         if self._state == "text":
             yield from _text(piece)
             return
@@ -58,12 +58,12 @@ class ThinkTags:
                 yield from self._gap(text)
 
     def off(self) -> Iterator[TextChunk | ThinkingChunk]:
-        """Thinking comes otherwise: what was held back is text, and so is everything after it."""
+        """Stop looking for tags: thinking arrives separately, so text held back and all later text is plain text."""
         yield from self.close()
         self._state = "text"
 
     def close(self) -> Iterator[TextChunk | ThinkingChunk]:
-        """What was held back, at the end of the answer."""
+        """Yield the text held back, at the end of the answer."""
         held, self._held = "".join(self._held), []
         if self._state == "thinking":
             yield from _thinking(held)
@@ -71,7 +71,7 @@ class ThinkTags:
             yield from _text(held)
 
     def _is_decided_by(self, piece: str) -> bool:
-        """Whether the piece may bring more than text that is held back with what is."""
+        """Whether the piece may change the state or complete a chunk, instead of only being held back."""
         match self._state:
             case "start":
                 return not piece.isspace() or not all(each.isspace() for each in self._held[-1:])
@@ -109,7 +109,7 @@ class ThinkTags:
         self._held = [text[len(text) - n_held :]]
 
     def _gap(self, text: str) -> Iterator[TextChunk | ThinkingChunk]:
-        """Empty lines between the thinking and the answer belong to neither."""
+        """Skip empty lines between the thinking and the answer."""
         answer = text.lstrip()
         if answer:
             self._state = "text"

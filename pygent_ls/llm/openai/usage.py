@@ -1,4 +1,4 @@
-"""Token counts and costs, wherever providers that speak chat completions report them. Pure."""
+"""Token counts and costs, in all places where chat completions providers report them. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TICKS_A_USD = 10**10
 
 
 def reported_usage(piece: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The usage object of a chunk or of a whole answer; empty where it has none.
+    """Return the usage object of a chunk or of a whole answer; empty if missing.
 
     Groq sends it in `x_groq`, and Moonshot in the choice.
     """
@@ -25,7 +25,7 @@ def reported_usage(piece: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def counted_usage(usage: Mapping[str, Any], known: KnownModel) -> Usage:
-    """The usage of a call as `usage` reports it; its cost where the provider tells one, else by the known prices."""
+    """Return the usage of a call as reported in `usage`; its cost is reported too, or computed from known prices."""
     return known.counted(
         n_input=number(usage.get("prompt_tokens")),
         n_output=_n_output(usage),
@@ -36,13 +36,13 @@ def counted_usage(usage: Mapping[str, Any], known: KnownModel) -> Usage:
 
 
 def charged_usd(usage: Mapping[str, Any], known: KnownModel) -> float | None:
-    """The cost that the provider tells, if it can be believed: gateways that do not bill report 0 for everything."""
+    """Return the reported cost if it is credible: gateways that do not bill report 0 for everything."""
     cost = told_cost_usd(usage)
     return None if cost == 0 and known.rates and not known.tells_cost else cost
 
 
 def _n_output(usage: Mapping[str, Any]) -> int:
-    """Completion tokens; xAI's exclude reasoning, which its total includes."""
+    """Return the completion tokens; xAI's count excludes reasoning, which its total includes."""
     completion = number(usage.get("completion_tokens"))
     details = obj(usage.get("completion_tokens_details"))
     reasoning = number(details.get("reasoning_tokens")) or number(usage.get("reasoning_tokens"))
@@ -51,7 +51,7 @@ def _n_output(usage: Mapping[str, Any]) -> int:
 
 
 def _n_cache_read(usage: Mapping[str, Any]) -> int:
-    """Field names of OpenAI, DeepSeek, Moonshot and Together, Mistral, and gateways before Anthropic."""
+    """Return the cached tokens, as named by OpenAI, DeepSeek, Moonshot, Together, Mistral or Anthropic gateways."""
     for details in ("prompt_tokens_details", "prompt_token_details", "input_tokens_details"):
         if found := number(obj(usage.get(details)).get("cached_tokens")):
             return found
@@ -67,7 +67,7 @@ def _n_cache_write(usage: Mapping[str, Any]) -> int:
 
 
 def told_cost_usd(usage: Mapping[str, Any]) -> float | None:
-    """Dollars that the provider says it charges for the call; None where it does not say."""
+    """Return the cost in dollars that the provider reports for the call; None if it reports none."""
     ticks = amount(usage.get("cost_in_usd_ticks"))
     if ticks is not None:
         return ticks / TICKS_A_USD
@@ -79,6 +79,6 @@ def told_cost_usd(usage: Mapping[str, Any]) -> float | None:
     charged = amount(cost)
     if charged is None:
         return amount(usage.get("estimated_cost"))  # DeepInfra
-    if usage.get("is_byok") is True:  # OpenRouter charges a fee, and the provider bills the user for the rest
+    if usage.get("is_byok") is True:  # OpenRouter charges a fee, and the upstream provider bills the user for the rest
         return charged + (amount(obj(usage.get("cost_details")).get("upstream_inference_cost")) or 0.0)
     return charged
