@@ -1,4 +1,4 @@
-"""Anthropic's Messages API, and servers that are compatible with it, without litellm."""
+"""Adapter for Anthropic's Messages API and compatible servers, without litellm."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
 
 VERSION = "2023-06-01"
-"""Of the API; newer behaviour is asked for by name (`betas`)."""
+"""Version of the API; newer features are enabled by name (`betas`)."""
 
 BINDING = "thinking-binding-controls-2026-08-01"
-"""Beta in which a request says what becomes of thoughts before which something changed."""
+"""Beta that lets a request say how thinking blocks are treated whose preceding conversation has changed."""
 
 
 class AnthropicModel(NativeModel):
-    """One model of Anthropic."""
+    """One Anthropic model."""
 
     def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
-        """As the Messages API has them."""
+        """Return the tools in the format of the Messages API."""
         return anthropic_tools(tools)
 
     def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
@@ -40,7 +40,7 @@ class AnthropicModel(NativeModel):
 
     @property
     def family(self) -> str:
-        """Claude's everywhere; what other models seal behind this API, they alone can read."""
+        """`anthropic` for every Claude model; other models behind this API read only their own sealed thinking."""
         return "anthropic" if "claude" in self._native.model else f"anthropic/{self._native.model}"
 
 

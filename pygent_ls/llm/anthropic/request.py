@@ -1,4 +1,4 @@
-"""A request as Anthropic's Messages API takes it. Pure."""
+"""Conversion of a request to the format of Anthropic's Messages API. Pure."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from pygent_ls.llm.message_rules import NO_REASONING, RULES
 from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, parameters, utf8
 
 OWN_TEMPERATURE = 1.0
-"""The API's own, which is then not sent: newer models refuse to be told any. It is also the highest."""
+"""The API's default, which is not sent: newer models reject any explicit temperature. Also the maximum."""
 
 LEAST_BUDGET = 1024
-"""Of thinking; the API takes no smaller one."""
+"""Minimum thinking budget that the API accepts, in tokens."""
 
 _EFFORTS = ("low", "medium", "high")
-"""Efforts of models that think adaptively, if the table lists none."""
+"""Efforts of models with adaptive thinking, if the table lists none."""
 
 LEFT_OUT = "(The beginning of the conversation is left out.)"
 
@@ -36,7 +36,7 @@ _RULES = RULES["anthropic"]
 _THOUGHTS = ("thinking", "redacted_thinking")
 
 _THINKING_NAMES = {"enabled": "thinking", "adaptive": "adaptive_thinking", "disabled": "disabled_thinking"}
-"""Types of thinking, as `refusals.py` names them."""
+"""Types of thinking and their names in `refusals.py`."""
 
 Part = dict[str, Any]
 
@@ -44,7 +44,7 @@ Part = dict[str, Any]
 def messages_request(
     request: ModelRequest, model: str, known: KnownModel, learned: Learned, cache_ttl: str = ""
 ) -> dict[str, Any]:
-    """Return the body, without what the model refused before; `cache_ttl` is empty for the API's own five minutes."""
+    """Return the request body, without what the model refused before; an empty `cache_ttl` means five minutes."""
     refused = learned.left_out
     messages = anthropic_messages(
         request.messages, thinking="thinking_back" not in refused, unsealed="claude" not in model
@@ -55,7 +55,7 @@ def messages_request(
     body: dict[str, Any] = {"model": model, "messages": messages, "stream": True}
     if request.system.strip():
         body["system"] = [{"type": "text", "text": utf8(request.system)}]
-    if not tools and (names := _called_names(messages)):  # calls in the history want their tools declared
+    if not tools and (names := _called_names(messages)):  # the API requires declarations of all tools called before
         tools = anthropic_tools([ToolDefinition(name=name, description="", schema={}) for name in names])
         body["tool_choice"] = {"type": "none"}
     if tools:
@@ -79,7 +79,7 @@ def _thinks(body: Mapping[str, Any]) -> bool:
 
 
 def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What of a body may be left out where the model refuses it."""
+    """Return the parts of a body that may be left out if the model refuses them."""
     sent: dict[str, Any] = {name: body[name] for name in ("temperature", "max_tokens") if name in body}
     if "thinking" in body:
         sent[_THINKING_NAMES[body["thinking"]["type"]]] = True
@@ -97,7 +97,7 @@ def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def anthropic_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
-    """The tools as the API has them."""
+    """Return the tools in the format of the API."""
     return [
         {
             "name": tool.name,
@@ -109,9 +109,9 @@ def anthropic_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
 
 
 def anthropic_messages(messages: Sequence[Message], *, thinking: bool, unsealed: bool = False) -> list[dict[str, Any]]:
-    """The conversation, its roles alternating, a user's first; messages with nothing in them are left out.
+    """Return the conversation with alternating roles, starting with the user; empty messages are left out.
 
-    `unsealed` sends back thoughts without a signature too: models of other vendors that speak this API seal none.
+    `unsealed` also sends thinking without a signature: models of other vendors behind this API sign none.
     """
     given: list[dict[str, Any]] = []
     ids: dict[str, str] = {}
@@ -119,14 +119,14 @@ def anthropic_messages(messages: Sequence[Message], *, thinking: bool, unsealed:
         ids |= {call.id: _RULES.sent_id(call) for call in message.tool_calls}
         parts = list(_parts(message, ids, thinking=thinking, unsealed=unsealed))
         while parts and message.role == "assistant" and parts[-1]["type"] in _THOUGHTS:
-            parts.pop()  # of an answer that was cut off: no message may end so
+            parts.pop()  # left by an answer that was cut off: no message may end with thinking
         if not parts:
             continue
         if given and given[-1]["role"] == message.role:
             given[-1]["content"] += parts
         else:
             given.append({"role": message.role, "content": parts})
-    for each in given:  # results must come before whatever else the user says
+    for each in given:  # tool results must precede the rest of a user message
         each["content"].sort(key=_is_no_result)
     if given and given[0]["role"] != "user":
         given.insert(0, {"role": "user", "content": [{"type": "text", "text": LEFT_OUT}]})
@@ -134,7 +134,7 @@ def anthropic_messages(messages: Sequence[Message], *, thinking: bool, unsealed:
 
 
 def _think_before_calls(messages: list[dict[str, Any]]) -> None:
-    """Put a thought that stands for none before calls without one, as of another model: DeepSeek demands one here."""
+    """Put placeholder thinking before calls that have none, such as another model's; DeepSeek requires it here."""
     for message in messages:
         kinds = {part["type"] for part in message["content"]}
         if "tool_use" in kinds and not kinds.intersection(_THOUGHTS):
@@ -142,14 +142,14 @@ def _think_before_calls(messages: list[dict[str, Any]]) -> None:
 
 
 def _leave_out_last_thoughts(messages: list[dict[str, Any]]) -> None:
-    """Take the thoughts from an answer whose tools have just run: some models refuse them there without thinking."""
+    """Remove the thinking from an answer whose tools have just run: some models refuse it when thinking is off."""
     if len(messages) > 1 and _has_results(messages[-1]):
         answer = messages[-2]
         answer["content"] = [part for part in answer["content"] if part["type"] not in _THOUGHTS]
 
 
 def _is_no_result(part: Part) -> bool:
-    """Sorts results first, and leaves an answer, which has none, as it is."""
+    """Return a sort key that puts tool results first and leaves answers, which have none, unchanged."""
     return part["type"] != "tool_result"
 
 
@@ -177,7 +177,7 @@ def _parts(message: Message, ids: Mapping[str, str], *, thinking: bool, unsealed
 
 
 def _utf8_in(value: Any) -> Any:
-    """The value with every text in it fit to be sent."""
+    """Return the value with every text in it encodable as UTF-8."""
     if isinstance(value, str):
         return utf8(value)
     if isinstance(value, Mapping):
@@ -195,7 +195,7 @@ def _called_names(messages: Sequence[Mapping[str, Any]]) -> list[str]:
 def _bounds(
     request: ModelRequest, messages: Sequence[Mapping[str, Any]], known: KnownModel, learned: Learned
 ) -> dict[str, Any]:
-    """The most tokens, what of them is for thinking, and the temperature, which thinking excludes."""
+    """Return the maximum number of output tokens, the thinking budget, and the temperature, which thinking excludes."""
     refused = learned.left_out
     most = min(filter(None, (known.max_output_tokens, refused.get("max_tokens"))), default=None)
     asked = request.max_output_tokens + thinking_budget(request)
@@ -227,22 +227,25 @@ def _thinking(
         return {"thinking": {"type": "enabled", "budget_tokens": budget}}
     if "adaptive_thinking" in refused:
         return {}
-    adaptive = {"thinking": {"type": "adaptive", "display": "summarized"}}  # by itself it would show nothing
+    adaptive = {"thinking": {"type": "adaptive", "display": "summarized"}}  # the API's default shows no thinking
     if "effort" in refused:
         return adaptive
     return adaptive | {"output_config": {"effort": nearest(effort, learned.efforts or known.efforts or _EFFORTS)}}
 
 
 def _least_thinking(known: KnownModel, learned: Learned) -> dict[str, Any]:
-    """Newer models think unless they are told not to; where that cannot be switched off, they think a little."""
+    """Disable thinking, which newer models do by default, or reduce it to a minimum if it cannot be disabled."""
     if not known.thinks_always and "disabled_thinking" not in learned.left_out:
         return {"thinking": {"type": "disabled"}}
     return {} if "effort" in learned.left_out else {"output_config": {"effort": "low"}}
 
 
 def _acts_without_thought(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether tools run, and the first answer since the user's last word had no thought, or another model's: then the
-    API takes no budget until they are done. A model that thinks only before its first call goes on with its budget."""
+    """Whether tools are running and the first answer after the user's last prompt has no thinking of this model.
+
+    The API then accepts no budget until the tools are done. A model that thinks only before its first call keeps its
+    budget.
+    """
     if not messages or not _has_results(messages[-1]):
         return False
     first: Part = {}
@@ -259,8 +262,8 @@ def _has_results(message: Mapping[str, Any]) -> bool:
 
 
 def _mark_for_cache(body: dict[str, Any], ttl: str) -> None:
-    """The four marks that the API takes: after the tools, after the system prompt, and at the end of the last two
-    messages of the user, so that the next request finds what this one kept."""
+    """Set the four cache marks that the API accepts: after the tools, after the system prompt, and at the end of the
+    last two user messages, so that the next request finds what this one cached."""
     ends: list[list[Part]] = [body[name] for name in ("tools", "system") if body.get(name)]
     ends += [message["content"] for message in body["messages"] if message["role"] == "user"][-2:]
     for parts in ends:

@@ -1,4 +1,4 @@
-"""The events of Anthropic's Messages API as our chunks. Pure."""
+"""Conversion of Anthropic's Messages API events to our chunks. Pure."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_cr
 
 
 def is_last(event: SentEvent) -> bool:
-    """Whether the provider says that this is all."""
+    """Whether this is the provider's last event."""
     return event.name == "message_stop" or event.data.startswith('{"type":"message_stop"')
 
 
 @dataclass(slots=True, kw_only=True)
 class MessageStream:
-    """Translates one answer, event by event; `end` once the stream is over."""
+    """Translates one answer, event by event; `end` is called after the last event."""
 
     known: KnownModel
     finish: str | None = None
-    """Why the model stopped; None until it is said."""
+    """Why the model stopped; None until it is known."""
     was_closed: bool = False
-    """The provider said that this was all."""
+    """Whether the provider sent its final event."""
     _id: str = ""
-    """The provider's name of the answer."""
+    """The provider's id of the answer."""
     _calls: CallFragments = field(default_factory=CallFragments)
     _usage: dict[str, int] = field(default_factory=dict[str, int])
     _n_kept_1h: int = 0
-    """Tokens that were written to the cache for an hour."""
+    """Tokens written to the one-hour cache."""
     _called: set[int] = field(default_factory=set[int])
-    """Indices of the blocks that are calls of our tools; the provider's own tools have input too."""
+    """Indices of the blocks that call our tools; the provider's own tools have input too."""
 
     def chunks(self, event: SentEvent) -> Iterator[Chunk]:
-        """What one event brings. Raises `AnswerError` for an error in the stream, and for what cannot be read."""
+        """Yield the chunks of one event. Raises `AnswerError` for an error event and for an unreadable one."""
         error = stream_error(event)
         if error:
             raise error
@@ -61,10 +61,10 @@ class MessageStream:
             case "error":
                 raise AnswerError(event.data, body=piece)
             case _:
-                pass  # pings, the ends of blocks, and what comes to be added
+                pass  # pings, ends of blocks, and events added in the future
 
     def whole(self, body: Mapping[str, Any]) -> Iterator[Chunk]:
-        """What an answer brings that was not streamed. Raises `AnswerError` for an object that is no answer."""
+        """Yield the chunks of an answer that was not streamed. Raises `AnswerError` if the object is not an answer."""
         content = body.get("content")
         if not isinstance(content, list):
             raise unreadable("its JSON is not a message")
@@ -77,7 +77,7 @@ class MessageStream:
         self.was_closed = True
 
     def end(self) -> Iterator[Chunk]:
-        """What is known once the stream is over."""
+        """Yield what is known once the stream is over."""
         if self._usage:
             read, write = (self._usage.get(name, 0) for name in _COUNTS[2:])
             yield UsageChunk(
@@ -89,11 +89,11 @@ class MessageStream:
                     cache_write_1h=min(self._n_kept_1h, write),
                 )
             )
-        if self.finish is not None or self.was_closed:  # that it was all is enough, where it is not said why
+        if self.finish is not None or self.was_closed:  # a complete answer may come without a stop reason
             yield FinishChunk(reason=self.finish or "")
 
     def _open(self, message: Mapping[str, Any]) -> None:
-        """Begin the answer, or do nothing where it has begun. Raises `AnswerError` for another one in its stream."""
+        """Begin the answer, or do nothing if it has begun. Raises `AnswerError` for a second answer in the stream."""
         name = text(message.get("id"))
         if name and self._id and name != self._id:
             raise unreadable("a second answer started in the same stream")
@@ -101,8 +101,8 @@ class MessageStream:
         self._count(obj(message.get("usage")))
 
     def _count(self, usage: Mapping[str, Any]) -> None:
-        """Later counts replace earlier ones; a gateway that sends 0 has not counted."""
-        written = obj(usage.get("cache_creation"))  # the same by the time that it is kept
+        """Update the token counts. Later counts replace earlier ones; a 0 from a gateway counts as missing."""
+        written = obj(usage.get("cache_creation"))  # the same count, split by cache lifetime
         self._n_kept_1h = number(written.get("ephemeral_1h_input_tokens")) or self._n_kept_1h
         if written and not usage.get("cache_creation_input_tokens"):
             usage = {**usage, "cache_creation_input_tokens": sum(map(number, written.values()))}
@@ -122,7 +122,7 @@ class MessageStream:
             case "tool_use":
                 self._called.add(index)
                 given = block.get("input")
-                arguments = json.dumps(given) if given else ""  # some gateways send the whole of it at once
+                arguments = json.dumps(given) if given else ""  # some gateways send the complete input at once
                 yield self._calls.add(index, text(block.get("id")), text(block.get("name")), arguments)
             case _:
                 pass
