@@ -1,4 +1,4 @@
-"""What every provider's answer has: errors, when to come back, and what the provider calls the request. Pure."""
+"""Parts common to all providers' answers: errors, retry delays, and request ids. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_ID_CHARS = 100
 
 
 class AnswerError(Exception):
-    """A provider answered with an error, or sent one in its stream; `status_code` is None there."""
+    """An error answer of a provider, or an error in its stream, which has no `status_code`."""
 
     def __init__(
         self, text: str, *, status: int | None = None, body: object = None, headers: Mapping[str, str] | None = None
@@ -29,12 +29,12 @@ class AnswerError(Exception):
 
 
 def unreadable(what: str, headers: Mapping[str, str] | None = None) -> AnswerError:
-    """An answer that is none; another attempt may bring one."""
+    """Return the error for an unreadable answer; a retry may succeed."""
     return AnswerError(what, body={"type": "server_error", "message": what}, headers=headers)
 
 
 def parsed(event: SentEvent) -> Mapping[str, Any]:
-    """The event's object. Raises `AnswerError`."""
+    """Return the event's JSON object. Raises `AnswerError`."""
     value = _json(event.data)
     if not isinstance(value, dict):
         raise unreadable("part of its stream cannot be read")
@@ -42,7 +42,7 @@ def parsed(event: SentEvent) -> Mapping[str, Any]:
 
 
 def stream_error(event: SentEvent) -> AnswerError | None:
-    """The error that an event named `error` holds, whatever its data is; None for any other event.
+    """Return the error in an event named `error`, whatever its data is; None for any other event.
 
     LM Studio and Groq name the event; llama.cpp and GPUStack send a line `error: {…}`.
     """
@@ -67,9 +67,9 @@ def _json(text: str) -> object:
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds until the provider wants to be asked again, from 0; None where it does not say.
+    """Return the seconds until the provider accepts a retry, at least 0; None if it does not say.
 
-    `retry-after-ms` counts first; `retry-after` is a number of seconds or an HTTP date.
+    `retry-after-ms` takes precedence; `retry-after` is a number of seconds or an HTTP date.
     """
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
@@ -88,7 +88,7 @@ def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> fl
 
 
 def retry_delay_s(error: Mapping[str, Any]) -> float | None:
-    """The same, as Google's errors have it among their details: `{"retryDelay": "34.07s"}`."""
+    """Return the retry delay in the details of Google's errors: `{"retryDelay": "34.07s"}`."""
     details = error.get("details")
     for each in cast("list[Any]", details) if isinstance(details, list) else ():
         said = cast("dict[str, Any]", each).get("retryDelay") if isinstance(each, dict) else None
@@ -101,7 +101,7 @@ _SAID = re.compile(r"(?:try again|retry) in (?:(\d{1,5})m(?!s))?(?:(\d{1,6}(?:\.
 
 
 def retry_said_s(words: str) -> float | None:
-    """The same, as a person is told: `Please try again in 1m2.5s.`; None where nothing is said."""
+    """Return the retry delay in a message such as `Please try again in 1m2.5s.`; None if it names none."""
     found = _SAID.search(words)
     if found is None or not (found[1] or found[2]):
         return None
@@ -114,6 +114,6 @@ def _number(text: str) -> float | None:
 
 
 def request_id(headers: Mapping[str, str]) -> str:
-    """The provider's own name for the call; empty where it gives none, or one that is no name."""
+    """Return the provider's id of the request; empty if it sends none or an invalid one."""
     said = next((headers[name] for name in REQUEST_IDS if headers.get(name)), "")
     return said if re.fullmatch(rf"[\w.:/+=-]{{1,{MAX_ID_CHARS}}}", said) else ""

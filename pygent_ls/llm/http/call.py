@@ -1,4 +1,4 @@
-"""What our own adapters share: one request to one model, repeated only where the model refuses a parameter."""
+"""Requests of our own adapters: one call to one model, repeated only if the model refuses a parameter."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from pygent_ls.llm.providers import Provider
 from pygent_ls.llm.resources import ModelResources
 
 LIST_MODELS = frozenset({"openrouter"})
-"""Providers whose list of models has windows and prices."""
+"""Providers whose model list includes context windows and prices."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Native:
-    """One model, by its provider and its name there."""
+    """One model, identified by its provider and its name there."""
 
     name: str
-    """The string that chose it."""
+    """The model string that selected it."""
     provider: Provider
     model: str
     endpoint: Endpoint
     resources: ModelResources
     known: KnownModel = field(default_factory=KnownModel)
-    """What its prices and limits are, once it is prepared."""
+    """Prices and limits, known after `prepared`."""
     _target: NativeTarget | None = None
 
     async def prepared(self) -> NativeTarget:
-        """Where to call it. Raises `ModelError`: no key, an address that is none."""
+        """Prepare the model and return its target. Raises `ModelError` for a missing key or an invalid address."""
         if self._target is None:
-            target = await asyncio.to_thread(self.target, os.environ)  # a saved key may stand in a file
+            target = await asyncio.to_thread(self.target, os.environ)  # a saved key may be read from a file
             listed = await self._listed(target) if self.provider.name in LIST_MODELS else None
             self.known = await self.resources.prices.look_up(
                 self.name, self.provider.name, self.model, self.endpoint.own_facts, listed
@@ -53,25 +53,25 @@ class Native:
         return self._target
 
     async def _listed(self, target: NativeTarget) -> KnownModel | None:
-        """What the provider itself says of the model."""
+        """Return the provider's own facts about the model."""
         return await self.resources.catalog.look_up(target.base, target.model, self.resources.connections)
 
     def target(self, environment: Mapping[str, str]) -> NativeTarget:
-        """The same, with nothing loaded; may read a saved key."""
+        """Return the target without loading anything else; may read a saved key."""
         saved = self.resources.saved_keys
         return native_target(self.name, self.provider, self.model, self.endpoint, environment, saved)
 
     def learned(self, target: NativeTarget) -> Learned:
-        """Return what this model refused or demanded before."""
+        """Return what this model refused or required before."""
         return self.resources.refusals.of(target.base, target.model)
 
     def has_refused(self, name: str) -> bool:
-        """Whether this model refused something, by its name in `refusals.py`."""
+        """Whether this model refused a parameter, by its name in `refusals.py`."""
         return self._target is not None and name in self.learned(self._target).left_out
 
     @property
     def facts(self) -> ModelFacts:
-        """What is known of it, and what was learned from its answers."""
+        """Known facts, combined with what was learned from answers."""
         facts = self.known.facts
         has_no_tools = self._target is not None and self.learned(self._target).has_no_tools
         return replace(
@@ -88,7 +88,7 @@ class Native:
         body: Mapping[str, Any],
         is_last: Callable[[SentEvent], bool],
     ) -> Call:
-        """A request; the user's own headers stand above ours."""
+        """Return a request; the user's headers override ours."""
         ours = {"Content-Type": "application/json", "Accept": "text/event-stream", **headers}
         own = {name.lower() for name in self.endpoint.extra_headers}
         kept = {name: value for name, value in ours.items() if name.lower() not in own}
@@ -104,12 +104,12 @@ class Native:
 
 
 class AnswerStream(Protocol):
-    """Translates one answer: event by event with `chunks`, or with `whole` where it was not streamed; then `end`."""
+    """Translates one answer: event by event with `chunks`, or with `whole` if it was not streamed; then `end`."""
 
     finish: str | None
-    """Why the model stopped; None until it is said."""
+    """Why the model stopped; None until it is known."""
     was_closed: bool
-    """The provider said that this was all."""
+    """Whether the provider sent its final event."""
 
     def chunks(self, event: SentEvent) -> Iterator[Chunk]: ...
     def whole(self, body: Mapping[str, Any]) -> Iterator[Chunk]: ...
@@ -118,20 +118,20 @@ class AnswerStream(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One request, and what reads its answer."""
+    """One request and the reader of its answer."""
 
     call: Call
     adjustable: Mapping[str, Any]
-    """What of it may be left out or be sent otherwise, by the names in `refusals.py`."""
+    """Parameters that may be left out or changed, by their names in `refusals.py`."""
     stream: AnswerStream
 
 
 async def answered(
     native: Native, target: NativeTarget, exchange: Callable[[Learned], Exchange]
 ) -> AsyncGenerator[Chunk, None]:
-    """Yield the chunks of the answer; `exchange` makes the request from what was learned so far.
+    """Yield the chunks of the answer; `exchange` builds the request from what was learned so far.
 
-    Raises `ModelError`. Only a request that the provider refused for something that may be left out is repeated.
+    Raises `ModelError`. A request is repeated only if the provider refused something that may be left out.
     """
     learned = native.learned(target)
     try:

@@ -1,4 +1,4 @@
-"""What the environment says of connections: proxies, and whose certificates are trusted."""
+"""Connection settings from the environment: proxies and trusted certificates."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def proxy_of(url: str) -> str | None:
-    """The proxy for an address, as HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY say, in either case.
+    """Return the proxy for an address from HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, in either case.
 
-    Raises `ModelError` for a kind of proxy that cannot be used.
+    Raises `ModelError` for an unsupported kind of proxy.
     """
     from urllib.request import getproxies_environment
     from urllib.request import proxy_bypass_environment as is_direct  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType] - in no stub
@@ -37,7 +37,7 @@ def proxy_of(url: str) -> str | None:
 
 
 def trusted_certificates() -> ssl.SSLContext:
-    """The system's certificates, or SSL_CERT_FILE's, and certifi's beside them: some systems have none.
+    """Return the system's certificates and certifi's, since some systems have none; or only SSL_CERT_FILE's.
 
     Reads files; call it in a thread.
     """
@@ -45,7 +45,7 @@ def trusted_certificates() -> ssl.SSLContext:
 
     import certifi
 
-    context = ssl.create_default_context()  # SSL_CERT_FILE and SSL_CERT_DIR are OpenSSL's own
+    context = ssl.create_default_context()  # OpenSSL itself reads SSL_CERT_FILE and SSL_CERT_DIR
     if not (os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")):
         context.load_verify_locations(certifi.where())
     return context

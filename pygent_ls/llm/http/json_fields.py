@@ -1,4 +1,4 @@
-"""Fields of JSON that came from outside, where any field may be missing or of another type. Pure."""
+"""Fields of external JSON, in which any field may be missing or have another type. Pure."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 MAX_COUNT = 10**12
-"""Of tokens; more is no count."""
+"""Maximum plausible token count."""
 
 
 def obj(value: object) -> Mapping[str, Any]:
-    """The value where it is an object, else an empty one."""
+    """Return the value if it is an object, else an empty one."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def text(value: object) -> str:
-    """The value where it is text, else none."""
+    """Return the value if it is text, else an empty string."""
     return value if isinstance(value, str) else ""
 
 
 def number(value: object) -> int:
-    """The value where it is a count, else 0."""
+    """Return the value if it is a plausible count, else 0."""
     return value if isinstance(value, int) and 0 < value <= MAX_COUNT else 0
 
 
 def amount(value: object) -> float | None:
-    """The value where it is a finite number from 0; None for anything else."""
+    """Return the value if it is a finite number, at least 0; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) and 0 <= value <= MAX_COUNT else None

@@ -1,4 +1,4 @@
-"""What our own adapters have in common as models; what tells them apart is the form of a request and of its answer."""
+"""Base class of our own adapters, which differ in the format of requests and answers."""
 
 from __future__ import annotations
 
@@ -23,46 +23,46 @@ class NativeModel(ABC):
 
     @property
     def name(self) -> str:
-        """The string that chose it."""
+        """The model string that selected it."""
         return self._native.name
 
     @property
     def ready(self) -> bool:
-        """Always: there is nothing heavy."""
+        """Always True: nothing heavy is loaded."""
         return True
 
     @property
     def facts(self) -> ModelFacts:
-        """From litellm's table, and the settings; the table is read by `prepare`."""
+        """Facts from litellm's table, which `prepare` reads, and from the settings."""
         return replace(self._native.facts, family=self.family)
 
     @property
     @abstractmethod
     def family(self) -> str:
-        """Models that read each other's `provider_data`."""
+        """Family of models that can read each other's `provider_data`."""
 
     async def prepare(self) -> None:
-        """Load what there is to load. Raises `ModelError`: no key, an address that is none."""
+        """Load what a call needs. Raises `ModelError` for a missing key or an invalid address."""
         await self._native.prepared()
 
     def check(self, environment: Mapping[str, str]) -> None:
-        """What can be told of it without a call. Raises `ModelError` as `prepare` does."""
+        """Check the model without a call. Raises `ModelError` as `prepare` does."""
         self.target(environment)
 
     def target(self, environment: Mapping[str, str]) -> NativeTarget:
-        """Where and with which key it would be called. Raises `ModelError` as `prepare` does."""
+        """Return the address and key that a call would use. Raises `ModelError` as `prepare` does."""
         return self._native.target(environment)
 
     @abstractmethod
     def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
-        """See `Model.convert_tools`."""
+        """Return the tools in the provider's format, as `Model.convert_tools` describes."""
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """The whole answer; `Model.complete` says the rest."""
+        """Return the whole answer, as `Model.complete` describes."""
         return await completed(self.stream(request), request)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
-        """Call the model; `Model.stream` says the rest."""
+        """Call the model, as `Model.stream` describes."""
         native = self._native
         target = await native.prepared()
         request = with_effort(request, native.known, native.endpoint)
@@ -76,4 +76,4 @@ class NativeModel(ABC):
 
     @abstractmethod
     def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
-        """The request as it goes out, and what reads its answer."""
+        """Return the request in the provider's format and the reader of its answer."""

@@ -1,7 +1,7 @@
-"""What a model was found to refuse or to demand, and what is sent to it from then on.
+"""What each model refuses or requires, learned from its errors and applied to later requests.
 
-Only what is not needed for the answer may be left out, so the request that is repeated asks for the same. A refusal
-that says that something is missing never leads to less being sent.
+Only what the answer does not need may be left out, so a repeated request asks for the same. An error about something
+missing never leads to less being sent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pygent_ls.agent.model import EFFORTS, Effort
 from pygent_ls.llm.effort import named_efforts
 
 MAX_REPEATS = 5
-"""Parameters that one request may lose; each is remembered, so that the next asks once."""
+"""Maximum number of parameters that one request may lose; each is remembered for later requests."""
 
 _REFUSED_STATUS = (400, 404, 422)
 
@@ -41,7 +41,7 @@ _NO_RESPONSES = re.compile(
 """How servers without the Responses API say so with another status, such as LM Studio with 200."""
 
 _NO_ITEM = re.compile(r"\bitem with id\b|\bprevious_response|\bnot persisted\b", re.I)
-"""The Responses API is there, and does not find something that it was told of."""
+"""The Responses API exists but does not find an item that the request refers to."""
 
 _MISSING = re.compile(
     r"must be (passed|sent|provided|included|present|supplied|preserved|returned)"
@@ -60,7 +60,7 @@ _BACK = (
     r"(?:reasoning_content|reasoning_details|thought_signature|encrypted_content|encrypted content|redacted_thinking"
     r"|signature|thinking blocks?)"
 )
-"""What goes back to its provider, as errors name it."""
+"""Names that errors use for data sent back to its provider."""
 
 _BACK_IS_NAMED = re.compile(rf"\b{_BACK}\b", re.I)
 
@@ -72,7 +72,7 @@ _BACK_IS_MISSING = re.compile(
     r"|\w*(?:not|n.t) be (?:empty|null|blank|omitted|missing))\b",
     re.I,
 )
-"""An earlier answer came back without something that the provider wants."""
+"""The provider requires data that an earlier answer was sent back without."""
 
 _BACK_IS_REFUSED = re.compile(
     r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|\bextra\b|additional propert|not permitted|not allowed"
@@ -80,17 +80,17 @@ _BACK_IS_REFUSED = re.compile(
     r"|decrypted)|invalid .{0,3}signature|signature.{0,30}\binvalid|cannot be modified|not found|verified to",
     re.I,
 )
-"""Words of a refusal of such data. Anything else that is said of them teaches nothing."""
+"""Words of a refusal of such data. Nothing is learned from other errors that name it."""
 
 _ONE_HISTORY = re.compile(
     r"could not be (?:verified|decrypted)|verified to|invalid .{0,3}signature|signature.{0,30}\binvalid"
     r"|cannot be modified|not found",
     re.I,
 )
-"""Such data of one conversation are wrong; those of others are not."""
+"""Such data of one conversation is invalid; other conversations are not affected."""
 
 _UNBOUND = re.compile(r"\bprefix_mismatch_behavior\b|bound to a different conversation", re.I)
-"""Claude's thoughts are refused because something before them changed
+"""Claude refuses thinking blocks because something before them changed
 (platform.claude.com/docs/en/build-with-claude/preserved-thinking)."""
 
 _SET_NONE = re.compile(r"set .?reasoning_effort.? to .?none", re.I)
@@ -126,7 +126,7 @@ _NAMED: Mapping[str, re.Pattern[str]] = {
     "cache_ttl": re.compile(r"\bttl\b|extended-cache", re.I),
     "cache_control": re.compile(r"\bcache_control\b", re.I),
 }
-"""How errors name what may be left out; the more special before the more general."""
+"""How errors name the parameters that may be left out; the more specific before the more general."""
 
 _LIMITS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens"})
 
@@ -136,48 +136,48 @@ _MANDATORY = r"(?:none|mandatory|cannot be (?:disabled|turned off))"
 """Words of a refusal of the effort `none`."""
 
 _RARE_EFFORTS = frozenset({"none", "minimal", "xhigh", "max"})
-"""Efforts that models refuse that take others."""
+"""Efforts that some models refuse while they take others."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Learned:
-    """What one model refused or demanded so far."""
+    """What one model refused or required so far."""
 
     left_out: dict[str, int] = field(default_factory=dict[str, int])
-    """Parameters that it refused, each with the most that it takes (0: it takes none)."""
+    """Refused parameters, each with the maximum that the model accepts (0: not accepted at all)."""
     efforts: tuple[Effort, ...] | None = None
-    """Efforts that it says it takes; None if it has said nothing."""
+    """Efforts that the model says it accepts; None if unknown."""
     is_of_one_history: bool = False
-    """What goes back was refused for what one conversation holds: it is left out of that request alone."""
+    """Whether data sent back was refused for one conversation's content: only that request leaves it out."""
     drops_thoughts: bool = False
-    """It refuses thoughts before which something changed, and can be asked to leave them out."""
+    """Whether it refuses thinking whose preceding conversation changed, and can be asked to drop it."""
     wants_reasoning: bool = False
-    """It demanded the reasoning of earlier answers back."""
+    """Whether it requires the reasoning of earlier answers."""
     wants_signatures: bool = False
-    """It demanded a thought signature of each call."""
+    """Whether it requires a thought signature for each call."""
     has_no_tools: bool = False
-    """It, or its server, takes no tools."""
+    """Whether the model or its server does not support tools."""
     wants_responses: bool = False
-    """It asks to be called through the Responses API."""
+    """Whether it must be called through the Responses API."""
     has_no_responses: bool = False
-    """Its server has no Responses API."""
+    """Whether its server has no Responses API."""
 
 
 class Refusals:
-    """What was learned of each model; one object a process. A model is its address and its name there."""
+    """What was learned of each model, identified by its address and its name there; one object per process."""
 
     def __init__(self) -> None:
         self._learned: dict[tuple[str, str], Learned] = {}
 
     def of(self, base: str, model: str) -> Learned:
-        """Return what was learned of a model; `learn` adds to the same object."""
+        """Return what was learned of a model; `learn` updates the same object."""
         return self._learned.setdefault((base, model), Learned())
 
 
 def learn(status: int | None, body: object, text: str, sent: Mapping[str, Any], learned: Learned) -> bool:
-    """Remember what an error says of the request; False if the same request would be sent again.
+    """Remember what an error says about the request; return False if the same request would be sent again.
 
-    `body` is the error's JSON or None, `text` its words, and `sent` the parameters by the names in `_NAMED`.
+    `body` is the error's JSON or None, `text` its message, and `sent` the parameters by their names in `_NAMED`.
     """
     if "responses" in sent and _has_no_responses(status, f"{text} {body}"):
         learned.has_no_responses = True
@@ -202,7 +202,7 @@ def learn(status: int | None, body: object, text: str, sent: Mapping[str, Any], 
 
 
 def _learn_demanded(said: str, sent: Mapping[str, Any], learned: Learned) -> bool:
-    """Remember in what other way the model wants to be asked."""
+    """Remember which effort or which API the model requires instead."""
     if _SET_NONE.search(said) and learned.efforts is None:
         learned.efforts = ("none",)
         return True
@@ -214,7 +214,7 @@ def _learn_demanded(said: str, sent: Mapping[str, Any], learned: Learned) -> boo
 
 
 def _has_no_responses(status: int | None, said: str) -> bool:
-    """Whether it is the Responses API that was not found, and neither a model nor an item."""
+    """Whether the Responses API was not found, as opposed to a model or an item."""
     if status in _NO_ENDPOINT_STATUS:
         return not (_NO_MODEL.search(said) or _NO_ITEM.search(said))
     return bool(_NO_RESPONSES.search(said))
@@ -244,18 +244,18 @@ def _learn_refused(name: str, said: str, value: Any, learned: Learned) -> bool:
 
 
 def forget_history(learned: Learned) -> None:
-    """Forget what was refused of one conversation; call it once that request is over."""
+    """Forget a refusal that concerns one conversation; call it after that request."""
     if learned.is_of_one_history:
         learned.is_of_one_history = False
         learned.left_out.pop("thinking_back", None)
 
 
 def _efforts_left(said: str, value: object, learned: Learned) -> tuple[Effort, ...]:
-    """Return the efforts that the model takes, by a refusal of one; empty if it takes none, or does not say."""
+    """Return the efforts still accepted after a refusal of one; empty if unknown, or if only `none` is."""
     sent: object = cast("dict[str, Any]", value).get("effort") if isinstance(value, dict) else value
     named = named_efforts(said, sent)
     if named:
-        return () if named == ("none",) else named  # the next effort would switch off what was asked for
+        return () if named == ("none",) else named  # the only level left would disable what was asked for
     if sent not in _RARE_EFFORTS or not re.search(rf"(?<![\w-]){_MANDATORY if sent == 'none' else sent}\b", said, re.I):
         return ()
     place = EFFORTS.index(cast("Effort", sent))
@@ -270,7 +270,7 @@ def _said(body: object, text: str) -> tuple[str, str]:
 
 
 def _most(text: str, sent: object) -> int:
-    """The most that is said to be possible; 0 where no smaller number is said."""
+    """Return the maximum that the error names; 0 if it names no number below the one sent."""
     names_both = "max_completion_tokens" in text and re.search(r"\bmax_tokens\b", text)
     if not isinstance(sent, int) or names_both:
         return 0

@@ -1,7 +1,7 @@
-"""The events of a `text/event-stream`, whatever pieces its bytes come in. Pure.
+"""Parser of `text/event-stream` bytes that arrive in any pieces. Pure.
 
-No library: httpx-sse is slower (2 µs an event to 1, benchmarks/model_call.py), and it cannot be imported without
-httpx, which costs 0.1 s and 11 MB where aiohttp does the work, and nothing bounds what an endless line takes of memory.
+httpx-sse is not used: it is slower (2 µs per event instead of 1, benchmarks/model_call.py), it imports httpx, which
+costs 0.1 s and 11 MB although aiohttp does the work, and it does not limit the memory that an endless line takes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 MAX_EVENT_BYTES = 16_000_000
-"""Of one event: far more than an answer has, far less than what hurts."""
+"""Maximum size of one event: far above any real answer, and small enough to hold in memory."""
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
@@ -18,7 +18,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class SentEvent(NamedTuple):
-    """One event; `name` is empty where the server gives none."""
+    """One event; `name` is empty if the server sends none."""
 
     name: str
     data: str
@@ -29,24 +29,24 @@ class TooLongError(ValueError):
 
 
 class EventReader:
-    """Reads one stream, piece by piece; comments, ids and retry times are dropped.
+    """Parses one stream, piece by piece; comments, ids and retry times are dropped.
 
-    Lines end as the standard says: with CR, LF, or both. A line `error: DATA` is an event of that name.
+    Lines end with CR, LF or both, as the standard says. A line `error: DATA` is an event named `error`.
     """
 
     def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
         self._max_event_bytes = max_event_bytes
         self._tail = bytearray()
-        """What came after the last end of a line; a CR at its end may be half of one."""
+        """Bytes after the last line end; a CR at their end may be half of a CRLF."""
         self._is_first = True
         self._name = b""
         self._data: list[bytes] = []
         self._n_bytes = 0
 
     def feed(self, piece: bytes) -> list[SentEvent]:
-        """The events that the piece completes. Raises `TooLongError`."""
+        """Return the events that the piece completes. Raises `TooLongError`."""
         if not (self._tail or self._data or self._name):
-            piece = piece.lstrip(b"\r\n")  # empty lines before an event say nothing, and there may be millions
+            piece = piece.lstrip(b"\r\n")  # empty lines before an event have no meaning, and there may be millions
         ends_here = b"\n" in piece or b"\r" in piece or self._tail.endswith(b"\r")
         if not ends_here:
             self._tail += piece
@@ -63,7 +63,7 @@ class EventReader:
         return events
 
     def end(self) -> list[SentEvent]:
-        """The event at the very end, where a server leaves out the empty line after it."""
+        """Return the last event, if the server leaves out the empty line after it."""
         events: list[SentEvent] = []
         for line in (bytes(self._tail).removesuffix(b"\r"), b""):
             self._take(line, events)
@@ -87,7 +87,7 @@ class EventReader:
             self._n_bytes += len(value) + 1
         elif field == b"event":
             self._name = value.removeprefix(b" ")
-        elif field == b"error":  # no field of the standard; llama.cpp and GPUStack send their errors so
+        elif field == b"error":  # not a standard field; llama.cpp and GPUStack send errors this way
             events.append(SentEvent("error", _text(value.removeprefix(b" "))))
 
     def _check(self, n_more: int) -> None:

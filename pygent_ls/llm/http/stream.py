@@ -1,7 +1,7 @@
-"""One request, and the events of its answer, by aiohttp, which takes half of the CPU that httpx does, or less
-(benchmarks/model_call.py).
+"""One HTTP request and the events of its answer.
 
-The only module that imports aiohttp, and only when a provider is called or `start_loading` is. It never asks twice.
+It uses aiohttp, which takes at most half of httpx's CPU time (benchmarks/model_call.py). It is the only module that
+imports aiohttp, and only when a provider is called or by `start_loading`. It never retries.
 """
 
 from __future__ import annotations
@@ -28,41 +28,40 @@ if TYPE_CHECKING:
     import aiohttp
 
 MAX_ERROR_BYTES = 65_536
-"""Of an error's body."""
+"""Maximum size of an error's body."""
 
 MAX_START_BYTES = 9
-"""Within so many bytes a stream names its first field."""
+"""Number of bytes within which a stream names its first field."""
 
 _STREAM_START = re.compile(rb"(\xef\xbb\xbf)?(data|event|id|retry|error)?:")
 
 MAX_ANSWER_BYTES = 256_000_000
-"""Of a whole answer: a thousand bytes for each of its tokens, and then some."""
+"""Maximum size of a whole answer: more than a thousand bytes for each of its tokens."""
 
 KEPT_ALIVE = 3
-"""Times the limit for the first byte: so long a server may say that it is at work, and no more. Models reason for
-minutes."""
+"""Multiple of the first-byte time limit for which a server may send keep-alives only. Models reason for minutes."""
 
 MAX_REDIRECTS = 3
 
 REPEATABLE_REDIRECTS = (307, 308)
-"""Statuses of redirects after which the same request is sent again; the others would drop its body."""
+"""Redirect statuses after which the same request is sent again; the others would drop its body."""
 
 CONNECT_S = 30.0
-"""For a connection to stand; what is not there does not load slowly."""
+"""Time limit for a connection to be established, which does not depend on a model being loaded."""
 
 KEEP_ALIVE_S = 50.0
-"""That a connection waits for its next request: tools take a while, and most servers close after 60 s or more."""
+"""Time for which an idle connection is kept: tools take a while, and most servers close it after 60 s or more."""
 
 LAST_BYTES_S = 0.25
-"""For the end of the body after its last event; a server that takes longer loses the connection."""
+"""Time limit for the end of the body after its last event; after that, the connection is closed."""
 
 EVENTS_A_ROUND = 16
-"""Events that are handed on before others on the event loop have their turn: what was buffered comes at once."""
+"""Number of buffered events that are passed on before other tasks on the event loop get a turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One request, and what is waited for."""
+    """One request and its time limits."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
@@ -71,25 +70,25 @@ class Call:
     first_byte_timeout_s: float
     idle_timeout_s: float
     is_last: Callable[[SentEvent], bool]
-    """Whether nothing counts after this event."""
+    """Whether this event ends the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeepAlive:
-    """Bytes that were no event: comments, empty lines, or a part of one."""
+    """Bytes that form no event: comments, empty lines, or part of an event."""
 
     n_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class WholeAnswer:
-    """An answer that came as one JSON object, though a stream was asked for."""
+    """An answer that came as one JSON object although a stream was requested."""
 
     body: Mapping[str, Any]
 
 
 class Connections:
-    """The connections of a process to its providers, kept between requests; whoever made it closes it."""
+    """A process's connections to its providers, reused between requests; its creator closes it."""
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
@@ -99,7 +98,7 @@ class Connections:
         self._is_loaded = False
 
     def start_loading(self) -> None:
-        """Import the library in a thread of its own, unless that was begun before."""
+        """Import the library in a separate thread, unless that has begun."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._load, name="http-loader", daemon=True)
@@ -111,7 +110,7 @@ class Connections:
         self._is_loaded = bool(aiohttp)
 
     async def prepare(self) -> None:
-        """Return when a call would begin at once."""
+        """Wait until a call can begin at once."""
         if not self._is_loaded:
             await asyncio.to_thread(self._load)
 
@@ -122,11 +121,12 @@ class Connections:
             await session.close()
 
     async def events(self, call: Call) -> AsyncGenerator[SentEvent | KeepAlive | WholeAnswer, None]:
-        """Post, and yield what comes, to the end. Cancelling the consumer, or `aclose`, closes the connection.
+        """Post the request and yield its events to the end. Cancelling the consumer, or `aclose`, closes the
+        connection.
 
-        A server that does not stream brings one `WholeAnswer` in place of events.
+        A server that does not stream yields one `WholeAnswer` in place of events.
 
-        Raises `ModelError`, and `AnswerError` where the answer is an error: its body may say what to leave out.
+        Raises `ModelError`, and `AnswerError` for an error answer, whose body may say what to leave out.
         """
         await self.prepare()
         import aiohttp
@@ -153,7 +153,7 @@ class Connections:
                 response.close()
 
     async def fetch(self, url: str, timeout_s: float) -> bytes | None:
-        """The body of a public page, asked for without a key; None if it cannot be had in time."""
+        """Return the body of a public page, requested without a key; None if the request fails or takes too long."""
         await self.prepare()
         import aiohttp
 
@@ -168,7 +168,7 @@ class Connections:
             return None
 
     async def _answer(self, call: Call) -> aiohttp.ClientResponse:
-        """The answer's head; a redirect within the same host is followed, so that no key goes elsewhere."""
+        """Return the response once its headers are read. Follows redirects within the host only, to protect the key."""
         body = json.dumps(call.body, ensure_ascii=False, separators=(",", ":")).encode()
         url = call.url
         for _ in range(MAX_REDIRECTS):
@@ -205,7 +205,7 @@ class Connections:
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers={"Accept-Encoding": "identity"},
-                auto_decompress=False,  # what is packed small could unpack to anything
+                auto_decompress=False,  # a small compressed body could unpack to any size
             )
         return self._session
 
@@ -230,14 +230,14 @@ def _sent_on(called: Called, target: str, status: int | None) -> ModelError:
 
 
 def silent(called: Called, timeout_s: float) -> ModelError:
-    """The provider sent nothing for too long."""
+    """Return the error for a provider that sent nothing for too long."""
     message = f"{called.provider} sent nothing for {timeout_s:g} s. Try again, or choose another model."
     return ModelError(message, type="timeout", provider=called.provider)
 
 
 class Progress:
-    """Watches that an answer that goes on says something: comments, pings and empty pieces keep a connection open, and
-    may do so without an end."""
+    """Checks that an ongoing answer makes progress: comments, pings and empty pieces can keep a connection open
+    indefinitely."""
 
     def __init__(self, call: Call) -> None:
         self._called = call.called
@@ -247,12 +247,12 @@ class Progress:
         self.made()
 
     def made(self) -> None:
-        """It said something."""
+        """Record that the answer made progress."""
         self._n_idle_bytes = 0
         self._since_s = self._clock()
 
     def check(self, event: SentEvent | KeepAlive | WholeAnswer, *, says_something: bool) -> None:
-        """Count an event, or what is none. Raises `ModelError` and `AnswerError`."""
+        """Count an event or a keep-alive. Raises `ModelError` and `AnswerError`."""
         match event:
             case SentEvent(data=data):
                 n_bytes = len(data)
@@ -277,13 +277,13 @@ class Progress:
 
 
 def broken_off(called: Called) -> ModelError:
-    """The stream ended before the answer did."""
+    """Return the error for a stream that ended before the answer did."""
     message = f"{called.provider} closed the connection in the middle of its answer. Try again."
     return ModelError(message, type="network", provider=called.provider)
 
 
 async def _check(response: aiohttp.ClientResponse) -> None:
-    """Raises `AnswerError` for an answer that is an error, or can be no answer."""
+    """Raise `AnswerError` for an error or for a response that cannot be an answer."""
     kind = _content_type(response)
     packed = response.headers.get("content-encoding", "identity").lower().replace("identity", "")
     if response.status == 200 and not packed and kind not in ("text/html", "application/xhtml+xml"):
@@ -310,7 +310,7 @@ def _headers(response: aiohttp.ClientResponse) -> Mapping[str, str]:
 
 
 def _whole_answer(raw: bytes, headers: Mapping[str, str]) -> WholeAnswer:
-    """The answer of a server that does not stream. Raises `AnswerError` for an error, and for what is no object."""
+    """Return the answer of a server that does not stream. Raises `AnswerError` for an error or a non-object."""
     text = raw.decode("utf-8", "replace")
     try:
         body: object = json.loads(text)
@@ -334,7 +334,7 @@ async def _read(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
 
 
 def _failure(error: Exception, call: Call, timeout_s: float) -> ModelError:
-    """What went wrong below the answer."""
+    """Return the error for a failure of the connection or of HTTP."""
     import aiohttp
 
     match error:
@@ -342,7 +342,7 @@ def _failure(error: Exception, call: Call, timeout_s: float) -> ModelError:
             proxy = shown(proxy_of(call.url) or "")
             message = f"The proxy {proxy} answered with status {error.status}. Check HTTPS_PROXY and NO_PROXY."
             return ModelError(message, type="network", provider=call.called.provider, status=error.status)
-        case aiohttp.ServerDisconnectedError():  # whose words are the head as far as it was read, as an object
+        case aiohttp.ServerDisconnectedError():  # its message is the repr of the partly read head
             provider = call.called.provider
             message = f"{provider} closed the connection before answering. Try again."
             return ModelError(message, type="network", provider=provider)
@@ -352,7 +352,7 @@ def _failure(error: Exception, call: Call, timeout_s: float) -> ModelError:
             return model_error(unreadable(f"not HTTP: {error.message}"), call.called)
         case TooLongError():
             return model_error(unreadable(str(error)), call.called)
-        case TimeoutError() if not isinstance(error, aiohttp.ServerTimeoutError):  # which is a connection's
+        case TimeoutError() if not isinstance(error, aiohttp.ServerTimeoutError):  # raised by connection timeouts
             return silent(call.called, timeout_s)
         case _:
             return model_error(error, call.called)
@@ -361,12 +361,11 @@ def _failure(error: Exception, call: Call, timeout_s: float) -> ModelError:
 async def _pieces(
     response: aiohttp.ClientResponse, call: Call
 ) -> AsyncGenerator[Sequence[SentEvent | KeepAlive | WholeAnswer], None]:
-    """The events of each piece that comes in, or that there are none, or at its end an answer that is one JSON
-    object."""
+    """Yield the events of each piece, a keep-alive for a piece without any, or finally a whole JSON answer."""
     reader = EventReader()
     timeout_s = call.first_byte_timeout_s
     held = bytearray()
-    """What came, while it may be JSON."""
+    """Bytes received while the body may be JSON."""
     is_json: bool | None = None
     while True:
         try:
@@ -396,9 +395,9 @@ async def _pieces(
 
 
 def _is_json(begun: bytes, kind: str) -> bool | None:
-    """Whether a body that begins so is no stream; None while that cannot be told.
+    """Whether a body with this beginning is JSON and not a stream; None while undecided.
 
-    Some servers name the wrong content type for either.
+    Some servers send the wrong content type for either.
     """
     if not begun or begun.startswith(b"{"):
         return True if begun else None
@@ -408,17 +407,17 @@ def _is_json(begun: bytes, kind: str) -> bool | None:
 
 
 async def _drain(response: aiohttp.ClientResponse) -> None:
-    """Read the end of the body, so that the connection can be used again."""
+    """Read the end of the body, so that the connection can be reused."""
     try:
         async with asyncio.timeout(LAST_BYTES_S):
             while await response.content.readany():
                 pass
     except TimeoutError:
-        pass  # the answer is whole; it is only the connection that is lost
+        pass  # the answer is complete; only the connection is lost
 
 
 def within_host(url: str, location: str) -> str | None:
-    """Where a redirect leads; None where that is another server, or nowhere."""
+    """Return the target of a redirect within the same host; None for another server or an invalid address."""
     try:
         target = urljoin(url, location)
         here, there = urlsplit(url), urlsplit(target)

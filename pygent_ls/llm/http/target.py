@@ -1,4 +1,4 @@
-"""What a model string and an endpoint mean to an adapter of our own."""
+"""Resolution of a model string and an endpoint to a call target of our own adapters."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from pygent_ls.llm.provider_keys import NO_SAVED_KEYS, SAVED, ProviderKey, find_
 from pygent_ls.llm.providers import Provider, first_set
 
 AUTH_TOKEN = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - a name
-"""Holds a token for the `Authorization` header, as gateways before Anthropic want it, and no key of Anthropic's."""
+"""Variable with a token for the `Authorization` header, as gateways before Anthropic require; not an Anthropic key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativeTarget:
-    """Where a model is called, as what, and with which key."""
+    """Where and with which key a model is called."""
 
     name: str
-    """The string that chose it."""
+    """The model string that selected it."""
     provider: Provider
     model: str
-    """Its name there."""
+    """Its name at the provider."""
     base: str
-    """Without a slash at its end."""
+    """Base address, without a trailing slash."""
     is_own_address: bool
-    """The requests go to the provider's own servers, and not to one that is compatible."""
+    """Whether requests go to the provider's own servers and not to a compatible one."""
     key: str | None = field(repr=False)
     key_source: str
-    """Where the key comes from: a variable, or the saved ones; empty if there is none, or the caller gave it."""
+    """Variable or store that provides the key; empty without a key, or if the caller provided it."""
     is_token: bool
-    """The key is a token for the `Authorization` header, whoever the provider is."""
+    """Whether the key is a token for the `Authorization` header, whatever the provider is."""
     called: Called = field(repr=False)
 
 
@@ -48,7 +48,7 @@ def native_target(
 ) -> NativeTarget:
     """Return the target of a model. May read a saved key.
 
-    Raises `ModelError`: no key, or an address that is none.
+    Raises `ModelError` for a missing key or an invalid address.
     """
     base_variable = first_set(provider.base_variables, env)
     configured = endpoint.api_base or (env[base_variable] if base_variable else None)
@@ -85,7 +85,7 @@ def native_target(
 
 
 def _variable(provider: Provider, endpoint: Endpoint, key: ProviderKey | None) -> str:
-    """Return what a person should look at if the key is missing or refused."""
+    """Return what the user should check if the key is missing or refused."""
     if key is not None and key.source:
         return f"the key {key.source}" if key.source == SAVED else key.source
     if endpoint.api_key_env or provider.key_variables:
@@ -104,7 +104,7 @@ def _model(model: str, provider: Provider) -> str:
 
 
 def is_address(text: str) -> bool:
-    """Whether requests can go there."""
+    """Whether a text is an HTTP address."""
     try:
         parts = urlsplit(text)
     except ValueError:
