@@ -1,12 +1,12 @@
-"""Any provider, through litellm. The only module that imports litellm, and only once a `LitellmLoader` is started.
+"""Adapter for any provider through litellm. The only module that imports litellm, once a `LitellmLoader` is started.
 
-What was measured of litellm 1.106.2 and is worked around here: its import takes 3 s of a core and its first call
-1–2 s more (the loader's thread takes both); it loads the `.env` of a folder above its own installation, and fetches a
-price list (both kept off by environment variables, for the time of the import only); it never yields to the event
-loop while chunks are buffered (a `sleep(0)` a chunk); it retries on its own (`max_retries=0`); a hundred equal chunks
-end a stream (`REPEATED_STREAMING_CHUNK_LIMIT`); a stream without a finish reason, and a web page with status 200,
-come out as a clean `stop` (the wrapper's `received_finish_reason` tells what really came); leaving the loop over a
-stream does not close its connection (`aclose`).
+Measured with litellm 1.106.2 and worked around here: its import takes 3 s of a core and its first call 1–2 s more (the
+loader's thread does both); it loads the `.env` of a folder above its own installation, and fetches a price list (both
+prevented by environment variables set during the import only); it never yields to the event loop while chunks are
+buffered (a `sleep(0)` per chunk); it retries on its own (`max_retries=0`); a hundred equal chunks end a stream
+(`REPEATED_STREAMING_CHUNK_LIMIT`); a stream without a finish reason, and a web page with status 200, look like a clean
+`stop` (the wrapper's `received_finish_reason` holds what was really sent); leaving the loop over a stream does not
+close its connection (`aclose`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _ADJUSTABLE = ("temperature", "max_tokens", "stream_options", "reasoning_effort"
 
 
 class LitellmLoader:
-    """Imports litellm in a daemon thread, and calls it once there; one object a process."""
+    """Imports litellm in a daemon thread and calls it once there; one object per process."""
 
     def __init__(self) -> None:
         self.error: ModelError | None = None
@@ -69,7 +69,7 @@ class LitellmLoader:
         return self._is_over and self._litellm is not None
 
     async def wait(self) -> None:
-        """Return when litellm can be called; starts to load where nobody has. Raises `ModelError`."""
+        """Wait until litellm can be called; start loading it if necessary. Raises `ModelError`."""
         self.start()
         with self._lock:
             future = None if self._is_over else asyncio.get_running_loop().create_future()
@@ -82,7 +82,7 @@ class LitellmLoader:
 
     @property
     def litellm(self) -> Any:
-        """The library; only after `wait`."""
+        """The library; valid only after `wait`."""
         return self._litellm
 
     def _run(self) -> None:
@@ -91,7 +91,7 @@ class LitellmLoader:
             asyncio.run(_warm_up(self._litellm))
         except ImportError as error:
             self.error = _not_loaded(f" ({error})")
-        finally:  # whatever else an import raises goes to the thread's excepthook; nobody may wait for ever
+        finally:  # other errors of the import go to the thread's excepthook; waiters must be released anyway
             if self._litellm is None and self.error is None:
                 self.error = _not_loaded("")
             self._finish()
@@ -101,7 +101,7 @@ class LitellmLoader:
             self._is_over = True
             waiting, self._waiting = self._waiting, []
         for future in waiting:
-            with suppress(RuntimeError):  # that loop is closed: nobody waits there any more
+            with suppress(RuntimeError):  # that loop is closed, and so are its waiters
                 future.get_loop().call_soon_threadsafe(_resolve, future)
 
 
@@ -116,7 +116,7 @@ def _not_loaded(why: str) -> ModelError:
 
 @contextmanager
 def _environment(**values: str) -> Generator[None]:
-    """Set variables for a while; afterwards they are as before, so that programs which tools start do not see them."""
+    """Set variables temporarily and restore them afterwards, so that programs started by tools do not see them."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -130,7 +130,7 @@ def _environment(**values: str) -> Generator[None]:
 
 
 def _import_litellm() -> Any:
-    # PRODUCTION: else a `.env` above the virtual environment, maybe an untrusted folder's, would set keys and URLs
+    # PRODUCTION: otherwise a `.env` above the virtual environment, perhaps in an untrusted folder, sets keys and URLs.
     with _environment(LITELLM_LOCAL_MODEL_COST_MAP="True", LITELLM_MODE="PRODUCTION"):
         import litellm as library
         from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler  # pyright: ignore[reportMissingTypeStubs]
@@ -139,11 +139,11 @@ def _import_litellm() -> Any:
     litellm.suppress_debug_info = True  # it prints to stdout
     litellm.telemetry = False
     restrict(litellm, AsyncHTTPHandler, BaseOpenAILLM)
-    litellm.modify_params = True  # Anthropic wants tools where the history has calls, also when none are offered
+    litellm.modify_params = True  # Anthropic requires tools if the history has calls, even if none are offered
     litellm.REPEATED_STREAMING_CHUNK_LIMIT = sys.maxsize
-    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):  # they quote prompts in warnings
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):  # their warnings quote prompts
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    for name in ("httpx", "httpcore", "openai", "aiohttp"):  # their INFO has URLs, and in some of those the key
+    for name in ("httpx", "httpcore", "openai", "aiohttp"):  # their INFO records have URLs, some with a key
         logging.getLogger(name).setLevel(logging.WARNING)
     return litellm
 
@@ -157,9 +157,9 @@ _WARM_UP_ANSWER: Sequence[dict[str, Any]] = (
 
 
 async def _warm_up(litellm: Any) -> None:
-    """One streamed call without a network: what litellm sets up late, it sets up now.
+    """Make one streamed call without a network, so that litellm's lazy initialisation is done in advance.
 
-    Measured: without it the first call holds the event loop for 0.6 s, with it for 3 ms (other providers: 20 ms).
+    Measured: without it the first call blocks the event loop for 0.6 s, with it for 3 ms (other providers: 20 ms).
     """
     import httpx
     import openai
@@ -186,14 +186,14 @@ async def _warm_up(litellm: Any) -> None:
             )
             async for _ in reply:
                 pass
-    with suppress(litellm.exceptions.ModelNotMappedError):  # it counts what a call cost, whether asked or not
+    with suppress(litellm.exceptions.ModelNotMappedError):  # litellm computes a cost for every call
         litellm.cost_per_token(model="gpt-4o", custom_llm_provider="openai", prompt_tokens=1, completion_tokens=1)
 
 
 class LitellmModel:
-    """One model of any provider; `name` is a litellm model string, `litellm/` before it does not count.
+    """One model of any provider; `name` is a litellm model string, with or without the prefix `litellm/`.
 
-    A name whose provider litellm does not know is taken for an OpenAI-compatible one where an `api_base` is set.
+    If an `api_base` is set, a name without a provider known to litellm is treated as an OpenAI-compatible model.
     """
 
     def __init__(
@@ -217,17 +217,17 @@ class LitellmModel:
 
     @property
     def name(self) -> str:
-        """The string that chose it."""
+        """The model string that selected it."""
         return self._name
 
     @property
     def ready(self) -> bool:
-        """False until litellm is loaded."""
+        """Whether litellm is loaded."""
         return self._loader.ready
 
     @property
     def facts(self) -> ModelFacts:
-        """From litellm's table, and the settings; nothing is known before `prepare`."""
+        """Facts from litellm's table and the settings; nothing is known before `prepare`."""
         facts, target = self._known.facts, self._target
         if target is None:
             return facts
@@ -243,7 +243,7 @@ class LitellmModel:
         return self._endpoint
 
     async def check_environment(self) -> EnvironmentCheck:
-        """Return what litellm's own check of the environment says. Raises `ModelError`."""
+        """Return the result of litellm's own check of the environment. Raises `ModelError`."""
         await self._loader.wait()
         choice = self._choice()
         return await asyncio.to_thread(choice.environment)
@@ -252,13 +252,13 @@ class LitellmModel:
         return Choice(self._name.removeprefix(PREFIX), self._endpoint, self._loader.litellm, self._saved_keys)
 
     async def prepare(self) -> None:
-        """Load what there is to load. Raises `ModelError`: no such provider, no key, an address that is none."""
+        """Load what a call needs. Raises `ModelError` for an unknown provider, a missing key or an invalid address."""
         await self._prepared()
 
     async def _prepared(self) -> Target:
         await self._loader.wait()
         if self._target is None:
-            target = await asyncio.to_thread(self._choice().target)  # a saved key may stand in a file
+            target = await asyncio.to_thread(self._choice().target)  # a saved key may be read from a file
             self._known = await self._prices.look_up(
                 self._name, target.called.provider, target.bare, self._endpoint.own_facts
             )
@@ -266,15 +266,15 @@ class LitellmModel:
         return self._target
 
     def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
-        """As chat completions have them; it reads none."""
+        """Return the tools in the format of chat completions."""
         return chat_tools(tools)
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """The whole answer; `Model.complete` says the rest."""
+        """Return the whole answer, as `Model.complete` describes."""
         return await completed(self.stream(request), request)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
-        """Call the model; `Model.stream` says the rest."""
+        """Call the model, as `Model.stream` describes."""
         target = await self._prepared()
         request = with_effort(request, self._known, self._endpoint)
         import openai
@@ -299,7 +299,7 @@ class LitellmModel:
         except TimeoutError:
             message = f"{target.called.provider} sent nothing for {timeout_s:g} s. Try again, or choose another model."
             raise ModelError(message, type="timeout", provider=target.called.provider) from None
-        except (TypeError, AttributeError, LookupError) as error:  # what litellm does not expect of a provider
+        except (TypeError, AttributeError, LookupError) as error:  # litellm fails on an unexpected answer
             message = f"litellm cannot call {target.called.provider} this way ({type(error).__name__})."
             raise ModelError(message, type="invalid_request", provider=target.called.provider) from error
         except (openai.OpenAIError, ValueError, OSError) as error:
@@ -311,7 +311,7 @@ class LitellmModel:
                 await reply.aclose()
 
     async def _begun(self, target: Target, request: ModelRequest) -> Any:
-        """litellm's stream. A request is repeated without what the provider refused of it."""
+        """Return litellm's stream. A request is repeated without the parts that the provider refused."""
         import openai
 
         learned = self._learned(target)
@@ -360,7 +360,7 @@ class LitellmModel:
         }
 
     def _most_tokens(self, request: ModelRequest, *, is_claude: bool) -> int:
-        """Of the answer; Anthropic counts thinking with it."""
+        """Return the output limit, which for Anthropic includes thinking."""
         thinking = thinking_budget(request) if is_claude and self._known.thinks else 0
         return min(request.max_output_tokens + thinking, self._known.max_output_tokens or sys.maxsize)
 
@@ -369,14 +369,14 @@ class LitellmModel:
         return {**({"anthropic-beta": betas} if betas else {}), **self._endpoint.extra_headers}
 
     def _temperature(self, target: Target, request: ModelRequest) -> float | None:
-        """Claude takes one unless it thinks; other models that reason take none."""
+        """Return the temperature; Claude accepts one unless it thinks, other reasoning models accept none."""
         if target.family == "anthropic":
             thinks = bool(self._known.thinks) and wanted_effort(request) not in (None, "none")
             return request.temperature if self._known.takes_temperature and not thinks else None
         return request.temperature if takes_temperature(self._known, target.bare) else None
 
     def _thinking(self, request: ModelRequest, learned: Learned) -> dict[str, Any]:
-        """litellm makes of an effort what the provider takes."""
+        """Return the effort argument, which litellm converts to the provider's parameters."""
         effort = wanted_effort(request)
         if effort is None or not (self._known.thinks or (self._known.thinks is None and request.effort)):
             return {}

@@ -1,4 +1,4 @@
-"""The providers that litellm knows, and the environment variables that it wants of them. Does not import litellm.
+"""Providers that litellm knows and their environment variables. Does not import litellm.
 
 The names and variables are those of litellm 1.106.2; a test compares them with the library.
 """
@@ -126,10 +126,10 @@ _REQUIRED: Mapping[str, str] = {
     "xiaomi_mimo": "XIAOMI_MIMO_API_KEY",
 }
 """Variables of the providers that `pygent_ls.llm.providers` does not list. Each word is required; `|` separates
-alternatives. The first alternative is the one to name in a message."""
+alternatives, of which messages name the first."""
 
 HAS_OTHER_CREDENTIALS = frozenset({"azure", "azure_ai", "azure_text", "watsonx", "watsonx_text"})
-"""Providers whose variables may hold a token or the name of an account, which litellm reads itself."""
+"""Providers whose variables may hold a token or an account name, which litellm reads itself."""
 
 SAME_CREDENTIALS: Mapping[str, str] = {
     "bedrock_converse": "bedrock",
@@ -137,10 +137,10 @@ SAME_CREDENTIALS: Mapping[str, str] = {
     "sagemaker_nova": "sagemaker",
     "vertex_ai_beta": "vertex_ai",
 }
-"""Providers that litellm's check leaves out, and those whose variables they share."""
+"""Providers that litellm's check leaves out, and the providers whose variables they share."""
 
 JUDGED = frozenset({"bedrock", "infinity", "sagemaker", "vertex_ai"})
-"""Providers, not listed above, that litellm's check of the environment judges."""
+"""Providers, not listed above, that litellm's check of the environment covers."""
 
 
 _IS_SECRET = re.compile(r"KEY|TOKEN|JWT|CREDENTIALS")
@@ -162,7 +162,7 @@ OF_PLATFORMS = frozenset(
 
 
 def secret_variables() -> frozenset[str]:
-    """Return the variables that may hold a key of these providers, without those that `OF_PLATFORMS` lists."""
+    """Return the variables that may hold a key of these providers, except those in `OF_PLATFORMS`."""
     words = (word for required in _REQUIRED.values() for word in re.split(r"[| ]", required))
     return frozenset(word for word in words if _IS_SECRET.search(word)) - OF_PLATFORMS
 
@@ -180,7 +180,8 @@ def key_names(provider: str) -> tuple[str, ...]:
 def missing_variables(provider: str, environment: Mapping[str, str], *, has_key: bool, has_address: bool) -> list[str]:
     """Return the variables to set before a provider can be called.
 
-    `has_key` and `has_address` say that the settings give the key or the address, so that no variable is needed for it.
+    `has_key` and `has_address` say that the settings provide the key or the address, so that its variable is not
+    needed.
     """
     missing = [names for names in _alternatives(provider) if not any(environment.get(name) for name in names)]
     given = {"key": has_key, "address": has_address}

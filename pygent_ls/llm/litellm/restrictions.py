@@ -1,4 +1,4 @@
-"""What litellm does on its own beside the call that it is told to make, and is kept from."""
+"""Restrictions on what litellm does beyond the requested call."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _SAYS_SOMETHING = re.compile(rb"^[^:\s]", re.MULTILINE)
 """A line that is neither empty nor a comment."""
 
 MISDIRECTED = 421
-"""Status that stands for a redirect which is not followed; it is not tried again."""
+"""Status that replaces a redirect that is not followed; it is not retried."""
 
 
 def restrict(litellm: Any, async_handler: Any, openai_client: Any) -> None:
-    """Keep keys, headers and prompts at the server that a call names; once, before the first call.
+    """Keep keys, headers and prompts at the server that a call names; called once, before the first call.
 
-    The second and third are litellm's `AsyncHTTPHandler` and `BaseOpenAILLM`, which make its HTTP clients.
+    The second and third arguments are litellm's `AsyncHTTPHandler` and `BaseOpenAILLM`, which create its HTTP clients.
     """
     async_handler.create_client = _staying(async_handler.create_client)
     openai_client._get_async_http_client = staticmethod(_staying(openai_client._get_async_http_client))
-    # USE_LITELLM_PROXY would send each provider's server the key of the proxy, and the proxy a provider's key.
+    # USE_LITELLM_PROXY would send the proxy's key to each provider's server, and a provider's key to the proxy.
     litellm.LiteLLMProxyChatConfig.should_use_litellm_proxy_by_default = staticmethod(_never)
 
 
@@ -34,17 +34,17 @@ def _never(**_arguments: object) -> bool:
 
 
 def _staying(make_client: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the same maker of `httpx` clients, which follow a redirect within its host alone, and read no answer
-    without an end.
+    """Wrap a factory of `httpx` clients: they follow redirects within the same host only, and limit an answer's size.
 
-    On its way to another host httpx drops the header `Authorization`; `x-goog-api-key`, `api-key` and `x-api-key` stay.
+    On a redirect to another host httpx drops the header `Authorization`, but not `x-goog-api-key`, `api-key` and
+    `x-api-key`.
     """
 
     @wraps(make_client)
     def made(*given: Any, **named: Any) -> Any:
         client = make_client(*given, **named)
         if client is not None:
-            client.headers["Accept-Encoding"] = "identity"  # what is packed small could unpack to anything
+            client.headers["Accept-Encoding"] = "identity"  # a small compressed body could unpack to any size
             hooks = client.event_hooks
             client.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _stop_leaving, _bound]}
         return client
@@ -53,7 +53,7 @@ def _staying(make_client: Callable[..., Any]) -> Callable[..., Any]:
 
 
 async def _bound(response: Any) -> None:
-    """Let a long answer end in an error: httpx keeps a line until it ends, and litellm reads an error whole."""
+    """End an overlong answer in an error: httpx buffers a line until it ends, and litellm reads an error whole."""
     import httpx
 
     inner: Any = response.stream
@@ -65,7 +65,7 @@ async def _bound(response: Any) -> None:
             if packed != "identity":
                 raise httpx.ReadError(f"the answer is compressed with {packed}")
             n_bytes = n_of_line = n_idle = 0
-            begun = b""  # the first byte of a line that goes on
+            begun = b""  # first byte of an unfinished line
             async for piece in inner:
                 line_end = piece.rfind(b"\n")
                 n_bytes += len(piece)
@@ -83,7 +83,7 @@ async def _bound(response: Any) -> None:
 
 
 async def _stop_leaving(response: Any) -> None:
-    """Make an error of a redirect that is not to be followed."""
+    """Turn a redirect that must not be followed into an error."""
     import httpx
 
     location = response.headers.get("location")

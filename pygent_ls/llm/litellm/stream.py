@@ -1,4 +1,4 @@
-"""The pieces of litellm's stream as our chunks. It does not import the library."""
+"""Conversion of litellm's stream to our chunks. Does not import the library."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pygent_ls.llm.openai.think_tags import ThinkTags
 from pygent_ls.llm.openai.usage import counted_usage
 
 _FIELDS = "provider_specific_fields"
-"""Where litellm puts what is a provider's own, and reads it again."""
+"""Field in which litellm puts a provider's own data, and from which it reads it back."""
 
 _SIGNATURE_IN_ID = "__thought__"
-"""litellm appends Gemini's thought signature to a call's id, for clients that send nothing else back."""
+"""Separator in a call's id before Gemini's thought signature, added by litellm for clients that return only ids."""
 
 
 @dataclass(kw_only=True)
 class ChunkTranslation:
-    """Translates one answer, piece by piece; `end` once the stream is over."""
+    """Translates one answer, piece by piece; `end` is called after the last piece."""
 
     known: KnownModel
     tags: ThinkTags = field(default_factory=ThinkTags)
@@ -32,7 +32,7 @@ class ChunkTranslation:
     _finish: str | None = None
 
     def chunks(self, piece: Any) -> Iterator[Chunk]:
-        """What one piece brings."""
+        """Yield the chunks of one piece."""
         self._usage = getattr(piece, "usage", None) or self._usage
         if not piece.choices:
             return
@@ -62,7 +62,7 @@ class ChunkTranslation:
             yield self._calls.add(index, call_id, function.name or "", function.arguments or "", back)
 
     def end(self, reply: Any) -> Iterator[Chunk]:
-        """What is known once the stream is over."""
+        """Yield what is known once the stream is over."""
         yield from self.tags.close()
         if self._usage is not None:
             yield UsageChunk(usage=self._counted())
@@ -71,14 +71,14 @@ class ChunkTranslation:
             yield FinishChunk(reason=reason)
 
     def _finish_word(self, reply: Any) -> str | None:
-        """The provider's word; litellm's where it says more; None where the provider sent none.
+        """Return the provider's finish reason, or litellm's if it is more specific; None if the provider sent none.
 
-        Of Gemini it cannot be told: there litellm puts `stop` for a missing reason before anyone sees the piece.
+        For Gemini this cannot be detected: litellm replaces a missing reason with `stop` before the piece is visible.
         """
         if not hasattr(reply, "received_finish_reason"):
             return self._finish
         received: str | None = reply.received_finish_reason or reply.intermittent_finish_reason
-        if received is None:  # litellm says `stop` all the same
+        if received is None:  # litellm reports `stop` anyway
             return None
         return received if self._finish in (None, "stop") else self._finish
 
@@ -89,15 +89,15 @@ class ChunkTranslation:
 
 
 MAX_PIECES = 5_000
-"""Of one answer that litellm may keep: each takes it 2 kB and more."""
+"""Maximum number of pieces of one answer that litellm may keep, each of which takes 2 kB or more."""
 
 KEPT_PIECES = 500
-"""Of them at the beginning and at the end, where providers tell what they have counted."""
+"""Number of pieces kept at each end, where providers report token counts."""
 
 
 def forget_pieces(reply: Any) -> None:
-    """Let litellm forget what came in the middle of a long answer. It keeps all pieces, and reads them at the end,
-    in order to estimate what a provider has not counted."""
+    """Drop the middle pieces of a long answer from litellm's buffer. It keeps all pieces and reads them at the end to
+    estimate counts that a provider does not report."""
     pieces = getattr(reply, "chunks", None)
     if isinstance(pieces, list) and len(cast("list[Any]", pieces)) > MAX_PIECES:
         del pieces[KEPT_PIECES:-KEPT_PIECES]
@@ -109,6 +109,6 @@ def _fields(part: Any) -> Mapping[str, Any]:
 
 
 def _sealed(delta: Any, key: str) -> Iterator[str]:
-    """Of Anthropic's thoughts: the `signature`, which comes with the last piece, or the `data` of a hidden one."""
+    """Yield the `signature` of Anthropic's thinking, sent with the last piece, or the `data` of redacted thinking."""
     blocks = getattr(delta, "thinking_blocks", None) or ()
     return (block[key] for block in blocks if block.get(key))

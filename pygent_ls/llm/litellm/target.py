@@ -1,4 +1,4 @@
-"""What a model string and an endpoint mean to litellm. It is handed the library, and does not import it."""
+"""Resolution of a model string and an endpoint for litellm. It is passed the library, and does not import it."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from pygent_ls.llm.provider_keys import NO_SAVED_KEYS, SAVED, ProviderKey, find_
 from pygent_ls.llm.providers import first_set, key_variable, provider_named
 
 _OPENAI_HANDLERS = frozenset({"aiohttp_openai", "custom_openai", "openai_like"})
-"""Beside `openai_compatible_providers`: providers for which litellm falls back to OPENAI_API_KEY."""
+"""Providers outside `openai_compatible_providers` for which litellm falls back to OPENAI_API_KEY."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What a model string means to litellm."""
+    """What litellm calls for a model string."""
 
     model: str
-    """The string to call it with."""
+    """Model string passed to litellm."""
     bare: str
-    """The name without its provider."""
+    """Model name without its provider."""
     api_key: str | None
     called: Called
 
     @property
     def family(self) -> str:
-        """Family of the model: Claude's and Gemini's data are taken wherever the model runs."""
+        """Family of the model: Claude and Gemini accept their own data wherever they run."""
         for vendor, family in (("claude", "anthropic"), ("gemini", "gemini")):
             if vendor in self.bare:
                 return family
@@ -48,13 +48,13 @@ class Target:
 
     @property
     def rules(self) -> MessageRules:
-        """What the model demands of a conversation."""
+        """The model's rules for the conversation."""
         return rules_of(self.family if self.family in RULES else f"{self.family}/{self.bare}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentCheck:
-    """What litellm says of the variables of a model's provider."""
+    """litellm's check of the variables of a model's provider."""
 
     provider: str
     missing: tuple[str, ...]
@@ -64,19 +64,19 @@ class EnvironmentCheck:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A model string as litellm takes it apart."""
+    """A model string as litellm parses it."""
 
     model: str
     bare: str
     provider: str
-    """Empty: litellm does not know any; the server of the settings is called as one that is compatible with OpenAI."""
+    """Empty if litellm knows none; the configured server is then called as OpenAI-compatible."""
     found_key: str | None
-    """The provider's key that litellm found in the environment, where it looks for it at once."""
+    """The provider's key, if litellm already found it in the environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A model string and an endpoint, to be looked up."""
+    """A model string and an endpoint to be resolved."""
 
     name: str
     endpoint: Endpoint
@@ -84,7 +84,7 @@ class Choice:
     saved: SavedKeys = NO_SAVED_KEYS
 
     def target(self) -> Target:
-        """Return what to call. May read a saved key. Raises `ModelError` where the model can never be called."""
+        """Return what to call. May read a saved key. Raises `ModelError` if the model can never be called."""
         named = self._named()
         known = provider_named(named.provider)
         variables = known.key_variables if known else key_names(named.provider)
@@ -118,7 +118,7 @@ class Choice:
         )
 
     def environment(self) -> EnvironmentCheck:
-        """Return what litellm's own check misses. Raises `ModelError` for a name of no provider."""
+        """Return the result of litellm's own check. Raises `ModelError` for a name without a known provider."""
         provider = self._named().provider
         checked = SAME_CREDENTIALS.get(provider, provider)
         said = self.litellm.validate_environment(f"{checked}/{self.name}")
@@ -137,7 +137,7 @@ class Choice:
         return _Named(self.name, bare, provider, key)
 
     def _variable(self, provider: str, variables: tuple[str, ...], key: ProviderKey | None) -> str:
-        """Return what a person should look at if the key is missing or refused."""
+        """Return what the user should check if the key is missing or refused."""
         if key is not None and key.source:
             return f"the key {SAVED}" if key.source == SAVED else key.source
         if self.endpoint.api_key_env or variables:
@@ -145,7 +145,7 @@ class Choice:
         return key_variable(provider) if provider else "the setting `api_key_env`"
 
     def _key(self, named: _Named, key: ProviderKey | None, called: Called) -> str | None:
-        """Return the key to hand over; None where litellm finds the provider's own, or none is needed."""
+        """Return the key to pass; None if litellm finds the provider's own, or none is needed."""
         if key is not None:
             is_found = key.source not in ("", SAVED) and not self.endpoint.api_key_env
             is_left = key.source == AUTH_TOKEN or (is_found and self._is_left_to_litellm(named))
@@ -157,7 +157,7 @@ class Choice:
         raise ModelError(message, type="auth", provider=called.provider)
 
     def _lacks_key(self, named: _Named, called: Called) -> bool:
-        """Whether the provider wants a key, and there is none; of some only litellm can tell."""
+        """Whether the provider's required key is missing; for some providers only litellm can tell."""
         if called.address:
             return False
         known = provider_named(named.provider)
@@ -166,9 +166,9 @@ class Choice:
         return bool(missing_variables(named.provider, os.environ, has_key=False, has_address=True))
 
     def _is_left_to_litellm(self, named: _Named) -> bool:
-        """Whether litellm may look for credentials: it would not take another provider's key.
+        """Whether litellm may look for credentials without a risk of using another provider's key.
 
-        Where it finds no key for a provider that it calls as one compatible with OpenAI, it sends OPENAI_API_KEY.
+        If it finds no key for a provider that it treats as OpenAI-compatible, it sends OPENAI_API_KEY.
         """
         if named.found_key or named.provider in HAS_OTHER_CREDENTIALS:
             return True
