@@ -1,1 +1,1 @@
-"""A first model: which ones are at hand, the questions about them, and where the key is kept."""
+"""Setup of a first model: available models, the questions about them, and storage of the key."""

@@ -1,7 +1,7 @@
-"""Models that are at hand: keys in the environment, servers on this machine, programs that are installed.
+"""Discovery of available models: keys in the environment, servers on this machine, installed programs.
 
-A server is told by what it answers. The shapes are those of Ollama 0.12, LM Studio 0.3 and 0.4, llama.cpp's server and
-vLLM 0.11. All addresses are asked at once, and each has `PROBE_S`.
+A server is identified by its answers. The shapes are those of Ollama 0.12, LM Studio 0.3 and 0.4, llama.cpp's server
+and vLLM 0.11. All addresses are probed at once, each for at most `PROBE_S`.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from pygent_ls.llm.cli.programs import PREFIX, PRESETS
 from pygent_ls.llm.providers import OTHERS, PROVIDERS, Provider, first_set, provider_named
 
 PROBE_S = 0.7
-"""How long a server may take: it is on this machine, and the user waits."""
+"""Time limit for a server on this machine; the user waits for it."""
 
 REMOTE_PROBE_S = 5.0
-"""How long a server may take whose address the user typed: it may be on another machine."""
+"""Time limit for a server whose address the user typed, which may be on another machine."""
 
 GENERIC = "hosted_vllm"
-"""Provider of models at a server of no kind that has one of its own."""
+"""Provider for models at a server that is not of a known kind."""
 
 MAX_BYTES = 2_000_000
 MAX_MODELS = 40
-"""Models of one server: what a menu has room for."""
+"""Maximum number of models listed for one server, to fit a menu."""
 
 MAX_NAME_CHARS = 200
-"""Of a model; a longer name is none."""
+"""Maximum length of a model's name; longer names are ignored."""
 
 SERVERS = ("ollama_chat", "lm_studio", "llamafile", "hosted_vllm")
-"""Providers whose addresses are asked; a model is called by the provider whose address its server has."""
+"""Providers whose addresses are probed; a model is called through the provider at whose address its server runs."""
 
 OLLAMA_HOST = "OLLAMA_HOST"
-"""Ollama's own variable. It may lack the scheme and the port, and name the address to listen at."""
+"""Ollama's own variable. It may lack the scheme and the port, and may name the address to listen on."""
 
 OLLAMA_PORT = 11434
 
@@ -48,7 +48,7 @@ _OWNERS: Mapping[str, str] = {
     "organization_owner": "LM Studio",
     "library": "Ollama",
 }
-"""What servers say owns their models, in `/v1/models`."""
+"""Kinds of servers, by the model owner that they report in `/v1/models`."""
 
 
 _PROVIDERS_OF_KINDS: Mapping[str, str] = {"Ollama": "ollama_chat", "LM Studio": "lm_studio", "llama.cpp": "llamafile"}
@@ -59,17 +59,17 @@ class LocalServer:
     """A server that answers."""
 
     kind: str
-    """Its name, for a person."""
+    """Its name, as shown to the user."""
     provider: str
     address: str
-    """Without a path."""
+    """Address without a path."""
     models: tuple[str, ...]
-    """Names of models that can chat, those that are loaded first."""
+    """Names of models that can chat, the loaded ones first."""
     api_base: str = ""
-    """What must be set to reach it; empty where the provider's name is enough."""
+    """Setting required to reach it; empty if the provider's name is sufficient."""
 
     def name_of(self, model: str) -> str:
-        """Return the string that names one of its models."""
+        """Return the model string of one of its models."""
         return f"{self.provider}/{model}"
 
 
@@ -79,22 +79,22 @@ class InstalledProgram:
 
     name: str
     model: str
-    """The string that names it as a model."""
+    """Its model string."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What is at hand."""
+    """Available models."""
 
     keyed: tuple[tuple[Provider, str], ...] = ()
-    """Providers with a key, and where that is: a variable's name, or empty for one that is saved."""
+    """Providers with a key, each with the variable that holds it; empty for a saved key."""
     servers: tuple[LocalServer, ...] = ()
     programs: tuple[InstalledProgram, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """Where a server may be."""
+    """Possible address of a server."""
 
     provider: Provider
     root: str
@@ -105,7 +105,7 @@ class _Place:
 async def discover(
     environment: Mapping[str, str], find: Callable[[str], str | None], saved: Sequence[str] = ()
 ) -> Found:
-    """Look for models; `find` finds a program, `saved` are the providers that a key is saved for. Raises nothing."""
+    """Look for models; `find` locates a program, `saved` lists the providers with a saved key. Raises nothing."""
     servers = await asyncio.gather(*(_probe(place) for place in places(environment)))
     return Found(
         keyed=tuple(_keyed(environment, saved)),
@@ -119,7 +119,7 @@ async def discover(
 
 
 async def server_at(address: str) -> LocalServer | None:
-    """Return the server at an address that the user gave; None if none that is known answers there."""
+    """Return the server at an address that the user gave; None if no server of a known kind answers."""
     given = address.strip().rstrip("/").removesuffix("/v1")
     root = given if "://" in given else f"http://{given}"
     generic = provider_named(GENERIC)
@@ -136,7 +136,7 @@ def _keyed(environment: Mapping[str, str], saved: Sequence[str]) -> Sequence[tup
 
 
 def places(environment: Mapping[str, str]) -> list[_Place]:
-    """Return where servers may be: where the environment says, else at their usual addresses."""
+    """Return the addresses to probe: those in the environment, else the default ones."""
     found: dict[str, _Place] = {}
     for name in SERVERS:
         provider = provider_named(name)
@@ -158,7 +158,7 @@ def places(environment: Mapping[str, str]) -> list[_Place]:
 
 
 def _of_ollama(host: str) -> str:
-    """An address to call, for what `OLLAMA_HOST` says."""
+    """Return the address to call for a value of `OLLAMA_HOST`."""
     if not host.strip():
         return ""
     given = host.strip() if "://" in host else f"http://{host.strip()}"
@@ -180,11 +180,11 @@ def _is_address(root: str) -> bool:
         return False
 
 
-# Asking
+# Requests
 
 
 async def _probe(place: _Place, limit_s: float = PROBE_S) -> LocalServer | None:
-    """Ask a server in the ways of all kinds at once; None where nothing that is known answers in time."""
+    """Send a server the requests of all kinds at once; None if no known answer arrives in time."""
     paths = ("/v1/models", "/api/tags", "/api/v0/models")
     answers = await asyncio.gather(*(_asked(place, path, limit_s) for path in paths))
     kind, models = kind_of(*answers)
@@ -200,10 +200,10 @@ async def _probe(place: _Place, limit_s: float = PROBE_S) -> LocalServer | None:
 
 
 def kind_of(chat: Any, tags: Any, lm_studio: Any) -> tuple[str, Sequence[str]]:
-    """Tell a server by its answers to `/v1/models`, `/api/tags` and `/api/v0/models`, None where it gave none.
+    """Identify a server by its answers to `/v1/models`, `/api/tags` and `/api/v0/models`; None stands for no answer.
 
-    Returns its kind, empty for a server of none, and the names of its models. llama.cpp answers `/api/tags`, too, with
-    what it answers to `/v1/models`.
+    Returns its kind, empty if it is not a model server, and the names of its models. llama.cpp answers `/api/tags` with
+    the same object as `/v1/models`.
     """
     listed = _entries(chat, "data")
     owner = next((str(each.get("owned_by", "")) for each in listed), "")
@@ -226,13 +226,13 @@ def _entries(answer: Any, key: str) -> list[Mapping[str, Any]]:
 
 
 def _names(entries: Sequence[Mapping[str, Any]], key: str) -> list[str]:
-    """The names of models that can chat, as far as their names tell."""
+    """Return the names of models that can chat, judged by their names."""
     names = [each[key] for each in entries if isinstance(each.get(key), str) and each[key].isprintable()]
     return [name for name in dict.fromkeys(names) if 0 < len(name) <= MAX_NAME_CHARS and "embed" not in name.lower()]
 
 
 async def _asked(place: _Place, path: str, limit_s: float) -> Any:
-    """The JSON at a path; None for everything that is none."""
+    """Return the JSON at a path; None for any failure."""
     try:
         async with asyncio.timeout(limit_s):
             return _json(await _exchanged(place, path))
@@ -241,7 +241,7 @@ async def _asked(place: _Place, path: str, limit_s: float) -> Any:
 
 
 async def _exchanged(place: _Place, path: str) -> bytes:
-    """The whole answer, head and body. Raises OSError."""
+    """Return the whole answer, head and body. Raises OSError."""
     parts = urlsplit(place.root)
     is_safe = parts.scheme == "https"
     port = parts.port or (443 if is_safe else 80)
@@ -261,7 +261,7 @@ async def _exchanged(place: _Place, path: str) -> bytes:
 
 
 def _is_whole(answer: bytes) -> bool:
-    """Whether a server that keeps the connection has said all."""
+    """Whether the answer is complete although the server keeps the connection open."""
     head, end, body = answer.partition(b"\r\n\r\n")
     lines = [line.partition(b":") for line in head.lower().split(b"\r\n")]
     lengths = [int(value) for name, _, value in lines if name == b"content-length" and value.strip().isdigit()]
@@ -269,7 +269,7 @@ def _is_whole(answer: bytes) -> bool:
 
 
 class _Answered:
-    """An answer that was read, as `http.client` takes a socket."""
+    """A complete answer, as the socket that `http.client` expects."""
 
     def __init__(self, answer: bytes) -> None:
         self._answer = answer
@@ -279,7 +279,7 @@ class _Answered:
 
 
 def _json(answer: bytes) -> Any:
-    """Raises ValueError, and what `http.client` raises."""
+    """Return the answer's JSON; None for another status than 200. Raises ValueError, and what `http.client` raises."""
     response = http.client.HTTPResponse(cast("Any", _Answered(answer)))
     response.begin()
     return json.loads(response.read(MAX_BYTES)) if response.status == http.HTTPStatus.OK else None

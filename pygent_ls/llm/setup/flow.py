@@ -1,7 +1,6 @@
-"""The questions of `pygent-ls setup` and of the command `pygent.setup`, one after another.
+"""Questions of `pygent-ls setup` and of the command `pygent.setup`, asked through the front end's questioner.
 
-They are asked through the questioner of whatever front end there is. Nothing is kept before a call of the model has
-worked, or its user wants to keep it all the same.
+Nothing is saved before a call of the model has succeeded, or the user chooses to save it anyway.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from pygent_ls.llm.providers import OTHERS, PROVIDERS, Provider
 from pygent_ls.llm.setup.discovery import Found, LocalServer
 
 Way = Literal["any", "key", "local", "program"]
-"""What the questions begin with: everything, or one kind of model."""
+"""Start of the questions: everything, or one kind of model."""
 
 ENTER = "Enter an API key"
 OTHER_ADDRESS = "Another address"
@@ -33,11 +32,11 @@ SAVE = "Save anyway"
 IN_FILE = "Save it in a file that only you can read"
 
 MAX_MODELS = 9
-"""Models that one question lists; every other one can be named in the settings."""
+"""Maximum number of models in one question; others can be named in the settings."""
 
 MAX_KEY_CHARS = 4096
 MAX_ATTEMPTS = 3
-"""Of entering something that can be a key."""
+"""Maximum number of attempts to enter a valid value."""
 
 UNCHANGED = "Nothing was changed."
 ADDRESS = "Address of the server, such as http://localhost:11434 (Ollama) or http://localhost:1234 (LM Studio):"
@@ -53,57 +52,57 @@ NO_LINE_FOR_A_KEY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A model that the user chose, before it is kept."""
+    """A model that the user chose, before it is saved."""
 
     model: str
     provider: str = ""
-    """Whose key it needs; empty where none is entered for it."""
+    """Provider whose key it needs; empty if no key is entered for it."""
     api_base: str = ""
-    """Where it is reached, if its name does not say that."""
+    """Its address, if its name does not imply that."""
     key: str | None = field(default=None, repr=False)
-    """What the user entered."""
+    """The key that the user entered."""
     is_wanted_anyway: bool = False
-    """It is kept although its call failed."""
+    """Whether it is saved although its call failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupPorts:
-    """What the questions need of the rest of the program."""
+    """Ports of the questions to the rest of the program."""
 
     questioner: Questioner
     tell: Callable[[str], None]
     """Shows a line of progress."""
     found: Callable[[], Awaitable[Found]]
     server_at: Callable[[str], Awaitable[LocalServer | None]]
-    """The server of models at an address that the user typed, if one answers."""
+    """Returns the model server at an address that the user typed, if one answers."""
     models_of: Callable[[str], Awaitable[Sequence[str]]]
-    """The models of a provider that calls tools, the one to begin with first."""
+    """Returns a provider's models with tool calls, the default first."""
     check: Callable[[Candidate], Awaitable[float]]
-    """Calls the model once and returns the seconds that it took. Raises `ModelError`, or `SettingError` before that."""
+    """Calls the model once and returns the seconds taken. Raises `ModelError`, or `SettingError` before the call."""
     save_key: Callable[[str, str], Awaitable[str]]
-    """Keeps a provider's key, and returns where. Raises `KeyStoreError`; `KeyringError` if a file may still keep it."""
+    """Saves a provider's key and returns where. Raises `KeyStoreError`; `KeyringError` if a file may still be used."""
     save_key_in_file: Callable[[str, str], Awaitable[str]]
-    """Keeps it in a file instead. Raises `KeyStoreError`."""
+    """Saves it in a file instead. Raises `KeyStoreError`."""
     save_model: Callable[[Candidate], Awaitable[str]]
-    """Makes it the user's default, and returns what is to be told of that. Raises `SettingError`."""
+    """Makes it the user's default and returns a message about it. Raises `SettingError`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetUp:
-    """What became of it."""
+    """Result of the setup."""
 
     text: str
-    """For the user."""
+    """Message to the user."""
     model: str = ""
-    """The model that is the default now; empty where nothing was changed."""
+    """The new default model; empty if nothing was changed."""
 
 
 class _StoppedError(SetupError):
-    """The user wants no more of it."""
+    """The user stops the setup."""
 
 
 async def set_up(ports: SetupPorts, way: Way = "any") -> SetUp:
-    """Ask, check and keep. Raises nothing but a cancellation; whatever ends it early is said in the text."""
+    """Ask, check and save. Raises only a cancellation; other reasons for an early end are in the text."""
     try:
         return await _Flow(ports).run(way)
     except _StoppedError as stopped:
@@ -124,10 +123,10 @@ class _Flow:
             if done is not None:
                 return done
 
-    # What to use
+    # Choice of a model
 
     async def _chosen_by(self, way: Way, found: Found) -> Candidate | None:
-        """None to be asked again."""
+        """Return the chosen candidate; None asks again."""
         match way:
             case "any":
                 return await self._chosen(found)
@@ -147,7 +146,7 @@ class _Flow:
         return await self._model_at(servers.get(title) or await self._typed_server("\n".join(_empty_servers(found))))
 
     async def _typed_server(self, said: str) -> LocalServer:
-        """A server at an address that the user types, and that has models."""
+        """Return a server with models at an address that the user types."""
         for _ in range(MAX_ATTEMPTS):
             answer = await self._ports.questioner.ask(_question(f"{said}\n{ADDRESS}".strip(), is_open=True))
             if isinstance(answer, CannotAsk):
@@ -172,7 +171,7 @@ class _Flow:
         return Candidate(model=programs[await self._ask("Which program?", [*choices, Choice(title=STOP)])].model)
 
     async def _chosen(self, found: Found) -> Candidate | None:
-        """None to be asked again."""
+        """Return the chosen candidate; None asks again."""
         keyed = {_keyed_title(provider, variable): (provider, variable) for provider, variable in found.keyed}
         servers = {f"{each.kind} at {_host(each)}": each for each in found.servers if each.models}
         programs = {f"Program {each.name}": each for each in found.programs}
@@ -205,7 +204,7 @@ class _Flow:
         )
 
     async def _provider(self, found: Found) -> Provider | None:
-        """A provider whose key is not in the environment, where it would go before one that is entered."""
+        """Return a provider whose key is not in the environment, which would take precedence over the one entered."""
         in_environment = {provider.name for provider, variable in found.keyed if variable}
         first = {each.name: each for each in PROVIDERS if each.name not in in_environment}
         title = await self._ask("Which provider is the key for?", [Choice(title=name) for name in (*first, MORE, BACK)])
@@ -244,10 +243,10 @@ class _Flow:
             return names[0]
         return await self._ask(text, [Choice(title=name) for name in names])
 
-    # Whether it works
+    # Check of the model
 
     async def _checked(self, candidate: Candidate) -> SetUp | None:
-        """None to choose anew."""
+        """Check and save the candidate; None returns to the choice of a model."""
         while True:
             self._ports.tell(f"Calling {candidate.model}…")
             try:
@@ -263,7 +262,7 @@ class _Flow:
                 return await self._kept(candidate, f"{candidate.model} answered in {seconds:.1f} s.")
 
     async def _failed(self, candidate: Candidate, error: ModelError) -> Candidate | None:
-        """The candidate to call or to keep now; None to choose anew. A key that was refused is not kept."""
+        """Return the candidate to call or save next; None returns to the choice. A refused key is not saved."""
         was_refused = error.type == "auth"
         ways = [OTHER_KEY] if was_refused and candidate.provider else [AGAIN]
         ways += [] if was_refused else [SAVE]
@@ -277,7 +276,7 @@ class _Flow:
         return None if title == OTHER_MODEL else replace(candidate, is_wanted_anyway=title == SAVE)
 
     async def _kept(self, candidate: Candidate, result: str) -> SetUp:
-        """The key goes first: a model without its key is of no use."""
+        """Save the key, then the model, which would be useless without its key."""
         told = [result]
         if candidate.key is not None:
             where = await self._saved(candidate.provider, candidate.key)
@@ -289,7 +288,7 @@ class _Flow:
         return SetUp(text=" ".join(told), model=candidate.model)
 
     async def _saved(self, provider: str, key: str) -> str:
-        """Where the key is kept now: a keyring that fails does not end all of it."""
+        """Save the key and return where; a keyring that fails does not end the setup."""
         while True:
             try:
                 return await self._ports.save_key(provider, key)
@@ -298,10 +297,10 @@ class _Flow:
                 if await self._ask(f"The key is not saved yet. {error}", choices) == IN_FILE:
                     return await self._ports.save_key_in_file(provider, key)
 
-    # Asking
+    # Questions
 
     async def _ask(self, text: str, choices: Sequence[Choice]) -> str:
-        """The title of a choice; what is none is asked again, and no answer ends it."""
+        """Return the title of the user's choice; an invalid answer asks again, a missing one ends the setup."""
         shown = text
         for _ in range(MAX_ATTEMPTS):
             answer = await self._ports.questioner.ask(_question(shown, choices))
@@ -320,7 +319,7 @@ def _stopped() -> _StoppedError:
 
 
 def _question(text: str, choices: Sequence[Choice] = (), *, is_secret: bool = False, is_open: bool = False) -> Question:
-    """A question that belongs to no session."""
+    """Return a question that belongs to no session."""
     return Question(
         question_id=str(uuid.uuid4()),
         session_id="",

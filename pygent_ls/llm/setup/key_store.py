@@ -1,11 +1,11 @@
-"""Keys that the user has entered: in the system keyring where one works, else in a file that only the user may read.
+"""Store of keys that the user entered: the system keyring if one works, else a file readable only by the user.
 
-`keys.json` in the state folder says of each provider where its key is, so that a provider without a saved key costs no
-look into the keyring:
+`keys.json` in the state folder records for each provider where its key is stored, so that the keyring is not queried
+for a provider without a saved key:
 
     {"version": 1, "keys": {"anthropic": {"in": "keyring", "id": "5f0c…"}, "mistral": {"in": "file", "key": "…"}}}
 
-`id` is new with each save: a daemon that runs reads a key again once the file tells of another one.
+`id` changes with each save: a running daemon reads a key again when the file has a new id.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ LOCK = "keys.lock"
 VERSION = 1
 MAX_BYTES = 1_000_000
 RETRY_S = 60.0
-"""After which a keyring that did not answer is asked again."""
+"""Time after which a keyring that did not answer is queried again."""
 
 LOCK_S = 10.0
-"""How long another process may hold the file while it saves a key."""
+"""How long another process may lock the file while it saves a key."""
 
 
 class Keyring(Protocol):
-    """The system keyring; `system_keyring` says what is raised."""
+    """The system keyring; `system_keyring` documents the exceptions."""
 
     def get(self, provider: str) -> str | None:
         """Return the key of a provider, or None."""
         ...
 
     def set(self, provider: str, key: str) -> str:
-        """Keep a key; returns the keyring's name."""
+        """Save a key and return the keyring's name."""
         ...
 
     def delete(self, provider: str) -> None:
@@ -60,7 +60,7 @@ Entries = dict[str, dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """The keyring did not give a key."""
+    """A failed query of the keyring."""
 
     at_s: float
 
@@ -68,7 +68,7 @@ class _Failed:
 class KeyStore:
     """The saved keys of one user. Several daemons and commands may use it at the same time. Its methods block.
 
-    `get` and `refresh` raise nothing: what is wrong is among `problems`.
+    `get` and `refresh` raise nothing: failures are listed in `problems`.
     """
 
     def __init__(self, folder: Path, keyring: Keyring, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -76,29 +76,29 @@ class KeyStore:
         self._keyring = keyring
         self._clock = clock
         self._lock = threading.RLock()
-        """Of what is in memory; held for no longer than a file is read or written."""
+        """Guards the state in memory; held only while a file is read or written."""
         self._asking = threading.Lock()
-        """Held while the keyring is read, which may take seconds; always taken before the other one."""
+        """Held while the keyring is read, which may take seconds; always acquired before `_lock`."""
         self._stamp: Stamp | None = None
         self._entries: Entries = {}
         self._read: dict[str, str | _Failed] = {}
-        """What the keyring gave, by the entry's id."""
+        """Results of the keyring, by the entry's id."""
         self._problems: dict[str, str] = {}
 
     @property
     def file(self) -> Path:
-        """Where it is written which keys there are, and the keys that are in no keyring."""
+        """File that records which keys exist, and stores those outside a keyring."""
         return self._folder / FILE
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong, a sentence each."""
+        """Current problems, one sentence each."""
         with self._lock:
             return tuple(dict.fromkeys(self._problems.values()))
 
     @property
     def version(self) -> object:
-        """Another value once other keys are saved; as the file was read last."""
+        """Value that changes when other keys are saved, as of the last read of the file."""
         return self._stamp
 
     @property
@@ -110,7 +110,7 @@ class KeyStore:
             return tuple(each for each in dict.fromkeys(found) if len(each) >= LEAST_MASKED)
 
     def providers(self) -> tuple[str, ...]:
-        """Return the providers that a key is saved for."""
+        """Return the providers with a saved key."""
         with self._lock:
             self._load()
             return tuple(self._entries)
@@ -125,14 +125,14 @@ class KeyStore:
             return self._from_keyring(provider, key_id) if key_id else key
 
     def refresh(self) -> None:
-        """Read all keys that are new, so that `get` need not ask the keyring."""
+        """Read all new keys, so that `get` need not query the keyring."""
         for provider in self.providers():
             self.get(provider)
 
     def save(self, provider: str, key: str) -> str:
-        """Keep a key in place of the provider's former one. Returns where, in words.
+        """Save a key, replacing the provider's previous one. Returns where, as shown to the user.
 
-        Raises `KeyringError` if there is a keyring and it fails, and `KeyStoreError`.
+        Raises `KeyringError` if a keyring exists but fails, and `KeyStoreError`.
         """
         try:
             name = self._keyring.set(provider, key)
@@ -142,7 +142,7 @@ class KeyStore:
         return f"the system keyring ({name})"
 
     def save_in_file(self, provider: str, key: str) -> str:
-        """Keep a key as `save` does, in no keyring. Raises `KeyStoreError`."""
+        """Save a key as `save` does, but never in a keyring. Raises `KeyStoreError`."""
         self._put(provider, {"in": "file", "key": key}, key)
         return f"{self.file}, which only you can read"
 
@@ -154,7 +154,7 @@ class KeyStore:
                 self._read[entry["id"]] = key
 
     def forget(self, provider: str) -> bool:
-        """Remove a provider's key; False where none is saved. Raises `KeyStoreError`, and then it is still there."""
+        """Remove a provider's key; return False if it has none. If `KeyStoreError` is raised, the key still exists."""
         with self._lock:
             self._load()
             entry = self._entries.get(provider)
@@ -167,7 +167,7 @@ class KeyStore:
         return True
 
     def _kept(self, provider: str) -> tuple[str, str | None]:
-        """The id of an entry whose key has to be read from the keyring, else empty; and the key."""
+        """Return the id of the entry if its key must be read from the keyring, else an empty string; and the key."""
         with self._lock:
             self._load()
             entry = self._entries.get(provider)
@@ -192,17 +192,17 @@ class KeyStore:
                 self._problems[key_id] = problem
         return found
 
-    # The file
+    # File access
 
     def _load(self) -> None:
-        """Read the file where it is another one than before."""
+        """Read the file if it has changed."""
         stamp = _stamp_of(self.file)
         if stamp == self._stamp and stamp is not None:
             return
         self._problems.pop(FILE, None)
         try:
             self._entries = self._entries_now()
-            after = _stamp_of(self.file)  # its mode may have been mended
+            after = _stamp_of(self.file)  # its mode may have been corrected
             self._stamp = after if stamp and after and after[:2] == stamp[:2] else stamp
         except KeyStoreError as error:
             self._problems[FILE], self._entries, self._stamp = str(error), {}, None
@@ -210,7 +210,7 @@ class KeyStore:
         self._problems = {name: text for name, text in self._problems.items() if name == FILE or name in ids}
 
     def _entries_now(self) -> Entries:
-        """Raises `KeyStoreError` for a file that cannot be trusted or read."""
+        """Return the entries in the file. Raises `KeyStoreError` for a file that cannot be trusted or read."""
         try:
             descriptor = os.open(self.file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -235,7 +235,7 @@ class KeyStore:
         return {name: entry for name, entry in cast("Mapping[str, Any]", keys).items() if _is_entry(entry)}
 
     def _check(self, status: os.stat_result, descriptor: int) -> None:
-        """A file that others could read is closed to them, and said; another user's is not used."""
+        """Make a file that others can read private and report it; refuse another user's file."""
         if not stat.S_ISREG(status.st_mode):
             raise self._unreadable("it is not a regular file")
         if status.st_uid != os.geteuid():
@@ -255,7 +255,7 @@ class KeyStore:
 
     @contextlib.contextmanager
     def _changing(self) -> Generator[Entries]:
-        """The entries as they are now; what becomes of them is written. Raises `KeyStoreError`."""
+        """Yield the current entries and write them back if they change. Raises `KeyStoreError`."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with self._lock, _locked(self._folder / LOCK):
@@ -300,7 +300,7 @@ def _is_entry(given: object) -> bool:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Generator[None]:
-    """Hold the lock. Raises OSError, a `TimeoutError` where another process does not let go of it."""
+    """Hold the lock. Raises OSError; `TimeoutError` if another process does not release it."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         until = time.monotonic() + LOCK_S

@@ -1,8 +1,8 @@
-"""One call of the system keyring, as a program of its own: a keyring may hang, ask for a password, or raise anything.
+"""One call of the system keyring in a separate process: a keyring may hang, ask for a password, or raise anything.
 
-It reads a JSON object from standard input, `{"do": "get" | "set" | "delete", "provider": …, "key": …}`, and writes
-one: `{"keyring": NAME, "key": …}`, `{"unusable": REASON}` where no keyring can be used, or `{"error": TYPE}`. The text
-of an error is never passed on, since it may hold the key.
+It reads a JSON object from standard input, `{"do": "get" | "set" | "delete", "provider": …, "key": …}`, and writes one:
+`{"keyring": NAME, "key": …}`, `{"unusable": REASON}` if no keyring can be used, or `{"error": TYPE}`. An error's
+message is never passed on, since it may contain the key.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
 
 SERVICE = "pygent-ls"
-"""The name under which keys stand in the keyring; the user name is the provider."""
+"""Service name of the keys in the keyring; the user name is the provider."""
 
 _NO_KEYRING = ("keyring.backends.fail", "keyring.backends.null", "keyrings.alt.")
-"""Modules of backends that keep nothing, or keep it in the clear."""
+"""Modules of backends that store nothing, or store plain text."""
 
 
 def main() -> None:
     """Answer the request on standard input."""
-    signal.alarm(int(sys.argv[1]))  # whoever waits for the answer may have been killed
+    signal.alarm(int(sys.argv[1]))  # the parent process may have been killed
     request = json.loads(sys.stdin.read())
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # a backend that prints does not spoil the answer
+    os.dup2(2, 1)  # a backend that prints must not corrupt the answer
 
     def fail(kind: type[BaseException], _error: BaseException, _stack: TracebackType | None) -> None:
         json.dump({"error": kind.__name__}, answers)
@@ -42,10 +42,10 @@ def main() -> None:
 
 
 def answer(request: Mapping[str, str]) -> dict[str, Any]:
-    """Do what the request says. Raises what the keyring raises."""
+    """Perform the request. Raises what the keyring raises."""
     try:
         backend = usable_backend()
-    except (AttributeError, ImportError, RuntimeError) as error:  # one that is configured and cannot be loaded
+    except (AttributeError, ImportError, RuntimeError) as error:  # the configured backend cannot be loaded
         return {"unusable": f"the configured one cannot be loaded ({type(error).__name__})"}
     if backend is None:
         return {"unusable": "no keyring is available on this system"}
@@ -66,16 +66,16 @@ def answer(request: Mapping[str, str]) -> dict[str, Any]:
 
 
 def usable_backend() -> KeyringBackend | None:
-    """Return the keyring to use; None where there is none that keeps keys safe."""
+    """Return the keyring to use; None if no backend stores keys safely."""
     import keyring
 
     chosen = keyring.get_keyring()
-    members: Sequence[KeyringBackend] = getattr(chosen, "backends", ()) or (chosen,)  # those of a chain, the best first
+    members: Sequence[KeyringBackend] = getattr(chosen, "backends", ()) or (chosen,)  # members of a chain, best first
     return next((each for each in members if is_safe(each)), None)
 
 
 def is_safe(backend: KeyringBackend) -> bool:
-    """Whether the backend works here and does not keep keys as plain text."""
+    """Whether the backend works here and does not store keys as plain text."""
     kind = type(backend)
     module = f"{kind.__module__}."
     return backend.priority > 0 and not module.startswith(_NO_KEYRING) and "plaintext" not in kind.__name__.lower()

@@ -1,4 +1,4 @@
-"""The keyring of the system: Secret Service, KWallet, the macOS keychain, the Windows credential store."""
+"""The system keyring: Secret Service, KWallet, the macOS keychain, the Windows credential store."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ CHILD = "pygent_ls.llm.setup.keyring_child"
 
 
 class NoKeyringError(KeyStoreError):
-    """No keyring can be used here; keys have to be kept elsewhere."""
+    """No keyring can be used here; keys must be stored elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemKeyring:
-    """Runs one program for each call, so that a keyring that hangs or asks for a password holds nothing up. Blocking.
+    """Runs a process for each call, so that a keyring that hangs or asks for a password does not block the daemon.
 
-    Every method raises `NoKeyringError` if there is no keyring, and `KeyringError` if it fails or does not answer.
+    Its methods block. They raise `NoKeyringError` if no keyring exists, and `KeyringError` if it fails or does not
+    answer.
     """
 
     environment: Mapping[str, str] | None = None
-    """Of that program; None: as ours."""
+    """Environment of the process; None inherits ours."""
     read_timeout_s: float = 8.0
     write_timeout_s: float = 60.0
-    """Longer, since the user sits there and may have to type the keyring's password."""
+    """Longer, since the user may have to type the keyring's password."""
 
     def get(self, provider: str) -> str | None:
         """Return the key of a provider, or None."""
@@ -38,17 +39,17 @@ class SystemKeyring:
         return found if isinstance(found, str) and found else None
 
     def set(self, provider: str, key: str) -> str:
-        """Keep a key; returns the keyring's name."""
+        """Save a key and return the keyring's name."""
         return str(self._asked("set", provider, self.write_timeout_s, key)["keyring"])
 
     def delete(self, provider: str) -> None:
-        """Remove a key; one that is not there is no error."""
+        """Remove a key; a missing one is ignored."""
         self._asked("delete", provider, self.write_timeout_s)
 
     def _asked(
         self, do: Literal["get", "set", "delete"], provider: str, timeout_s: float, key: str = ""
     ) -> Mapping[str, Any]:
-        # -P: nothing is imported from the working directory, which may be a stranger's
+        # -P: nothing is imported from the working directory, which may be untrusted
         command = (sys.executable, "-P", "-m", CHILD, str(int(timeout_s) + 5))
         try:
             done = subprocess.run(
