@@ -1,8 +1,8 @@
-"""`cli:NAME`: a command-line program as a model.
+"""Adapter for `cli:NAME`: a command-line program as a model.
 
-It is started for each answer, in an empty folder and outside the sandbox (it needs its own credentials and network),
-reads the conversation, and writes the answer. Its tool calls are read from the text. Nothing it could do by itself is
-asked for; what it does do with tools of its own is not seen here.
+The program is started for each answer, in an empty folder and outside the sandbox (it needs its own credentials and
+network). It reads the conversation and writes the answer; its tool calls are read from the text. It is not asked to use
+tools of its own, and any such use is not visible here.
 """
 
 from __future__ import annotations
@@ -36,41 +36,41 @@ from pygent_ls.llm.cli.programs import CALL_IN_BLOCKS, CONTINUE, CONVERSATION, P
 from pygent_ls.llm.text_tools.model import with_calls_found, with_tools
 
 MAX_ARGUMENT_BYTES = 131_071
-"""Of one argument of a program on Linux (MAX_ARG_STRLEN, less the byte that ends it)."""
+"""Maximum size of one program argument on Linux (MAX_ARG_STRLEN without the terminating byte)."""
 
 MAX_ANSWER_CHARS = 4_000_000
-"""A program that writes more than that does not answer: a million tokens."""
+"""Maximum length of an answer, about a million tokens; a program that writes more fails."""
 
 MAX_KEPT_CHARS = 8_000
-"""Of what it writes for people: the end of it is quoted when it fails."""
+"""Maximum number of characters of diagnostic output kept; the end is quoted if the program fails."""
 
 MAX_WAITING_PIECES = 8
-"""Of its output, each at most what a pipe holds; then it waits."""
+"""Maximum number of buffered pieces of output, each at most the size of a pipe's buffer; then the program blocks."""
 
 CHARS_A_TOKEN = 4
-"""No program tells how many tokens it used: the usual estimate."""
+"""Usual estimate of characters per token, because programs do not report their token usage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CliSurroundings:
-    """What programs are run with."""
+    """Settings and services that programs are run with."""
 
     processes: Processes
     folder: Path
-    """Where they are run: made where it is missing, with nothing in it that could tell them what to do."""
+    """Folder that programs are run in: created if missing, and empty, so that nothing in it can instruct them."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Variables that programs are not given otherwise: the keys of providers."""
+    """Provider keys, which programs do not get otherwise."""
     masked: Callable[[str], str] = str
-    """Takes keys out of what a program said."""
+    """Masks keys in a program's output."""
     first_byte_timeout_s: float = 300.0
     idle_timeout_s: float = 60.0
     own: Mapping[str, CliProgram] = field(default_factory=dict[str, CliProgram])
-    """The user's programs by name; they come before those that are known."""
+    """The user's programs by name; they take precedence over the presets."""
     text_tool_calls: bool = True
     """Whether the tools are offered."""
 
     def model(self, name: str) -> CliModel:
-        """The model `cli:NAME` or `cli:NAME/MODEL`. Raises `SettingError` for a name that can be none."""
+        """Return the model `cli:NAME` or `cli:NAME/MODEL`. Raises `SettingError` for an invalid name."""
         program_name, _, model = name.removeprefix(PREFIX).partition("/")
         program = self.own.get(program_name) or PRESETS.get(program_name)
         if program is None:
@@ -88,7 +88,7 @@ class CliSurroundings:
 
 @dataclass(frozen=True, slots=True)
 class CliModel:
-    """One program, as a model."""
+    """A command-line program as a model."""
 
     name: str
     program: CliProgram
@@ -97,16 +97,16 @@ class CliModel:
 
     @property
     def ready(self) -> bool:
-        """Always: nothing is loaded."""
+        """Always True: nothing is loaded."""
         return True
 
     @property
     def facts(self) -> ModelFacts:
-        """Nothing is known of what it costs or how much it reads; it reads text."""
+        """Facts of a text model without native tools; its prices and context window are unknown."""
         return ModelFacts(has_native_tools=False, takes_images=False)
 
     async def prepare(self) -> None:
-        """Raises `ModelError` where the program is not installed."""
+        """Check that the program is installed. Raises `ModelError` if it is not."""
         if self.around.processes.find(self.command[0]) is None:
             raise ModelError(
                 f"{self.name} cannot run: the program {self.command[0]!r} is not installed or not on the PATH. "
@@ -116,18 +116,18 @@ class CliModel:
             )
 
     def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
-        """None: they stand in the conversation."""
+        """Return nothing: the tools are described in the conversation."""
         return ()
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """The whole answer; `Model.complete` says the rest."""
+        """Return the whole answer, as `Model.complete` describes."""
         return await completed(self.stream(replace(request, tools=())), request)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
-        """The program's answer. Its process group is ended where the consumer leaves.
+        """Yield the program's answer. Closing the generator ends the program's process group.
 
-        Raises `ModelError`: not installed, too long for it, ended with an error, silent for too long. Its last words
-        are quoted.
+        Raises `ModelError` if the program is not installed, fails, or is silent for too long, or if the conversation is
+        too long for it. The end of its output is quoted.
         """
         if request.tools and self.around.text_tool_calls:
             return with_calls_found(self._answer(request), request)
@@ -207,7 +207,7 @@ class CliModel:
             yield text
 
     async def _output(self, spec: ProcessSpec) -> AsyncGenerator[str]:
-        """What the program writes, as it comes; returns once it has ended well."""
+        """Yield the program's output as it arrives; return after the program succeeds."""
         waiting: asyncio.Queue[str | ProcessResult | ToolError] = asyncio.Queue(MAX_WAITING_PIECES)
 
         async def run() -> None:
@@ -232,7 +232,7 @@ class CliModel:
                 match came:
                     case str():
                         yield came
-                        if came.strip():  # empty lines are no answer, however many there are
+                        if came.strip():  # empty lines do not count as an answer
                             has_answered, limit_s = True, self.around.idle_timeout_s
                             ends_s = now() + limit_s
                     case ProcessResult():
@@ -245,7 +245,7 @@ class CliModel:
             await _ended(running)
 
     def _check(self, ended: ProcessResult, *, has_answered: bool) -> None:
-        """Raises `ModelError` where the program failed, or said nothing but an error."""
+        """Raise `ModelError` if the program failed or wrote only errors."""
         masked = self.around.masked
         said = last_words(ended.stderr, masked) or last_words(ended.stdout, masked)
         if ended.exit_code:
@@ -264,7 +264,7 @@ class CliModel:
 
 
 async def _ended(task: asyncio.Task[None]) -> None:
-    """Return when a cancelled task is over, also where the caller is cancelled meanwhile, who is told of it then."""
+    """Wait for a cancelled task to end. A cancellation of the caller meanwhile is raised afterwards."""
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:
@@ -276,13 +276,13 @@ async def _ended(task: asyncio.Task[None]) -> None:
 
 
 def _without_thinking(message: Message) -> Message:
-    """Another model's thoughts, and their seals, are nothing to a program."""
+    """Remove thinking from a message: a program cannot use another model's thinking."""
     kept = tuple(block for block in message.blocks if not isinstance(block, ThinkingBlock))
     return message if len(kept) == len(message.blocks) else replace(message, content=kept)
 
 
 def _estimated(n_in: int, n_out: int) -> Usage:
-    """From characters; what it cost is not known."""
+    """Return the usage estimated from characters; its cost is unknown."""
     tokens_in, tokens_out = math.ceil(n_in / CHARS_A_TOKEN), math.ceil(n_out / CHARS_A_TOKEN)
     return Usage(input_tokens=tokens_in, output_tokens=tokens_out, context_tokens=tokens_in + tokens_out)
 
@@ -295,7 +295,7 @@ _TYPES: Sequence[tuple[ModelErrorType, str]] = (
     ("timeout", r"timed? ?out"),
     ("network", r"connection|connect:|econnre|enotfound|network|dns|could not connect|fetch failed"),
 )
-"""What a program's last words say of the failure; the first that fits."""
+"""Patterns that classify a failure by the end of the program's output; the first match wins."""
 
 
 def _type_of(said: str) -> ModelErrorType:

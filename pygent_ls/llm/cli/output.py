@@ -1,4 +1,4 @@
-"""What a command-line program writes, without what is meant for a terminal. Pure."""
+"""Output of a command-line program, without terminal control sequences. Pure."""
 
 from __future__ import annotations
 
@@ -11,30 +11,33 @@ _ESCAPE = re.compile(
     r"|\x1b[ -/]+[0-~]|\x1b[0-Z\\^-~]"
 )
 _OPEN_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]{0,4000}\x1b?|[ -/]*)\Z")
-"""One whose end has not come yet."""
+"""Escape sequence whose end has not arrived yet."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 _LABEL = re.compile(r"\s*(?:>>> |Assistant:|## Assistant\n)")
 _LABELS = (">>> ", "Assistant:", "## Assistant\n")
-"""What programs write before an answer: ollama's prompt, and the beginning of a message as they were given others."""
+"""Prefixes that programs write before an answer: ollama's prompt, and message headings as the conversation has them."""
 
 _PROMPT = ">>>"
 
 
 class Cleaner:
-    """Takes output in any pieces; gives back the answer in it: without escapes, and without the prompt before and after
-    it. What may belong to either is held back until that is certain."""
+    """Extracts the answer from output that arrives in pieces, without escapes and without the prompt before and after
+    it.
+
+    Text that may belong to either is held back until it is certain.
+    """
 
     def __init__(self) -> None:
         self._raw = ""
         self._held = ""
         self._has_begun = False
         self._leading: str | None = "\n"
-        """What is left out before the answer; None: all white space."""
+        """Characters stripped before the answer; None strips all white space."""
 
     def feed(self, piece: str) -> str:
-        """What is certain now."""
+        """Return the text that is certain after this piece."""
         self._raw += piece
         opened = _OPEN_ESCAPE.search(self._raw)
         end = opened.start() if opened else len(self._raw)
@@ -47,14 +50,14 @@ class Cleaner:
         return text
 
     def close(self) -> str:
-        """The rest, once the program has ended."""
+        """Return the rest after the program has ended."""
         self._held += without_escapes(self._raw)
         if not self._has_begun:
             self._begin()
         return self._held[: _end_of_text(self._held, (_PROMPT,))]
 
     def _begin(self) -> bool:
-        """Whether the answer has begun; takes away what stands before it."""
+        """Strip what precedes the answer, and return whether the answer has begun."""
         while label := _LABEL.match(self._held):
             self._held = self._held[label.end() :]
             self._leading = None
@@ -67,8 +70,10 @@ class Cleaner:
 
 
 def _end_of_text(text: str, prompts: Sequence[str]) -> int:
-    """Where the white space at the end begins, with a prompt behind it that may be followed by a space. No regular
-    expression: those take forever for a long run of spaces within the text."""
+    """Return where the trailing white space begins, including a prompt after it and one space after that.
+
+    A regular expression would take quadratic time on a long run of spaces within the text.
+    """
     ended = text.removesuffix(" ")
     for prompt in prompts:
         before = ended.removesuffix(prompt)
@@ -78,17 +83,17 @@ def _end_of_text(text: str, prompts: Sequence[str]) -> int:
 
 
 def without_escapes(text: str) -> str:
-    """The text without escapes and control characters; line breaks and tabs stay."""
+    """Return the text without escapes and control characters; line breaks and tabs stay."""
     return _CONTROL.sub("", _ESCAPE.sub("", text)) if _CONTROL.search(text) else text
 
 
 MAX_QUOTED_LINES = 8
 MAX_QUOTED_CHARS = 600
-"""Of what a program said when it failed: its last words name the reason."""
+"""Maximum length of the output quoted from a failed program; its end names the reason."""
 
 
 def last_words(text: str, masked: Callable[[str], str] = str) -> str:
-    """The end of what a program said, for an error, without the keys that `masked` knows."""
+    """Return the end of a program's output for an error message, with keys masked by `masked`."""
     lines = [line.rstrip() for line in without_escapes(text).splitlines() if line.strip()]
-    said = masked("\n".join(lines[-MAX_QUOTED_LINES:]))  # before it is cut: half a key is not known as one
+    said = masked("\n".join(lines[-MAX_QUOTED_LINES:]))  # masked before it is cut: a truncated key is not recognised
     return said if len(said) <= MAX_QUOTED_CHARS else "…" + said[-MAX_QUOTED_CHARS:]

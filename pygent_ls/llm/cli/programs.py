@@ -1,4 +1,4 @@
-"""The command-line programs that can be a model: those that are known, and the user's own."""
+"""Command-line programs that can serve as models: presets, and how to call the user's own."""
 
 from __future__ import annotations
 
@@ -10,36 +10,35 @@ from pygent_ls.agent.conversation_text import TextForm
 PREFIX = "cli:"
 
 MODEL = "{model}"
-"""In a command: the model that the program is to use, as `cli:NAME/MODEL` names it."""
+"""Placeholder in a command for the model named by `cli:NAME/MODEL`."""
 
 CONVERSATION = "{conversation}"
-"""In a command: the conversation, for a program that takes it as an argument and not on its standard input."""
+"""Placeholder in a command for the conversation, for a program that takes it as an argument and not on stdin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CliProgram:
-    """How a program is called. It reads the conversation and writes the answer."""
+    """How to call a program that reads the conversation and writes the answer."""
 
     command: tuple[str, ...]
-    """The program and its arguments; `{model}` and `{conversation}` stand for what their constants say."""
+    """The program and its arguments, with the placeholders `{model}` and `{conversation}`."""
     form: TextForm = "markdown"
     stream: bool = True
-    """What it writes is passed on as it comes."""
+    """Whether its output is passed on as it arrives."""
     model_option: tuple[str, ...] = ()
-    """Added where a model is named and the command has no place for it."""
+    """Arguments added if a model is named and the command has no placeholder for it."""
     keys: tuple[str, ...] | None = None
-    """How the names begin of the variables with keys that it is given; None: it is given all that there are."""
+    """Name prefixes of the key variables that it is given; None gives it all of them."""
     noise: str = ""
-    """A regular expression for lines of its output that are no part of the answer; where it is set, nothing is passed
-    on before the end."""
+    """Regular expression for output lines outside the answer; if set, nothing is passed on before the end."""
 
     @property
     def needs_model(self) -> bool:
-        """Whether it cannot be called without the name of a model."""
+        """Whether it cannot be called without a model name."""
         return any(MODEL in part for part in self.command)
 
     def arguments(self, model: str) -> tuple[str, ...]:
-        """The command with the model in it; `model` may be empty where none is needed."""
+        """Return the command with the model filled in; `model` may be empty if the program needs none."""
         added = self.model_option if model and not self.needs_model else ()
         return tuple(part.replace(MODEL, model) for part in (*self.command, *added))
 
@@ -49,11 +48,11 @@ CONTINUE = "Write the assistant's next message in the conversation that you are 
 CALL_IN_BLOCKS = (
     "The conversation shows calls that were made in another form: write yours as `tool` blocks all the same."
 )
-"""For a program that is offered tools."""
+"""Instruction for a program that is offered tools."""
 
 PRESETS: Mapping[str, CliProgram] = {
-    # Both options are needed to take all tools away: the second for those of the user's own MCP servers. Its text
-    # comes at the end, all at once.
+    # Both options are needed to disable all tools: the second one disables those of the user's MCP servers. The text is
+    # written at the end, all at once.
     "claude": CliProgram(
         command=(
             *("claude", "--print", "--output-format", "text", "--no-session-persistence"),
@@ -62,13 +61,13 @@ PRESETS: Mapping[str, CliProgram] = {
         model_option=("--model", MODEL),
         keys=("ANTHROPIC_",),
     ),
-    # What it is told in --prompt comes after what it reads. Tools that would have to ask are off when nobody is there.
+    # The --prompt text follows what is read from stdin. Tools that need a confirmation are off in this mode.
     "gemini": CliProgram(
         command=("gemini", "--prompt", CONTINUE, "--output-format", "text"),
         model_option=("--model", MODEL),
         keys=("GEMINI_", "GOOGLE_"),
     ),
-    # It wraps words unless it is told not to, also where no terminal reads it.
+    # It wraps words unless told not to, even without a terminal.
     "ollama": CliProgram(
         command=("ollama", "run", MODEL, "--nowordwrap", "--hidethinking"), form="plain", keys=("OLLAMA_",)
     ),
@@ -80,4 +79,4 @@ PRESETS: Mapping[str, CliProgram] = {
         noise=r"[ \t]*+\d{4}-\d\d-\d\dT\S+Z[ \t]+(?:TRACE|DEBUG|INFO|WARN|ERROR)\s.*",
     ),
 }
-"""The options are those of claude 2.1, gemini-cli 0.40, ollama 0.9 and coro-code's main branch, by their own pages."""
+"""Presets; the options are those documented for claude 2.1, gemini-cli 0.40, ollama 0.9 and coro-code's main branch."""

@@ -1,1 +1,1 @@
-"""A model of rules that needs no provider."""
+"""A rule-based model that needs no provider."""

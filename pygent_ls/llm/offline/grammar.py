@@ -1,8 +1,8 @@
-"""The requests that the offline model understands. Pure.
+"""Requests that the offline model understands. Pure.
 
-`FORMS` documents them; a test parses each. Names, paths and texts may stand in backticks, single or double quotes, or
-bare where they are one word and no word of the form itself. What changes files or runs programs wants quotes or a
-word that looks like a path, so that a sentence is not mistaken for an order.
+`FORMS` documents them; a test parses each. Names, paths and texts may be in backticks, single or double quotes, or bare
+if they are one word that is not part of the form itself. Requests that change files or run programs need quotes or a
+word that looks like a path, so that ordinary prose is not taken for a request.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ FORMS: Sequence[tuple[str, str]] = (
     ("run the tests", "also `run the tests in `path``"),
     ("what can you do?", "also `help`"),
 )
-"""Each form, and what else there is to say of it."""
+"""Each form, with further notes."""
 
 
 MAX_PROMPT_CHARS = 50_000
-"""A longer prompt is no request of these forms; reading this much holds the event loop for 0.5 s at worst."""
+"""Maximum length of a prompt that is parsed; one of this length blocks the event loop for 0.5 s at worst."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Help:
-    """The user asks what this is."""
+    """The user asks what this model is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotUnderstood:
-    """A part of the prompt that is none of the forms; then nothing is done."""
+    """A part of the prompt that matches no form; then nothing is done."""
 
     text: str
 
 
 def parse(prompt: str) -> list[Step] | Help | NotUnderstood:
-    """What the prompt asks for, one step after another."""
+    """Return the steps that the prompt asks for, in order."""
     if len(prompt) > MAX_PROMPT_CHARS:
         return NotUnderstood(text=prompt)
     steps: list[Step] = []
@@ -73,7 +73,7 @@ _OF_THE_FORMS = frozenset(
 
 @dataclass(slots=True)
 class _Reader:
-    """Goes through the tokens of one step. Each reading method moves on only where it finds what it looks for."""
+    """Reads the tokens of one step. Each reading method advances only if it finds what it looks for."""
 
     tokens: Sequence[Token]
     prompt: str
@@ -84,23 +84,23 @@ class _Reader:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing but punctuation is left."""
+        """Whether only punctuation is left."""
         return all(token.kind == "word" and not token.plain for token in self.tokens[self.at :])
 
     def word(self, *options: str) -> bool:
-        """One of these words."""
+        """Read one of these words."""
         token = self._peek()
         found = token is not None and token.kind == "word" and token.plain.lower() in options
         self.at += found
         return found
 
     def skip(self, *options: str) -> None:
-        """Any number of these words."""
+        """Skip any number of these words."""
         while self.word(*options):
             pass
 
     def value(self) -> str | None:
-        """A quoted text, or one bare word."""
+        """Read a quoted text or one bare word."""
         token = self._peek()
         if token is None or token.kind not in ("quoted", "word"):
             return None
@@ -110,7 +110,7 @@ class _Reader:
         return token.text if token.kind == "quoted" else token.plain
 
     def name(self) -> str | None:
-        """A value with something in it."""
+        """Read a value that is not blank."""
         before = self.at
         found = self.value()
         if found is None or not found.strip():
@@ -119,14 +119,14 @@ class _Reader:
         return found.removeprefix("@")
 
     def path(self) -> str | None:
-        """A quoted name, or a bare word that looks like a path."""
+        """Read a quoted name, or a bare word that looks like a path."""
         token = self._peek()
         if token is not None and token.kind == "word" and not re.search(r"[./\\]", token.plain):
             return None
         return self.name()
 
     def content(self) -> str | None:
-        """A quoted text or a fenced block."""
+        """Read a quoted text or a fenced block."""
         token = self._peek()
         if token is None or token.kind not in ("quoted", "fenced"):
             return None
@@ -134,7 +134,7 @@ class _Reader:
         return token.text
 
     def rest(self) -> str:
-        """Everything that is left, as it was written."""
+        """Read all that is left, as it was written."""
         token = self._peek()
         if token is None:
             return ""
@@ -142,7 +142,7 @@ class _Reader:
         return self.prompt[token.start : self.tokens[-1].end]
 
     def back_to(self, at: int) -> None:
-        """Try again from there."""
+        """Return to an earlier position."""
         self.at = at
 
 
@@ -222,7 +222,7 @@ def _show(reader: _Reader) -> Step | None:
 
 
 def _lines(reader: _Reader) -> dict[str, int]:
-    """`lines 3-9`, `lines 3 to 9`, `line 3`."""
+    """Read `lines 3-9`, `lines 3 to 9` or `line 3`."""
     before = reader.at
     if reader.word("lines", "line"):
         first, dash, last = (reader.value() or "").replace("–", "-").partition("-")
@@ -304,7 +304,7 @@ def _run_tests(reader: _Reader) -> Step | None:
 
 
 _NO_PROGRAMS = frozenset({"the", "a", "an", "my", "our", "all", "it", "this", "that", "some", "again", "every"})
-"""A bare command does not begin with these: then it is a sentence."""
+"""Words that do not begin a bare command: the request is then prose."""
 
 
 def _run(reader: _Reader) -> Step | None:
@@ -318,7 +318,7 @@ def _run(reader: _Reader) -> Step | None:
         if reader.word(*_NO_PROGRAMS):
             return None
         reader.back_to(first)
-        command = re.sub(r"(?<=\w)\.$", "", reader.rest())  # the end of a sentence, not of the command
+        command = re.sub(r"(?<=\w)\.$", "", reader.rest())  # the full stop of a sentence is not part of the command
     command = command.strip()
     if not command:
         return None
@@ -343,7 +343,7 @@ _READERS: Sequence[Callable[[_Reader], Step | None]] = (
 
 
 def _within(reader: _Reader) -> dict[str, str]:
-    """`in PATH`, where it is said."""
+    """Read `in PATH`, if present."""
     before = reader.at
     if reader.word("in"):
         reader.skip("the", "file", "folder")
@@ -365,5 +365,5 @@ def _changing(tool: str, given: dict[str, str] | dict[str, str | bool], *, about
 
 
 def literal_pattern(text: str) -> str:
-    """A regular expression that matches the text itself, in ripgrep's syntax as in Python's."""
+    """Return a regular expression that matches the text itself, in the syntax of both ripgrep and Python."""
     return re.sub(r"[\\.+*?()|\[\]{}^$]", r"\\\g<0>", text)

@@ -1,8 +1,7 @@
-"""`offline/rules`: a model without a network and without a key, which follows a few fixed forms of request.
+"""Model `offline/rules`, which needs no network and no key, and follows a few fixed forms of request.
 
-It keeps nothing: what the user asked, which calls were made for it and what they returned is read from the messages
-of each request anew. Of those only the last prompt counts, and of that not what stands in `<context>…</context>`:
-text from files is never an order.
+It is stateless: the request, the calls made for it and their results are read from the messages each time. Only the
+last prompt counts, without `<context>…</context>`: text from files is never treated as a request.
 """
 
 from __future__ import annotations
@@ -38,40 +37,40 @@ NAME = OFFLINE
 
 @dataclass(frozen=True, slots=True)
 class OfflineModel:
-    """The model of that name; there is nothing to choose in it."""
+    """The offline model; it has no options."""
 
     @property
     def name(self) -> str:
-        """The string that chose it."""
+        """The model string that selected it."""
         return NAME
 
     @property
     def ready(self) -> bool:
-        """Always: there is nothing to load."""
+        """Always True: nothing is loaded."""
         return True
 
     @property
     def facts(self) -> ModelFacts:
-        """It costs nothing, and reads no pictures."""
+        """Facts of a free model that reads no images."""
         return ModelFacts(has_price=True, takes_images=False)
 
     async def prepare(self) -> None:
-        """Nothing is needed."""
+        """Do nothing: no preparation is needed."""
 
     def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
-        """As chat completions have them; it reads none."""
+        """Return the tools in the format of chat completions; they are not read."""
         return chat_tools(tools)
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """The whole answer; `Model.complete` says the rest."""
+        """Return the whole answer, as `Model.complete` describes."""
         return await completed(self.stream(request), request)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
-        """The next call that the last prompt needs, or the report; word by word. Raises nothing."""
+        """Yield the next call that the last prompt needs, or the report, word by word. Raises nothing."""
         answer = answer_to(request)
         for piece in re.findall(r"\S+\s*|\s+", answer.text):
             yield TextChunk(text=piece)
-            await asyncio.sleep(0)  # a cancel, or another turn, may come in between
+            await asyncio.sleep(0)  # lets a cancellation or another turn run
         if answer.call is not None:
             yield ToolCallChunk(
                 index=0,
@@ -85,7 +84,7 @@ class OfflineModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfflineAnswer:
-    """What it says, and the tool that it calls next."""
+    """Text of an answer, and the tool that it calls next."""
 
     text: str
     call: PlannedCall | None = None
@@ -93,7 +92,7 @@ class OfflineAnswer:
 
 
 def answer_to(request: ModelRequest) -> OfflineAnswer:
-    """The answer to a request; the same for the same messages and tools."""
+    """Return the answer to a request; the same messages and tools give the same answer."""
     at, prompt = _last_prompt(request.messages)
     parsed = parse(prompt)
     match parsed:
@@ -113,7 +112,7 @@ def answer_to(request: ModelRequest) -> OfflineAnswer:
 
 
 def _next(steps: Sequence[Step], done: Sequence[Done], offered: frozenset[str]) -> OfflineAnswer:
-    """Go through the steps with what was done already, to the first call that was not made yet."""
+    """Return the first call that was not made yet, or the report if all steps are done."""
     left = list(done)
     reports: list[str] = []
     for number, step in enumerate(steps):
@@ -141,7 +140,7 @@ def _failed(step: Step, last: Done, not_begun: Sequence[Step]) -> str:
 
 
 def _not_offered(steps: Sequence[Step], offered: frozenset[str]) -> str | None:
-    """What to say where a tool is missing; before anything is done."""
+    """Return what to say if a tool is missing; checked before anything is done."""
     for step in steps:
         for group in step.needs:
             if not offered.intersection(group):
@@ -152,11 +151,11 @@ def _not_offered(steps: Sequence[Step], offered: frozenset[str]) -> str | None:
     return None
 
 
-# What was asked, and what was done
+# Requests and results
 
 
 def _last_prompt(messages: Sequence[Message]) -> tuple[int, str]:
-    """Where the user's last prompt stands, and its words; (-1, "") where there is none."""
+    """Return the index and the text of the user's last prompt; (-1, "") without one."""
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]
         if message.role != "user":
@@ -169,13 +168,13 @@ def _last_prompt(messages: Sequence[Message]) -> tuple[int, str]:
 
 
 _CONTEXT_FIRST = re.compile(r"\A\s*<([A-Za-z][\w-]*)(?:\s[^>]*)?>.*</\1>[ \t]*(?:\n|\Z)", re.S)
-"""Up to the last closing tag: a file's text that holds one does not end it."""
+"""Matches up to the last closing tag, so that a closing tag in a file's text does not end it."""
 
 _CONTEXT_LAST = re.compile(r"(?:\A|\n)[ \t]*<context(?:\s[^>]*)?>.*</context>\s*\Z", re.S)
 
 
 def _own_words(message: Message) -> str:
-    """The last text of a message that says something, less what an editor put before or after it."""
+    """Return the last non-empty text of a message, without what an editor put before or after it."""
     texts = [block.text for block in message.blocks if isinstance(block, TextBlock)]
     return next((words for text in reversed(texts) if (words := _without_context(text))), "")
 
@@ -188,7 +187,7 @@ def _without_context(text: str) -> str:
 
 
 def _done_since(messages: Sequence[Message]) -> list[Done]:
-    """The calls after the prompt that have a result, in order."""
+    """Return the calls after the prompt that have a result, in order."""
     results = {
         block.tool_use_id: block
         for message in messages
@@ -204,7 +203,7 @@ def _done_since(messages: Sequence[Message]) -> list[Done]:
 
 
 def _usage(request: ModelRequest, answer: OfflineAnswer) -> Usage:
-    """Tokens by the usual estimate of 4 characters each; it costs nothing."""
+    """Return the usage by the usual estimate of 4 characters per token; it costs nothing."""
     n_input = (len(request.system) + sum(_length(message) for message in request.messages)) // 4
     n_output = len(answer.text) // 4 + 1
     return Usage(input_tokens=n_input, output_tokens=n_output, cost_usd=0.0, context_tokens=n_input + n_output)
@@ -215,7 +214,7 @@ def _length(message: Message) -> int:
     return len(message.text) + results
 
 
-# What it says of itself
+# Self-description
 
 WHAT_IT_IS = (
     f"I am the offline model ({NAME}). I need no network and no key. I understand a few fixed forms of request and "

@@ -1,4 +1,4 @@
-"""What the offline model does for each kind of request: tool calls, and what it says of their results. Pure."""
+"""Steps of the offline model: tool calls for each kind of request, and reports of their results. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCall:
-    """A tool call that is to be made; `doing` says it to the user."""
+    """A tool call to be made; `doing` announces it to the user."""
 
     tool: str
     input: Mapping[str, Any]
@@ -19,7 +19,7 @@ class PlannedCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """A call that was made, with what the tool returned."""
+    """A completed call and what the tool returned."""
 
     tool: str
     input: Mapping[str, Any]
@@ -28,24 +28,24 @@ class Done:
 
 
 class Step(Protocol):
-    """One request of the user. It holds no state: what was done is handed to it."""
+    """One request of the user. It is stateless: completed calls are passed in."""
 
     @property
     def about(self) -> str:
-        """What was asked, as it follows `I could not …`."""
+        """The request, phrased to follow `I could not …`."""
         ...
 
     @property
     def needs(self) -> tuple[tuple[str, ...], ...]:
-        """The tools that it needs: of each group, one."""
+        """The required tools: one of each group."""
         ...
 
     def next_call(self, done: Sequence[Done], offered: frozenset[str]) -> PlannedCall | None:
-        """The next call, after those that were made; None when nothing is left to do."""
+        """Return the call after those that were made; None when the step is complete."""
         ...
 
     def report(self, done: Sequence[Done]) -> str:
-        """What came of it, where no call failed."""
+        """Return a report of the results; called only if no call failed."""
         ...
 
 
@@ -56,9 +56,9 @@ class Calls:
     about: str
     calls: tuple[PlannedCall, ...]
     heading: str
-    """Begins the report of the last call."""
+    """Beginning of the report."""
     shows_output: bool = False
-    """Whether what the last tool returned is quoted as output, else it is a sentence."""
+    """Whether the last tool's result is quoted as output; otherwise it follows as a sentence."""
 
     @property
     def needs(self) -> tuple[tuple[str, ...], ...]:
@@ -66,24 +66,24 @@ class Calls:
         return tuple((call.tool,) for call in self.calls)
 
     def next_call(self, done: Sequence[Done], offered: frozenset[str]) -> PlannedCall | None:
-        """The calls in order."""
+        """Return the calls in order."""
         return self.calls[len(done)] if len(done) < len(self.calls) else None
 
     def report(self, done: Sequence[Done]) -> str:
-        """The heading and the last result."""
+        """Return the heading and the last result."""
         said = done[-1].content.strip()
         return f"{self.heading}\n{fenced(said)}" if self.shows_output else f"{self.heading} {said}".strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTests:
-    """Runs the tests with `run_tests`, or else with a command that the files suggest."""
+    """Runs the tests with `run_tests`, or with a command that the files suggest."""
 
     target: str | None = None
 
     @property
     def about(self) -> str:
-        """What was asked."""
+        """The request."""
         return f"run the tests in {quoted(self.target)}" if self.target else "run the tests"
 
     @property
@@ -92,7 +92,7 @@ class RunTests:
         return (("run_tests", "shell"),)
 
     def next_call(self, done: Sequence[Done], offered: frozenset[str]) -> PlannedCall | None:
-        """`run_tests`; or a listing, maybe pyproject.toml, and a command."""
+        """Return a call of `run_tests`; or of a listing, perhaps of pyproject.toml, and of a command."""
         if done and done[-1].tool in ("run_tests", "shell"):
             return None
         if "run_tests" in offered:
@@ -112,7 +112,7 @@ class RunTests:
         return PlannedCall(tool="shell", input={"command": command}, doing=f"I'll run `{command}`.")
 
     def report(self, done: Sequence[Done]) -> str:
-        """The output, or that no way to run tests was found."""
+        """Return the output, or that no way to run the tests was found."""
         if not done or done[-1].tool not in ("run_tests", "shell"):
             return "I cannot tell how to run the tests here. Name the command: run `COMMAND`."
         command = done[-1].input.get("command")
@@ -130,7 +130,7 @@ def _listing_call(offered: frozenset[str]) -> PlannedCall | None:
 
 
 def _files_in(listing: str) -> list[str]:
-    """The paths of a listing: one a line, folders with a trailing slash and maybe a count after it."""
+    """Return the paths of a listing: one per line, folders with a trailing slash and perhaps a count after it."""
     lines = (re.sub(r" \(\d+ files?\)$", "", line.strip()) for line in listing.splitlines())
     return [line for line in lines if line and not line.startswith("[")]
 
@@ -141,11 +141,11 @@ COMMANDS: Sequence[tuple[str, str]] = (
     ("go.mod", "go test ./..."),
     ("Makefile", "make test"),
 )
-"""A file in the workspace folder itself, and the command that it suggests."""
+"""Files in the workspace folder itself, and the commands that they suggest."""
 
 
 def test_command(files: Sequence[str], pyproject: str, target: str | None) -> str | None:
-    """The command that runs the tests of a folder with these files; None where they tell nothing."""
+    """Return the command that runs the tests of a folder with these files; None if they suggest none."""
     names = [file.rsplit("/", 1)[-1] for file in files]
     test_folders = [file.rpartition("/")[0] for file in files if re.fullmatch(r"(.*/)?test\w*\.py", file)]
     if "pytest.ini" in names or "conftest.py" in names or "pytest" in pyproject:
@@ -156,7 +156,7 @@ def test_command(files: Sequence[str], pyproject: str, target: str | None) -> st
 
 
 def _unittest(files: Sequence[str], test_folders: Sequence[str]) -> str:
-    """unittest finds tests below the folder only where each folder on the way is a package."""
+    """Return the unittest command: without `-s`, it finds tests only if each folder on the way is a package."""
     folder = test_folders[0]
     if all(each == folder for each in test_folders) and folder and f"{folder}/__init__.py" not in files:
         return f"python3 -m unittest discover -s {folder}"
@@ -164,21 +164,21 @@ def _unittest(files: Sequence[str], test_folders: Sequence[str]) -> str:
 
 
 MAX_NAME_CHARS = 80
-"""Of a name or text that stands in a sentence."""
+"""Maximum length of a name or text within a sentence."""
 
 
 def quoted(text: str) -> str:
-    """The text as it stands in a sentence: in backticks, on one line, cut where it is long."""
+    """Return the text for use in a sentence: in backticks, on one line, truncated if it is long."""
     line = " ".join(text.split())
     return f"`{line if len(line) <= MAX_NAME_CHARS else line[: MAX_NAME_CHARS - 1] + '…'}`"
 
 
 MAX_OUTPUT_CHARS = 6_000
-"""Of a tool's result in an answer: some 150 lines; the whole of it is in the conversation."""
+"""Maximum length of a tool's result in an answer, about 150 lines; the conversation has all of it."""
 
 
 def fenced(text: str) -> str:
-    """The text in a code block that nothing in it can end; the middle of a long one is left out."""
+    """Return the text in a code block that nothing in it can end; the middle of a long text is left out."""
     if len(text) > MAX_OUTPUT_CHARS:
         half = MAX_OUTPUT_CHARS // 2
         n_left_out = len(text) - 2 * half

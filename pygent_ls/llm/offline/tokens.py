@@ -1,4 +1,4 @@
-"""Words, quoted pieces and fenced blocks of a prompt, cut into steps. Pure."""
+"""Words, quoted texts and fenced blocks of a prompt, split into steps. Pure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Token:
 
     @property
     def plain(self) -> str:
-        """A word without the punctuation that ends a sentence or a part of it; `.` and `..` are paths."""
+        """The word without trailing punctuation; `.` and `..` are paths."""
         text = self.text.rstrip(",;:!?")
         return text if not text.strip(".") else text.rstrip(".").rstrip(",;:!?")
 
 
-# In quotes at most 1,000 characters: without an end, each opening quote would search the whole line.
+# At most 1,000 characters in quotes: otherwise each unclosed quote would search the whole line.
 _TOKEN = re.compile(
     r"""
       (?m:^)[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<fenced>.*?)(?:(?m:^)[ \t]*(?P=fence)[^\n]*|\Z)
@@ -46,7 +46,7 @@ _ASKING = frozenset({"can", "could", "would", "will"})
 
 
 def tokens_of(prompt: str) -> Iterator[Token]:
-    """The tokens in order; together with the white space between them they are the whole prompt."""
+    """Yield the tokens in order; with the white space between them they cover the whole prompt."""
     for match in _TOKEN.finditer(prompt):
         groups = match.groupdict()
         quoted = next((groups[name] for name in _QUOTED if groups[name] is not None), None)
@@ -62,9 +62,9 @@ def tokens_of(prompt: str) -> Iterator[Token]:
 
 
 def steps_of(tokens: Sequence[Token]) -> list[list[Token]]:
-    """The tokens of each step: lines and `then` part them, but a fenced block belongs to what stands before it.
+    """Return the tokens of each step, split at lines and `then`; a fenced block belongs to the step before it.
 
-    Bullets, numbers and words of courtesy at a step's beginning are left out.
+    Bullets, numbers and polite words at the beginning of a step are left out.
     """
     steps: list[list[Token]] = [[]]
     for at, token in enumerate(tokens):

@@ -1,13 +1,13 @@
-"""`scripted:FILE`: a model that plays answers from a file, for tests, demos and bug reports that can be replayed.
+"""Model `scripted:FILE`, which plays answers from a file, for tests, demos and reproducible bug reports.
 
-The file is JSON lines, one answer each, in order; empty lines do not count. Every key is optional:
+The file is JSON lines, one answer each, in order; empty lines are skipped. Every key is optional:
 
     {"text": "Hello", "thinking": "…", "tool_calls": [{"name": "read_file", "input": {"path": "a.py"}}],
      "finish_reason": "stop", "usage": {"input_tokens": 100, "output_tokens": 20}, "delay_s": 0.5, "chunk": 8,
      "error": {"type": "rate_limit", "message": "slow down"}}
 
-`input` may also be a string, which is sent as it is: for arguments that are not JSON. `finish_reason` null is a
-stream that breaks off. An `error` comes after what its line says. A file that begins with `{"loop": true}` starts
+`input` may also be a string, which is sent unchanged: for arguments that are not JSON. With `finish_reason` null the
+stream breaks off. An `error` is raised after the rest of its line. A file that begins with `{"loop": true}` starts
 again after its last line.
 """
 
@@ -44,7 +44,7 @@ DEFAULT_USAGE = Usage(input_tokens=100, output_tokens=20, cost_usd=0.0, context_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedCall:
-    """A tool call; `arguments` is JSON text, or what stands in its place."""
+    """A tool call; `arguments` is JSON text, or an invalid replacement for it."""
 
     name: str
     arguments: str
@@ -52,7 +52,7 @@ class ScriptedCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedError:
-    """How the call fails."""
+    """An error that the call raises."""
 
     type: ModelErrorType
     message: str
@@ -82,9 +82,9 @@ class Script:
 
 @dataclass(slots=True)
 class ScriptedModel:
-    """Plays the script of `path` from its beginning; the place in it is this object's own.
+    """Plays the script at `path` from its beginning; each object has its own position in it.
 
-    `script` is what stands in the file, once it was read.
+    `script` is the content of the file, after it was read.
     """
 
     path: Path
@@ -93,17 +93,17 @@ class ScriptedModel:
 
     @property
     def name(self) -> str:
-        """The string that chose it."""
+        """The model string that selected it."""
         return f"{SCRIPTED}{self.path}"
 
     @property
     def ready(self) -> bool:
-        """Always: there is nothing heavy."""
+        """Always True: nothing heavy is loaded."""
         return True
 
     @property
     def facts(self) -> ModelFacts:
-        """It is nobody's, and has no price."""
+        """Facts of a model without a vendor and without a price."""
         return ModelFacts()
 
     async def prepare(self) -> None:
@@ -111,15 +111,15 @@ class ScriptedModel:
         await self._read()
 
     def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
-        """As chat completions have them; it reads none."""
+        """Return the tools in the format of chat completions; they are not read."""
         return chat_tools(tools)
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """The whole answer; `Model.complete` says the rest."""
+        """Return the whole answer, as `Model.complete` describes."""
         return await completed(self.stream(request), request)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
-        """The next answer, whatever was asked. Raises `ModelError` where the script says so, or is over."""
+        """Yield the next answer, whatever the request is. Raises `ModelError` if the script says so or has ended."""
         script = await self._read()
         number = self._n_calls
         self._n_calls += 1
@@ -127,7 +127,7 @@ class ScriptedModel:
         await asyncio.sleep(answer.delay_s)
         for chunk in _chunks(answer, number):
             yield chunk
-            await asyncio.sleep(0)  # a cancel, or another turn, may come in between
+            await asyncio.sleep(0)  # lets a cancellation or another turn run
         if answer.error is not None:
             raise ModelError(answer.error.message, type=answer.error.type, provider="scripted")
 
@@ -142,7 +142,7 @@ class ScriptedModel:
 
 
 def parse_script(text: str, file: str) -> Script:
-    """The answers of a script. Raises `ModelError` that names file, line and problem."""
+    """Return the answers of a script. Raises `ModelError` that names file, line and problem."""
     answers: list[ScriptedAnswer] = []
     loops = False
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
@@ -192,7 +192,7 @@ def _parts(text: str, size: int) -> list[str]:
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
-# Reading a line: each function takes what JSON gave, and raises ValueError with the problem.
+# Parsing of a line: each function takes a decoded JSON value and raises ValueError with the problem.
 
 
 def _parse_answer(given: dict[str, Any]) -> ScriptedAnswer:

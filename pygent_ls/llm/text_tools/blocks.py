@@ -1,16 +1,16 @@
-"""Tool calls that a model writes into its text, as fenced blocks, found while the text comes. Pure.
+"""Parser of tool calls that a model writes into its text as fenced blocks, while the text arrives. Pure.
 
     ```tool
     {"name": "read_file", "input": {"path": "a.py"}}
     ```
 
-Taken too: blocks called `tool_call` or `json` (that one only where it holds nothing but a call of a tool that is
-offered), `arguments` for `input`, several objects or a list of them in a block, commas before a closing bracket, line
-breaks in strings, more backticks, spaces around the name, and no closing fence at the end of the answer or before the
-next block. Code blocks of any other language are text, whatever they show.
+Also accepted: blocks called `tool_call` or `json` (`json` only if it holds nothing but a call of an offered tool),
+`arguments` for `input`, several objects or a list of them in a block, commas before a closing bracket, line breaks in
+strings, more backticks, spaces around the name, and a missing closing fence at the end of the answer or before the next
+block. Code blocks of any other language are text, whatever they show.
 
-Where a model goes on after a call with a result of its own invention, or with the user's next words, the answer ends
-before it: what follows would rest on what never happened.
+If a model continues after a call with an invented result, or with the user's next message, the answer ends before that:
+what follows would build on events that never happened.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ TOOL_WORDS = ("tool", "tool_call")
 WORDS = (*TOOL_WORDS, "json")
 INPUT_KEYS = ("input", "arguments", "parameters")
 KEYS = ("name", *INPUT_KEYS, "id", "type")
-"""What an object in a `json` block may hold to be a call."""
+"""Keys that a call in a `json` block may have."""
 
 MAX_TRIES = 20
-"""Lines of one block that end in brackets and backticks, at which it is parsed: each time costs as the whole block."""
+"""Maximum number of lines of one block, ending in brackets and backticks, at which the whole block is parsed."""
 
 MAX_FENCE_CHARS = 200
-"""Of a line that may be a fence; a longer one is none."""
+"""Maximum length of a line that may be a fence."""
 
 _OPENING = re.compile(r"(`{3,})[ \t]*(\w+)[ \t]*\Z")
 _OPENING_AND_MORE = re.compile(r"(`{3,})[ \t]*(tool|tool_call)[ \t]*(?=[{\[])", re.IGNORECASE)
@@ -52,46 +52,46 @@ _OTHER_OPENING = re.compile(r"[ \t]*(?:(`{3,})[^`]*|(~{3,}).*)\Z", re.DOTALL)
 _INVENTED = re.compile(
     r"(?:Result|Error) of [\w.:-]{1,100}:|\[Result: |<tool_result>|<message role=\"user\">|## User\b|User: "
 )
-"""Begins a line that only a conversation has, as models are shown it: see `text_tool_calls` and `conversation_text`."""
+"""Beginnings of lines found only in a conversation as models see it (`model.py`, `conversation_text`)."""
 
 _BEGINNING = re.compile(r"`{1,2}\Z|`{3,}+[ \t]*+(\w*+)([ \t]*+\r?)\Z")
 
 
 class ToolBlocks:
-    """Takes an answer's text in any pieces; gives text on at once where it can be no part of a call.
+    """Parses an answer's text in any pieces; text that cannot be part of a call is passed on at once.
 
-    The same text gives the same result, however it is cut into pieces.
+    The same text gives the same result, however it is split into pieces.
     """
 
     def __init__(self, names: Container[str]) -> None:
-        """`names` are those of the tools that are offered."""
+        """Start parsing; `names` are those of the offered tools."""
         self._names = names
         self._state: Literal["line", "text", "code", "block", "over"] = "line"
         self._left = ""
-        """What came and is not yet dealt with; in a block, what it holds so far."""
+        """Unprocessed text; in a block, its content so far."""
         self._line = ""
-        """In code, and in text: what of the current line was given on, as far as it matters."""
+        """In code and text: the part of the current line that was passed on, up to the relevant length."""
         self._fence = ""
         """The backticks or tildes that opened the block or code."""
         self._word = ""
         self._opening = ""
-        """The block's first line, as it came."""
+        """The block's first line, as received."""
         self._looked_at = 0
-        """How much of a block's lines were looked at."""
+        """Length of the block's lines examined so far."""
         self._strings: tuple[int, StringState] = (0, (False, False))
-        """How much of a block was looked through for strings, and how it stands there."""
+        """Length of the block scanned for strings, and the string state there."""
         self._n_tries = 0
         self._in_doubt: tuple[int, int] | None = None
-        """The first closing fence that seems to stand in a string."""
+        """The first closing fence that seems to be inside a string."""
         self._has_called = False
 
     def feed(self, text: str) -> list[Piece]:
-        """What is certain now."""
+        """Return the pieces that are certain after this text."""
         self._left += text
         return list(self._advanced(is_end=False))
 
     def close(self) -> list[Piece]:
-        """The rest, once the answer is over."""
+        """Return the rest after the answer has ended."""
         return list(self._advanced(is_end=True))
 
     def _advanced(self, *, is_end: bool) -> Iterator[Piece]:
@@ -114,7 +114,7 @@ class ToolBlocks:
     # Text and other code
 
     def _begun_line(self, *, is_end: bool) -> Iterator[Piece]:
-        """At the beginning of a line: is it one that opens a block?"""
+        """Examine the beginning of a line, which may open a block."""
         rest = self._left.lstrip(" \t")
         if len(rest) < len(self._left):
             yield self._left[: len(self._left) - len(rest)]
@@ -150,7 +150,7 @@ class ToolBlocks:
         self._n_tries = 0
 
     def _given_on(self) -> Iterator[Piece]:
-        """Give on text up to the line's end, and see whether the line was a fence."""
+        """Pass on text up to the end of the line, and check whether the line was a fence."""
         line, newline, after = self._left.partition("\n")
         yield line + newline
         self._left = after
@@ -169,7 +169,7 @@ class ToolBlocks:
     # Blocks
 
     def _searched_block(self, *, is_end: bool) -> Iterator[Piece]:
-        """Look through the block's new lines for its end."""
+        """Search the block's new lines for its end."""
         body = self._left
         if self._word == "json" and not self._may_hold_call(body):
             yield from self._taken_as_code()
@@ -203,14 +203,14 @@ class ToolBlocks:
                 yield from self._closed(start, start)
 
     def _is_inside_string(self, place: int) -> bool:
-        """Whether that place of the block, which is behind those asked for before, lies in a string."""
+        """Whether a position in the block is inside a string; positions must be asked for in ascending order."""
         start, state = self._strings
         state = string_state(self._left[start:place], state)
         self._strings = (place, state)
         return state[0]
 
     def _closed(self, end: int, after: int) -> Iterator[Piece]:
-        """The block ends at `end`, and what follows it begins at `after`."""
+        """Close the block, which ends at `end`; the text after it begins at `after`."""
         body = self._left
         calls = _calls_of(body[:end])
         if self._word == "json" and not _are_calls_alone(body[:end], self._names):
@@ -234,7 +234,7 @@ class ToolBlocks:
         self._state, self._line = "code", ""
 
     def _may_hold_call(self, body: str) -> bool:
-        """Whether what has come of a `json` block may become a call of a tool that is offered."""
+        """Whether a partial `json` block may become a call of an offered tool."""
         rest = body.lstrip()
         if rest.startswith("["):
             rest = rest[1:].lstrip()
@@ -260,11 +260,11 @@ def _opens_another(line: str) -> bool:
     return (opened is not None and opened[2].lower() in TOOL_WORDS) or bool(_OPENING_AND_MORE.match(line.lstrip(" \t")))
 
 
-# What a block holds
+# Content of a block
 
 
 def _calls_of(body: str) -> list[FoundCall]:
-    """Its calls; also one that is broken, if its name can be read: its error tells the model."""
+    """Return the block's calls, including a malformed one whose name is readable: its error informs the model."""
     return _whole_calls(body) or _broken_call(body)
 
 
@@ -274,7 +274,7 @@ def _whole_calls(body: str) -> list[FoundCall]:
 
 
 def _values_of(body: str) -> list[Any]:
-    """The values that follow each other in the text, lists among them opened; none where anything else is there."""
+    """Return the consecutive JSON values in the text, with lists flattened; empty if there is other text."""
     values: list[Any] = []
     rest = body.strip()
     try:
@@ -320,11 +320,11 @@ def _broken_call(body: str) -> list[FoundCall]:
         _, end = json.JSONDecoder(strict=False).raw_decode(arguments)
     except (ValueError, RecursionError):
         return [FoundCall(name[1], arguments.strip())]
-    return [FoundCall(name[1], arguments[:end])]  # the object around it was not closed, or more follows
+    return [FoundCall(name[1], arguments[:end])]  # the enclosing object is not closed, or more text follows
 
 
 def _are_calls_alone(body: str, names: Container[str]) -> bool:
-    """Whether a `json` block holds nothing but calls of tools that are offered, with an object for their input."""
+    """Whether a `json` block holds only calls of offered tools, each with an object as input."""
     values = _values_of(body)
     return bool(values) and all(_is_call_alone(value, names) for value in values)
 

@@ -1,6 +1,6 @@
-"""Tools for models that have no calls of their own: offered in the system prompt, called in the text.
+"""Tools for models without native calls: described in the system prompt, called in the text.
 
-The form of a call is that of `llm/text_tools/blocks.py`. Calls and results of the history become text in the same form.
+Calls have the form of `llm/text_tools/blocks.py`. Calls and results in the history become text of the same form.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pygent_ls.errors import NoToolsError
 from pygent_ls.llm.text_tools.blocks import FoundCall, Piece, ToolBlocks
 
 TextToolCallsSetting = Literal["auto", "on", "off"]
-"""`auto`: where the model is known to have no calls of its own, or refuses tools when it is called."""
+"""`auto`: tools are text if the model is known to lack native calls, or refuses tools when it is called."""
 
 HOW_TO_CALL = """# Tools
 You can call the tools below. A call is a fenced block named `tool` with one JSON object in it:
@@ -53,7 +53,7 @@ SWITCHED = "{name} does not support tools. From now on, tools are offered and ca
 
 
 def tools_as_text(tools: Sequence[ToolDefinition]) -> str:
-    """What the model is told of the tools, and of how to call them; empty where there are none."""
+    """Return the description of the tools and of how to call them; empty without tools."""
     if not tools:
         return ""
     return HOW_TO_CALL + "".join(f"\n{_described(tool)}" for tool in tools)
@@ -65,23 +65,23 @@ def _described(tool: ToolDefinition) -> str:
 
 
 def with_tools(system: str, tools: Sequence[ToolDefinition]) -> str:
-    """The system prompt, and after it the tools."""
+    """Return the system prompt followed by the tools."""
     return "\n\n".join(part for part in (system.rstrip(), tools_as_text(tools)) if part)
 
 
 def call_as_text(name: str, given: Mapping[str, Any]) -> str:
-    """A call as the model should have written it."""
+    """Return a call as the model should have written it."""
     return f"```tool\n{json.dumps({'name': name, 'input': dict(given)}, ensure_ascii=False)}\n```"
 
 
 def messages_as_text(messages: Iterable[Message]) -> list[Message]:
-    """The conversation without calls and results, which are text in it; pictures and thinking stay."""
+    """Return the conversation with calls and results converted to text; images and thinking stay."""
     names: dict[str, str] = {}
     return [_as_text(message, names) for message in messages]
 
 
 def _as_text(message: Message, names: dict[str, str]) -> Message:
-    """`names` are those of the tools by the calls' ids; those of this message are added."""
+    """Return the message as text; `names` maps call ids to tool names, and those of this message are added."""
     if isinstance(message.content, str):
         return message
     if not any(isinstance(block, ToolUseBlock | ToolResultBlock) for block in message.content):
@@ -101,19 +101,22 @@ def _as_text(message: Message, names: dict[str, str]) -> Message:
 
 
 async def with_calls_found(chunks: AsyncGenerator[Chunk], request: ModelRequest) -> AsyncGenerator[Chunk]:
-    """The chunks with the calls that stand in their text as calls: of a call nothing comes before its end, so that the
-    answer's limit is looked at before. Raises as `chunks` does."""
+    """Yield the chunks, with calls in their text converted to call chunks.
+
+    No chunk of a call is sent before the call is complete, so the answer's limit is applied before. Raises as `chunks`
+    does.
+    """
     finder = _CallFinder(request.tools)
     async with aclosing(within_limit(chunks, request)) as limited:
         async for chunk in limited:
             for found in finder.taken(chunk):
                 yield found
-    for found in finder.pieces(finder.blocks.close()):  # the stream broke off: what was held back has been said
+    for found in finder.pieces(finder.blocks.close()):  # the stream broke off: release the text held back
         yield found
 
 
 class _CallFinder:
-    """Makes chunks of the pieces of one answer."""
+    """Converts the parsed pieces of one answer to chunks."""
 
     def __init__(self, tools: Sequence[ToolDefinition]) -> None:
         self.blocks = ToolBlocks(frozenset(tool.name for tool in tools))
@@ -143,41 +146,41 @@ class _CallFinder:
 
 @dataclass(frozen=True, slots=True)
 class TextToolCalls:
-    """A model whose tools are text: always, or where `setting` is `auto` as soon as it is known to have none itself."""
+    """A model whose tools are text: always, or with `setting` `auto` once it is known to lack native calls."""
 
     inner: Model
     setting: TextToolCallsSetting
 
     @property
     def name(self) -> str:
-        """The inner model's."""
+        """The inner model's name."""
         return self.inner.name
 
     @property
     def ready(self) -> bool:
-        """The inner model's."""
+        """Whether the inner model is ready."""
         return self.inner.ready
 
     @property
     def facts(self) -> ModelFacts:
-        """The inner model's; where tools are text, its text cannot be JSON alone."""
+        """The inner model's facts; while tools are text, its output cannot follow a schema."""
         facts = self.inner.facts
         return replace(facts, formats_output=False) if self._as_text else facts
 
     async def prepare(self) -> None:
-        """See the port."""
+        """Prepare the inner model."""
         await self.inner.prepare()
 
     def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
-        """As the inner model is offered them; none where they stand in the system prompt."""
+        """Return the tools as offered to the inner model; nothing while they are in the system prompt."""
         return () if self._as_text else self.inner.convert_tools(tools)
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """See the port."""
+        """Return the inner model's whole answer."""
         return await self.inner.complete(self._rewritten(request) if self._as_text else request)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
-        """See the port."""
+        """Yield the answer's chunks, with calls found in the text if tools are text."""
         if self._as_text:
             return self._in_text(request)
         if self.setting == "off" or not request.tools:
@@ -185,7 +188,7 @@ class TextToolCalls:
         return self._in_text_if_refused(request)
 
     async def _in_text_if_refused(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
-        """The same call is made again, with its tools as text, where the model turns out to take none."""
+        """Call the model; if it turns out to lack tools, repeat the call with the tools as text."""
         await self.inner.prepare()
         if not self._as_text:
             has_begun = False
