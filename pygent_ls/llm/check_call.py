@@ -1,4 +1,4 @@
-"""One small call that shows whether a model can be used."""
+"""A short call that checks whether a model can be used."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from pygent_ls.errors import ModelError
 PROMPT = "This is a test of the connection. Answer with the word ready, and call no tool."
 
 TIMEOUT_S = 180.0
-"""A local model may have to be loaded first."""
+"""Time limit; a local model may have to be loaded first."""
 
 TOOL = ToolDefinition(
     name="current_time",
     description="Return the current time. You do not need it now.",
     schema={"type": "object", "properties": {}, "additionalProperties": False},
 )
-"""Offered because many providers refuse only requests that offer tools."""
+"""Tool offered in the call: many providers refuse only requests that offer tools."""
 
 MAX_OUTPUT_TOKENS = 1024
-"""Room for a model that thinks before it answers."""
+"""Output limit, with room for a model that thinks before it answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedCall:
-    """An answer that came."""
+    """A successful call."""
 
     seconds: float
-    """From the request to the end of the answer."""
+    """Time from the request to the end of the answer."""
     usage: Usage
 
 

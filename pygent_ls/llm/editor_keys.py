@@ -1,29 +1,29 @@
-"""Keys of providers that an editor keeps and gives to the daemon while it runs."""
+"""Provider keys that an editor stores and gives to the daemon while it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
 
 LEAST_MASKED = 8
-"""Characters of a key that is masked wherever it occurs; a shorter one may be an ordinary word."""
+"""Minimum length of a key that is masked wherever it occurs; a shorter one may be an ordinary word."""
 
 
 class EditorKeys:
-    """The keys, as environment variables of this process: each provider's adapter, and litellm, look for its own there.
+    """The keys, as environment variables of this process, where each provider's adapter and litellm look them up.
 
-    A key that is taken back leaves the value that its variable had before.
+    Removing a key restores the previous value of its variable.
     """
 
     def __init__(self, environment: MutableMapping[str, str]) -> None:
         self._environment = environment
         self._before: dict[str, str | None] = {}
-        """Values that the variables had, None for those that were not set."""
+        """Previous values of the variables; None for those that were not set."""
         self.version = 0
-        """Changes with the keys."""
+        """Incremented with each change of the keys."""
 
     @property
     def variables(self) -> frozenset[str]:
-        """Variables that hold a key of the editor's now."""
+        """Variables that currently hold a key from the editor."""
         return frozenset(self._before)
 
     @property
@@ -33,7 +33,7 @@ class EditorKeys:
         return tuple(each for each in values if len(each) >= LEAST_MASKED)
 
     def change(self, keys: Mapping[str, str | None]) -> None:
-        """Set the keys of these variables; None takes one back. Other variables stay as they are."""
+        """Set the keys of these variables; None removes one. Other variables stay as they are."""
         for variable, key in keys.items():
             if key is not None:
                 self._before.setdefault(variable, self._environment.get(variable))

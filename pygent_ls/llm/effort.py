@@ -1,4 +1,4 @@
-"""How much a model is asked to reason: efforts, budgets of tokens, and the values that a model takes. Pure."""
+"""Reasoning effort: levels, token budgets, and the values that a model accepts. Pure."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ BUDGETS: Mapping[Effort, int] = {
     "xhigh": 49_152,
     "max": 64_000,
 }
-"""Tokens of thinking for an effort, for models that take a number. Ours: providers publish no such table."""
+"""Thinking budget of each effort, in tokens, for models that take a number. Ours: providers publish no such table."""
 
 _REASONING_NAME = re.compile(r"(?:^|/)(?:gpt-(?:[6-9]|5(?!.*chat))|o[1-9](?:-|$)|codex|gpt-oss)", re.I)
 
 
 def wanted_effort(request: ModelRequest) -> Effort | None:
-    """Return the effort that a request asks for; None if it leaves that to the provider.
+    """Return the effort that a request asks for; None leaves it to the provider.
 
-    A budget of thinking tokens stands for the least effort that has it.
+    A budget of thinking tokens is mapped to the lowest effort that includes it.
     """
     if request.effort is not None:
         return request.effort
@@ -36,17 +36,17 @@ def wanted_effort(request: ModelRequest) -> Effort | None:
 
 
 def thinking_budget(request: ModelRequest) -> int:
-    """Return the tokens of thinking that a request asks for; 0 asks for none."""
+    """Return the thinking budget of a request, in tokens; 0 disables thinking."""
     if request.effort is None:
         return max(request.max_thinking_tokens, 0)
     return BUDGETS[request.effort] and (request.max_thinking_tokens or BUDGETS[request.effort])
 
 
 def nearest(effort: Effort, levels: Collection[str] | None) -> Effort | None:
-    """Return the level next to an effort, the higher one of two; None if there are no levels.
+    """Return the accepted level nearest to an effort, the higher one of two; None if `levels` is empty.
 
-    `levels` is None if it is not known which the model takes: the effort is then taken as it is. An effort other than
-    `none` never becomes `none` while there is another level.
+    If the model's levels are unknown (`levels` None), the effort is returned unchanged. An effort other than `none`
+    becomes `none` only if that is the only level.
     """
     if levels is None:
         return effort
@@ -59,11 +59,11 @@ def nearest(effort: Effort, levels: Collection[str] | None) -> Effort | None:
 
 
 def named_efforts(text: str, sent: object) -> tuple[Effort, ...]:
-    """Return the efforts that a refusal names as words of their own, without the one that was sent."""
+    """Return the efforts that a refusal names as separate words, except the one that was sent."""
     found = {word.lower() for word in re.findall(r"[A-Za-z_]+", text)}
     return tuple(each for each in EFFORTS if each in found and each != sent)
 
 
 def is_reasoning_name(model: str) -> bool:
-    """Whether a model that no table knows has the name of an OpenAI model that reasons."""
+    """Whether a model missing from the tables is named like an OpenAI reasoning model."""
     return bool(_REASONING_NAME.search(model))

@@ -1,4 +1,4 @@
-"""The endpoint of each model: the settings of its own provider, and of no other. Pure."""
+"""Choice of a model's endpoint from the settings of its own provider only. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLI = "cli:"
 LITELLM = "litellm/"
 
 NO_PROVIDER = ""
-"""The provider of a name that begins with no known one: a model of the server that the settings name."""
+"""Provider of a name with no known prefix: a model of the server that the settings name."""
 
 _SAME_SERVER: Mapping[str, str] = {
     "ai21_chat": "ai21",
@@ -26,15 +26,15 @@ _SAME_SERVER: Mapping[str, str] = {
     "text-completion-openai": "openai",
     "vertex_ai_beta": "vertex_ai",
 }
-"""Further names of litellm for one provider, which has one key."""
+"""litellm's alternative names of one provider, which share its key."""
 
 _CLAUDE_HOSTS = frozenset({"anthropic", "azure_ai", "bedrock", "bedrock_converse", "vertex_ai", "vertex_ai_beta"})
-"""Providers that take Anthropic's beta names."""
+"""Providers that accept Anthropic's beta names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderSettings:
-    """How the user wants one provider to be reached. Empty values leave the choice to weaker settings."""
+    """The user's settings for one provider. Empty values leave the choice to settings of lower precedence."""
 
     api_base: str = ""
     api_key_env: str = ""
@@ -51,17 +51,17 @@ NOTHING_SET = ProviderSettings()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoints:
-    """What the settings say of all providers; `choose` gives the endpoint of one."""
+    """Settings of all providers; `choose` returns the endpoint of one."""
 
     model: str = ""
-    """Model of the settings, or the default one. `top_level` belongs to its provider."""
+    """Configured or default model. `top_level` belongs to its provider."""
     top_level: ProviderSettings = NOTHING_SET
     set_with_other_models: Mapping[str, ProviderSettings] = field(default_factory=dict[str, ProviderSettings])
-    """Top-level settings whose layer sets a `model` that does not count, by that model: they are of its provider."""
+    """Top-level settings from layers whose `model` is overridden, by that model: they belong to its provider."""
     providers: Mapping[str, ProviderSettings] = field(default_factory=dict[str, ProviderSettings])
-    """`[providers.NAME]`, by name."""
+    """The `[providers.NAME]` tables, by name."""
     common: Endpoint = field(default_factory=Endpoint)
-    """What counts for every model: timeouts, betas, programs, prices. It has no address, key or header."""
+    """Settings common to all models: timeouts, betas, programs, prices. It has no address, key or header."""
 
     @property
     def key_variables(self) -> frozenset[str]:
@@ -72,8 +72,8 @@ class Endpoints:
     def provider_of(self, name: str) -> str | None:
         """Return the provider of a model string.
 
-        None: the string is a bare name (`gpt-5`), whose provider stands in litellm's table. `NO_PROVIDER`: it begins
-        with no known provider, or needs none.
+        None: the string is a bare name (`gpt-5`), whose provider is looked up in litellm's table. `NO_PROVIDER`: it
+        begins with no known provider, or needs none.
         """
         name = name.strip()
         if needs_no_provider(name):
@@ -84,7 +84,7 @@ class Endpoints:
         return prefix if prefix in self.providers or is_known_provider(prefix) else NO_PROVIDER
 
     def bare_models(self, name: str) -> frozenset[str]:
-        """Return the bare names on whose providers the endpoint of this model depends."""
+        """Return the bare names whose providers determine the endpoint of this model."""
         others = (model for model, settings in self._groups() if model != name.strip() and not settings.is_empty)
         return frozenset() if needs_no_provider(name) else frozenset(each for each in others if self._is_bare(each))
 
@@ -92,7 +92,7 @@ class Endpoints:
         return self.provider_of(name) is None
 
     def _groups(self) -> Iterator[tuple[str, ProviderSettings]]:
-        """The top-level settings, each with the model to whose provider they belong; the strongest last."""
+        """Yield the top-level settings, each with the model whose provider they belong to; highest precedence last."""
         for model, settings in self.set_with_other_models.items():
             yield model.strip(), settings
         yield self.model.strip(), self.top_level
@@ -108,7 +108,8 @@ class Endpoints:
     ) -> Endpoint:
         """Return the endpoint of the model `name` of `provider`.
 
-        `bare` holds the providers of `bare_models`. `agent_base` is the address that the agent names for its model.
+        `bare` maps each of `bare_models` to its provider. `agent_base` is the address that the agent configures for its
+        model.
         """
         own = self._settings_of(name, provider, bare or {})
         found = replace(
@@ -122,7 +123,7 @@ class Endpoints:
         return _at_agents_address(found, provider, agent_base, environment) if agent_base else found
 
     def _settings_of(self, name: str, provider: str, bare: Mapping[str, str]) -> ProviderSettings:
-        """Merge all settings of the provider; those of another server than the strongest address do not count."""
+        """Merge all settings of the provider, ignoring those for a server other than the one that is finally chosen."""
         found = ProviderSettings()
         for model, settings in self._groups():
             if self._belongs(name, provider, model, bare):
@@ -130,7 +131,7 @@ class Endpoints:
         return _merged(found, self._table(provider))
 
     def _belongs(self, name: str, provider: str, model: str, bare: Mapping[str, str]) -> bool:
-        """Whether the top-level settings of `model` count for the model `name` of `provider`."""
+        """Whether the top-level settings of `model` apply to the model `name` of `provider`."""
         if needs_no_provider(name) or needs_no_provider(model):
             return False
         own = self.provider_of(model)
@@ -167,13 +168,14 @@ def is_same_server(one: str, other: str) -> bool:
 
 
 def _at_agents_address(found: Endpoint, provider: str, agent_base: str, environment: Mapping[str, str]) -> Endpoint:
-    """Return the endpoint at the address that an agent names.
+    """Return the endpoint at the address that an agent configures.
 
-    A key belongs to the server that is configured for its provider. If that is another one than the agent's, neither
-    key nor headers are sent. If none is configured, the agent's address is what the user configured for the provider.
+    A key belongs to the server configured for its provider. If the agent's address is another server, neither key nor
+    headers are sent. If no server is configured, the agent's address counts as the user's configuration of the
+    provider.
     """
     known = provider_named(provider)
-    usual = (f"{provider.upper().replace('-', '_')}_API_BASE",)  # by custom of litellm
+    usual = (f"{provider.upper().replace('-', '_')}_API_BASE",)  # litellm's convention
     variable = first_set(known.base_variables if known else usual, environment)
     configured = found.api_base or (environment[variable] if variable else "")
     at = replace(found, api_base=agent_base, api_base_setting="agents.NAME.api_base")
@@ -184,7 +186,7 @@ def _at_agents_address(found: Endpoint, provider: str, agent_base: str, environm
 
 
 def needs_no_provider(name: str) -> bool:
-    """Whether a model string names a program, a script, or the offline model, or is empty."""
+    """Whether a model string names a program, a script or the offline model, or is empty."""
     name = name.strip()
     return not name or name == OFFLINE or name.startswith((SCRIPTED, CLI))
 

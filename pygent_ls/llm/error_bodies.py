@@ -1,4 +1,4 @@
-"""The error objects that providers send, and the errors of others that they hand on. Pure."""
+"""Error objects from providers, including upstream errors that they forward. Pure."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from typing import Any, cast
 from pygent_ls.llm.http.json_fields import obj, text
 
 _BYTES = re.compile(r"""\bb(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.S)
-"""Bytes as Python writes them: litellm quotes the answers of Gemini, Vertex and Anthropic so."""
+"""Bytes literals of Python: litellm quotes the answers of Gemini, Vertex and Anthropic this way."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """One error object; `behind` names the provider behind the one that was called, where the error is that one's."""
+    """One error object; `behind` names the upstream provider that the error comes from, if any."""
 
     fields: dict[str, Any]
     behind: str | None = None
 
     @property
     def words(self) -> str:
-        """What it says, in the provider's words."""
+        """The provider's message."""
         said = (self.fields.get(key) for key in ("message", "detail", "error", "reason"))
         return next((each for each in said if isinstance(each, str) and each), "")
 
     @property
     def codes(self) -> Iterator[str]:
-        """Its codes and types; `param` and the like are none."""
+        """Its codes and types, without `param` and similar fields."""
         return (str(self.fields[key]) for key in ("code", "type") if self.fields.get(key) is not None)
 
 
 def error_bodies(chain: Sequence[BaseException]) -> Iterator[ErrorBody]:
-    """The error objects of these exceptions, as far as they are kept or quoted; each before the one that it wraps."""
+    """Yield the error objects kept or quoted by these exceptions, each before the one that it wraps."""
     for each in chain:
         body: object = getattr(each, "body", None)
         if isinstance(body, list) and body:
-            body = cast("list[object]", body)[0]  # so does Gemini's endpoint for chat completions
+            body = cast("list[object]", body)[0]  # Gemini's endpoint for chat completions wraps the error in a list
         if not isinstance(body, dict):
             body = _quoted_json(str(each))
         if isinstance(body, dict):
@@ -51,7 +51,7 @@ def error_bodies(chain: Sequence[BaseException]) -> Iterator[ErrorBody]:
 
 
 def _wrapped(fields: dict[str, Any]) -> Iterator[ErrorBody]:
-    """The cause that OpenRouter quotes in `metadata.raw`, as text or as JSON."""
+    """Yield the cause that OpenRouter quotes in `metadata.raw`, as text or as JSON."""
     metadata = obj(fields.get("metadata"))
     raw: object = metadata.get("raw")
     behind = text(metadata.get("provider_name"))
@@ -78,7 +78,7 @@ def _quoted_json(text: str) -> object:
 
 
 def _plain(written: str) -> str:
-    """The text of bytes as Python writes them."""
+    """Return the text of a Python bytes literal."""
     try:
         value: object = ast.literal_eval(written)
     except (ValueError, SyntaxError):

@@ -1,4 +1,4 @@
-"""Which kind of failure an exception is, read off statuses, codes and texts, never off litellm's classes. Pure.
+"""Classification of exceptions by status, code and text, never by litellm's classes. Pure.
 
 Measured with litellm 1.106.2: a status of 529 or 403 is an `APIError`, a refused connection an `InternalServerError`
 with status 500, and every broken stream a `MidStreamFallbackError`.
@@ -15,7 +15,7 @@ from pygent_ls.llm.error_bodies import error_bodies
 from pygent_ls.llm.http.answers import AnswerError
 
 Verdict = tuple[ModelErrorType, int | None]
-"""The type, and the provider's status where it sent one; `auth` without a status: there is no key."""
+"""Error type, and the provider's status if it sent one; `auth` without a status: the key is missing."""
 
 _CONTEXT_WINDOW = re.compile(
     r"context.{0,3}(length|window|limit|size)|maximum (context|prompt)|(prompt|input) is too long|too many tokens"
@@ -24,10 +24,10 @@ _CONTEXT_WINDOW = re.compile(
     r"|exceed_context_size",
     re.I,
 )
-"""As OpenAI, Anthropic, Gemini, Bedrock, Mistral, xAI, Moonshot, Z.ai, Together, GitHub, Perplexity and llama.cpp say
-it."""
+"""Wordings of OpenAI, Anthropic, Gemini, Bedrock, Mistral, xAI, Moonshot, Z.ai, Together, GitHub, Perplexity and
+llama.cpp."""
 _TOO_LARGE_FOR_LIMIT = re.compile(r"request too large", re.I)
-"""More tokens than the account may send in a minute; OpenAI says it with 429, Groq with 413."""
+"""The request exceeds the account's tokens per minute; OpenAI reports it with 429, Groq with 413."""
 _CONTENT_FILTER = re.compile(
     r"content.{0,3}(policy|filter|management)|safety system|responsible ai|usage policy|requires moderation"
     r"|flagged_input|\b(input|prompt|content|request) was flagged|moderation block|violates usage guidelines"
@@ -36,7 +36,7 @@ _CONTENT_FILTER = re.compile(
 )
 _CONTENT_FILTER_CODES = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
 _BAD_CALL_CODES = frozenset({"tool_use_failed", "json_validate_failed", "output_parse_failed"})
-"""Groq could not read what the model wrote; it writes something else the next time."""
+"""Codes with which Groq reports that it could not parse the model's output; a retry may succeed."""
 _NO_KEY = re.compile(
     r"missing.{0,30}(api.?key|credentials)|api_key client option must be set|no api.?key|unable to locate credentials",
     re.I,
@@ -67,7 +67,7 @@ _NO_TOOLS = re.compile(
     r"|no endpoints found that support tool use",
     re.I,
 )
-"""As Ollama, vLLM, llama.cpp, OpenRouter, DeepInfra, Groq, OpenAI, Gemini, Bedrock, xAI and Novita say it."""
+"""Wordings of Ollama, vLLM, llama.cpp, OpenRouter, DeepInfra, Groq, OpenAI, Gemini, Bedrock, xAI and Novita."""
 _REQUEST_STATUSES = frozenset({400, 404, 405, 422, 500, 501})
 
 _TYPES_BY_WORD: Sequence[tuple[str, ModelErrorType]] = (
@@ -99,18 +99,18 @@ _TYPES_BY_WORD: Sequence[tuple[str, ModelErrorType]] = (
     ("server_error", "server"),
     ("internal", "server"),
 )
-"""Error types that providers send inside a stream, where there is no status any more; by a word in them."""
+"""Classification of error types sent inside a stream, which has no status, by a word in them."""
 
 _TIMEOUTS = frozenset({"TimeoutError", "TimeoutException", "ServerTimeoutError", "APITimeoutError"})
 _CONNECTION = frozenset({"OSError", "TransportError", "ClientConnectionError", "ClientPayloadError"})
-"""Names of base classes: Python's, httpx's and aiohttp's."""
+"""Names of the base classes in Python, httpx and aiohttp."""
 _BAD_ADDRESS = frozenset({"InvalidURL", "UnsupportedProtocol"})
 BAD_CERTIFICATE = frozenset({"SSLCertVerificationError"})
 _UNREADABLE = frozenset({"JSONDecodeError", "UnicodeDecodeError", "APIResponseValidationError"})
 
 
 def kind_of(chain: Sequence[BaseException]) -> Verdict:
-    """The type, and the status that the provider answered with."""
+    """Return the error type and the status that the provider answered with."""
     text = _text(chain)
     status = _status(chain)
     if _NO_KEY.search(text):
@@ -122,38 +122,38 @@ def kind_of(chain: Sequence[BaseException]) -> Verdict:
         return "context_window", status  # llama.cpp
     lost = _lost(chain) or _said_in_stream(chain, status, text)
     if lost is None and status is None and any(error_bodies(chain)):
-        return "server", None  # an error in a stream, in words that we do not know
+        return "server", None  # an error in a stream, in unknown words
     return lost or _server_error(status, text)
 
 
 def error_codes(chain: Sequence[BaseException]) -> frozenset[str]:
-    """The codes and types that the provider sent; not those that litellm makes up from the status."""
+    """Return the codes and types that the provider sent, not those that litellm derives from the status."""
     return frozenset(chained.from_iterable(body.codes for body in error_bodies(chain)))
 
 
 def is_malformed_call(chain: Sequence[BaseException]) -> bool:
-    """Whether the provider could not read the tool call that the model wrote."""
+    """Whether the provider could not parse the tool call that the model wrote."""
     return bool(error_codes(chain) & _BAD_CALL_CODES)
 
 
 def is_too_large_for_limit(chain: Sequence[BaseException]) -> bool:
-    """Whether the request has more tokens than the account may send in a minute."""
+    """Whether the request exceeds the account's tokens per minute."""
     return bool(_TOO_LARGE_FOR_LIMIT.search(_text(chain)))
 
 
 def takes_no_tools(chain: Sequence[BaseException]) -> bool:
-    """Whether the error says that the model, or its server, takes no tools."""
+    """Whether the error says that the model or its server does not support tools."""
     status = _status(chain)
     return (status is None or status in _REQUEST_STATUSES) and bool(_NO_TOOLS.search(_text(chain)))
 
 
 def _text(chain: Sequence[BaseException]) -> str:
-    """What the exceptions say, and the provider's words in them."""
+    """Return the messages of the exceptions and of the provider's errors in them."""
     return " ".join((*map(str, chain), *(body.words for body in error_bodies(chain))))
 
 
 def _lost(chain: Sequence[BaseException]) -> Verdict | None:
-    """No answer, or one that broke or cannot be read; litellm says 500 for each of these."""
+    """Classify a missing, broken or unreadable answer; litellm reports 500 for each of these."""
     names = {base.__name__ for each in chain for base in type(each).__mro__}
     kinds: Sequence[tuple[frozenset[str], ModelErrorType]] = (
         (BAD_CERTIFICATE, "invalid_request"),
@@ -173,14 +173,14 @@ def _server_error(status: int | None, text: str) -> Verdict:
 
 def _client_error(status: int, text: str, codes: frozenset[str]) -> ModelErrorType:
     if _TOO_LARGE_FOR_LIMIT.search(text):
-        return "context_window"  # waiting does not help, a shorter conversation does
+        return "context_window"  # waiting does not help, shortening the conversation does
     if status == 402 or codes & EXHAUSTED_CODES or EXHAUSTED.search(text):
         return "rate_limit"
     if status == 403 and _CONTENT_FILTER.search(text):  # OpenRouter's moderation
         return "content_filter"
     by_status: dict[int, ModelErrorType] = {401: "auth", 403: "auth", 408: "timeout", 429: "rate_limit"}
-    by_status[413] = "context_window"  # whether bytes or tokens are counted, less of them is what helps
-    by_status[498] = "overloaded"  # Groq's, where its flexible tier has no room
+    by_status[413] = "context_window"  # whether bytes or tokens are counted, a smaller request helps
+    by_status[498] = "overloaded"  # Groq's flexible tier has no capacity
     if status in by_status:
         return by_status[status]
     if codes & _BAD_CALL_CODES:
@@ -189,8 +189,8 @@ def _client_error(status: int, text: str, codes: frozenset[str]) -> ModelErrorTy
 
 
 def _refused(text: str, codes: frozenset[str]) -> ModelErrorType:
-    """What is wrong with a request that the provider took none of."""
-    if _BAD_KEY.search(text):  # Gemini and xAI say so with a 400
+    """Classify a request that the provider rejected."""
+    if _BAD_KEY.search(text):  # Gemini and xAI answer 400 here
         return "auth"
     if "context_length_exceeded" in codes or _CONTEXT_WINDOW.search(text):
         return "context_window"
@@ -204,7 +204,7 @@ def _asks_too_much(text: str, codes: frozenset[str]) -> bool:
 
 
 def _said_in_stream(chain: Sequence[BaseException], known: int | None, text: str) -> Verdict | None:
-    """What an error object in the middle of a stream says: `{"error": {"type": …, "code": 529}}`."""
+    """Classify an error object in the middle of a stream: `{"error": {"type": …, "code": 529}}`."""
     codes = error_codes(chain)
     ordered = (code for body in error_bodies(chain) if body.behind is None for code in body.codes)
     status = next((int(code) for code in ordered if re.fullmatch(r"[45]\d\d", code)), None)
@@ -214,7 +214,7 @@ def _said_in_stream(chain: Sequence[BaseException], known: int | None, text: str
         return ("context_window", status) if _asks_too_much(text, codes) else _server_error(status, text)
     kind = _said_in_words(text, codes)
     is_ours = any(isinstance(each, AnswerError) for each in chain)
-    sent = known if known != 500 or is_ours else None  # litellm says 500 where nothing was sent
+    sent = known if known != 500 or is_ours else None  # litellm reports 500 if no status was sent
     return (kind, sent) if kind else None
 
 

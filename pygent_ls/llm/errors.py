@@ -1,6 +1,6 @@
-"""What went wrong at a provider, as a `ModelError` that a person can act on.
+"""Conversion of provider failures to `ModelError`s that tell the user what to do.
 
-It serves our own adapters (`AnswerError`, aiohttp's exceptions) and litellm alike, so no library is imported here.
+It serves our own adapters (`AnswerError`, aiohttp's exceptions) and litellm, so it imports none of these libraries.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from pygent_ls.llm.error_kinds import (
 from pygent_ls.llm.http.answers import request_id, retry_after_s, retry_delay_s, retry_said_s
 
 MAX_MESSAGE_CHARS = 400
-"""A message is shorter: it must fit a notification."""
+"""Upper bound on the length of a message, which must fit a notification."""
 
 MAX_DETAIL_CHARS = 160
-"""Of the provider's own words, so that what to do still fits."""
+"""Maximum length of the provider's own message, which leaves room for what to do."""
 
 MAX_CHAIN = 20
-"""Exceptions of one chain that are looked at; the longest seen was 8."""
+"""Maximum number of exceptions of one chain that are examined; the longest seen was 8."""
 
 _UNKNOWN_PROVIDER = re.compile(r"llm provider not provided", re.I)
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|rk|gsk|xai|csk)[-_][\w*.-]{6,}|\bAIza[\w-]{8,}|\bBearer\s+\S{8,}")
 
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-"""Control characters, and what turns or hides text: a provider's words are shown in terminals."""
+"""Control characters, and characters that reverse or hide text: provider messages are shown in terminals."""
 
 _CALLER = re.compile(r"(?<=://)[^/\s@]+@")
 """Name and password in an address."""
@@ -47,20 +47,20 @@ _CALLER = re.compile(r"(?<=://)[^/\s@]+@")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Called:
-    """What was called, for the message."""
+    """The model that was called, for error messages."""
 
     name: str
     """The model string."""
     provider: str
     address: str | None
-    """Where the requests go, as far as it was configured."""
+    """Configured address of the requests, if any."""
     key_variable: str
     keys: tuple[str, ...] = ()
     """Secrets that must not be shown."""
 
 
 def model_error(error: BaseException, called: Called) -> ModelError:
-    """The failure in our terms; the message has fewer than `MAX_MESSAGE_CHARS` characters and no key."""
+    """Return the failure as a `ModelError`; the message has fewer than `MAX_MESSAGE_CHARS` characters and no key."""
     chain = tuple(_chain(error))
     verdict = kind_of(chain)
     message = _without_keys(_message(verdict, _detail(chain, called.keys), called, chain), called.keys)
@@ -79,7 +79,7 @@ def model_error(error: BaseException, called: Called) -> ModelError:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and what it came from, nearest first; it ends where our own handling of an earlier error begins."""
+    """Yield the error and its causes, nearest first; stop where our own handling of an earlier error begins."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting and len(seen) < MAX_CHAIN:
@@ -93,7 +93,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _headers(chain: Sequence[BaseException]) -> Mapping[str, str]:
-    """What came with the answer: ours, litellm's, and those of the libraries under it; names in lower case."""
+    """Return the answer's headers from our errors, litellm's, or the libraries below it; names in lower case."""
     for each in chain:
         response = getattr(each, "response", None)
         for found in (
@@ -108,14 +108,14 @@ def _headers(chain: Sequence[BaseException]) -> Mapping[str, str]:
 
 
 def _named_in_body(chain: Sequence[BaseException]) -> str:
-    """Anthropic repeats the request's id beside the error."""
+    """Return the request id that Anthropic repeats beside the error."""
     bodies: Iterator[object] = (getattr(each, "body", None) for each in chain)
     said = (cast("dict[str, Any]", body).get("request_id") for body in bodies if isinstance(body, dict))
     return request_id({"request-id": str(next(said, None) or "")})
 
 
 def _told_to_wait_s(chain: Sequence[BaseException]) -> float | None:
-    """By a header, or in the error: in a field as Google does, or in words as OpenAI does in a stream."""
+    """Return the wait that a header or the error asks for: in a field as Google, or in words as OpenAI in a stream."""
     in_header = retry_after_s(_headers(chain))
     if in_header is not None:
         return in_header
@@ -130,11 +130,11 @@ def _class(verdict: Verdict, chain: Sequence[BaseException]) -> type[ModelError]
 
 
 _LIMIT_OF_NOTHING = re.compile(r"\blimit: 0\b", re.I)
-"""Gemini's, in an error about a quota, of a model that the account's plan does not have."""
+"""Gemini's quota error for a model that the account's plan does not include."""
 
 
 def _is_final(verdict: Verdict, chain: Sequence[BaseException]) -> bool:
-    """Whether waiting does not help: the account has nothing left."""
+    """Whether waiting does not help because the account's quota is used up."""
     if verdict[0] != "rate_limit":
         return False
     if verdict[1] == 402 or error_codes(chain) & EXHAUSTED_CODES:
@@ -142,16 +142,16 @@ def _is_final(verdict: Verdict, chain: Sequence[BaseException]) -> bool:
     if any(_LIMIT_OF_NOTHING.search(str(each).lower().partition("quota")[2]) for each in chain):
         return True
     is_said = any(EXHAUSTED.search(str(each)) for each in chain)
-    return is_said and _told_to_wait_s(chain) is None  # Gemini says it of a minute's quota too
+    return is_said and _told_to_wait_s(chain) is None  # Gemini also uses these words for a per-minute quota
 
 
 def _detail(chain: Sequence[BaseException], keys: Sequence[str]) -> str:
-    """The provider's own words in one line, without what libraries add around them, and without keys."""
+    """Return the provider's own message on one line, without library prefixes and without keys."""
     bodies = [body for body in error_bodies(chain) if body.words]
     cause = next((body for body in bodies if body.behind is not None), None)
     said = f"{cause.behind}: {cause.words}" if cause and cause.behind else cause.words if cause else ""
     said = said or (bodies[0].words if bodies else str(chain[0]))
-    said = _without_keys(said, keys)  # before it is shortened: half a key would not be known as one
+    said = _without_keys(said, keys)  # before it is shortened: a truncated key is not recognised
     text = said.split("Traceback (most recent call last)")[0].split(" Original exception:")[0]
     text = re.sub(r"<(script|style).*?(?:</\1>|\Z)|<[^<>]*+>", " ", text, flags=re.S | re.I)
     text = re.sub(r"(litellm\.)?\b[A-Z]\w*(Error|Exception)( -|:) ?", "", text)
@@ -240,7 +240,7 @@ def _sentence(verdict: Verdict, chain: Sequence[BaseException]) -> str:
 
 
 def how_to_set_key(variable: str, provider: str = "") -> str:
-    """What to do where there is no key of a provider."""
+    """Return what to do if a provider has no key."""
     setting = f"providers.{provider}.api_key_env" if provider else "api_key_env"
     return (
         f"Set the environment variable {variable} (or name another variable in the setting `{setting}`) and restart "
@@ -249,7 +249,7 @@ def how_to_set_key(variable: str, provider: str = "") -> str:
 
 
 def shown(address: str) -> str:
-    """An address without what may be secret in it: who calls, and what is asked for."""
+    """Return an address without its credentials and query, which may be secret."""
     try:
         parts = urlsplit(address)
         host, port = parts.hostname, parts.port

@@ -1,4 +1,4 @@
-"""Keys that the user has saved, by provider: the port, and the adapter that has none."""
+"""The user's saved keys by provider: the port, and an adapter without keys."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class SavedKeys(Protocol):
-    """Keys that were entered once and are kept outside of settings and environment."""
+    """Keys entered once and stored outside settings and environment."""
 
     def providers(self) -> Sequence[str]:
         """Return the providers with a saved key. May read a file, but not the keyring, which may wait for the user."""
@@ -19,7 +19,7 @@ class SavedKeys(Protocol):
 
 
 class NoSavedKeys:
-    """Holds no key."""
+    """A store without keys."""
 
     def providers(self) -> Sequence[str]:
         """Return no provider."""

@@ -1,4 +1,4 @@
-"""What is known of a model without calling it, and what a call of it costs. Pure."""
+"""Facts about a model that are known without calling it, and the cost of a call. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.model import EFFORTS, Effort, ModelFacts
 
 LISTS_ABILITIES = frozenset({"openai", "anthropic", "gemini", "mistral", "xai", "deepseek", "groq", "ollama"})
-"""Providers of whose models litellm's table says what they can do, so that what it leaves out they cannot."""
+"""Providers whose abilities litellm's table lists completely: what it leaves out is not supported."""
 
 
 OWN = "your settings"
@@ -20,7 +20,7 @@ OWN = "your settings"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnFacts:
-    """What the user says of one model. Prices are dollars for a million tokens; None: what the table says."""
+    """The user's facts about one model. Prices are dollars per million tokens; None keeps the table's value."""
 
     input_usd_per_mtok: float | None = None
     output_usd_per_mtok: float | None = None
@@ -33,7 +33,7 @@ class OwnFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """Dollars a token, for requests of more than `above_tokens` tokens."""
+    """Prices in dollars per token, for requests of more than `above_tokens` tokens."""
 
     above_tokens: int = 0
     input: float
@@ -41,43 +41,43 @@ class Rates:
     cache_read: float
     cache_write: float
     cache_write_1h: float | None = None
-    """What is kept for an hour; None: the same as what is kept for minutes."""
+    """Price of one-hour cache writes; None if they cost the same as short ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownModel:
-    """A model as a table, and the user, have it; as it stands here nothing is known of it."""
+    """Facts about a model from a table and the user's settings; by default nothing is known."""
 
     rates: tuple[Rates, ...] = ()
-    """By rising `above_tokens`; empty where the price is not known."""
+    """Sorted by `above_tokens`; empty if the price is unknown."""
     context_limit: int | None = None
     max_output_tokens: int | None = None
     mode: str = ""
-    """`chat`, `responses`, `embedding` …; empty where not known."""
+    """`chat`, `responses`, `embedding` …; empty if unknown."""
     has_native_tools: bool = True
     takes_images: bool = True
     takes_temperature: bool = True
     thinks: bool | None = None
-    """Whether it can be asked to think; None where not known."""
+    """Whether it can be asked to think; None if unknown."""
     thinks_adaptively: bool = False
-    """It decides itself how much, and takes an effort in place of a number of tokens."""
+    """Whether it chooses the amount of thinking itself, and takes an effort instead of a number of tokens."""
     thinks_always: bool = False
-    """Its thinking cannot be switched off."""
+    """Whether its thinking cannot be disabled."""
     efforts: tuple[str, ...] | None = None
-    """Efforts that it takes, the least first; None where not known."""
+    """Efforts that it accepts, the lowest first; None if unknown."""
     effort: Effort | None = None
-    """How much it reasons where nothing else is asked for, as the user says."""
+    """The user's default effort for this model."""
     caches_prompts: bool = False
     formats_output: bool = False
-    """Whether its text can be given a JSON Schema while it is offered tools."""
+    """Whether its text can follow a JSON Schema while it is offered tools."""
     tells_cost: bool = False
-    """The provider reports what each call costs."""
+    """Whether the provider reports the cost of each call."""
     source: str = field(default="", compare=False)
-    """Where the price comes from, in words for a person; empty where it is not known."""
+    """Source of the price, as shown to the user; empty if unknown."""
 
     @property
     def facts(self) -> ModelFacts:
-        """As the core takes them."""
+        """The facts in the form that the core takes."""
         return ModelFacts(
             context_limit=self.context_limit,
             max_output_tokens=self.max_output_tokens,
@@ -89,7 +89,7 @@ class KnownModel:
 
     @property
     def price_from(self) -> str:
-        """Where a call's cost comes from, in words for a person; empty where it is not known."""
+        """Source of a call's cost, as shown to the user; empty if unknown."""
         if not self.tells_cost:
             return self.source
         return f"the provider reports it with each answer{f'; estimated from {self.source}' if self.source else ''}"
@@ -104,10 +104,10 @@ class KnownModel:
         cache_write_1h: int = 0,
         cost_usd: float | None = None,
     ) -> Usage:
-        """The usage of one call; `n_input` counts everything that the model read, cached or not.
+        """Return the usage of one call; `n_input` counts everything that the model read, cached or not.
 
-        `cache_write_1h` is the part of `cache_write` that is kept for an hour. `cost_usd` is what the provider says
-        that it charges; None computes the cost from the known prices.
+        `cache_write_1h` is the part of `cache_write` with a one-hour lifetime. `cost_usd` is the charge that the
+        provider reports; None computes the cost from the known prices.
         """
         if cost_usd is None:
             cost_usd = self._cost(n_input, n_output, cache_read, cache_write)
@@ -123,12 +123,12 @@ class KnownModel:
         )
 
     def _rates_for(self, n_input: int) -> Rates | None:
-        """The rates of the longest tier that is reached, which count for every token."""
+        """Return the rates of the highest tier reached, which apply to every token."""
         reached = (each for each in reversed(self.rates) if n_input > each.above_tokens or each is self.rates[0])
         return next(reached, None)
 
     def _cost(self, n_input: int, n_output: int, cache_read: int, cache_write: int) -> float | None:
-        """Dollars; None where the price is not known."""
+        """Return the cost in dollars; None if the price is unknown."""
         rates = self._rates_for(n_input)
         if rates is None:
             return None
@@ -141,14 +141,14 @@ class KnownModel:
         )
 
     def _extra_1h(self, n_input: int, written: int) -> float:
-        """What it costs more to keep these tokens for an hour."""
+        """Return the surcharge for caching these tokens for an hour."""
         rates = self._rates_for(n_input)
         if rates is None or rates.cache_write_1h is None:
             return 0.0
         return written * (rates.cache_write_1h - rates.cache_write)
 
     def updated(self, listed: KnownModel | None) -> KnownModel:
-        """With what the provider itself says of it, which is newer than a table."""
+        """Return the model updated with the provider's own facts, which are newer than a table."""
         if listed is None:
             return self
         return replace(
@@ -164,7 +164,7 @@ class KnownModel:
         )
 
     def under(self, own: OwnFacts | None) -> KnownModel:
-        """With what the user says of it, who knows better."""
+        """Return the model with the user's facts, which take precedence."""
         if own is None:
             return self
         rates, source = self.rates, self.source
@@ -190,7 +190,7 @@ class KnownModel:
 
 
 def known_model(entry: Mapping[str, Any]) -> KnownModel:
-    """An entry of litellm's table."""
+    """Return the facts in an entry of litellm's table."""
     listed = str(entry.get("litellm_provider", "")) in LISTS_ABILITIES
 
     def can(ability: str) -> bool:
@@ -214,13 +214,17 @@ def known_model(entry: Mapping[str, Any]) -> KnownModel:
 
 
 def _formats_output(entry: Mapping[str, Any]) -> bool:
-    """Of others the table says so too, but those refuse a schema beside tools, or take no more than `json_object`."""
+    """Return whether a schema can be combined with tools.
+
+    Other vendors are listed as supporting schemas too, but refuse one together with tools, or accept only
+    `json_object`.
+    """
     by_schema = entry.get("litellm_provider") in ("openai", "xai") and entry.get("supports_response_schema")
     return bool(by_schema or entry.get("supports_native_structured_output"))
 
 
 def _efforts(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """The table lists them, or says of some whether they are taken; `low` to `high` are then taken unless denied."""
+    """Return the efforts that the table lists or allows one by one; then `low` to `high` count unless denied."""
     listed = entry.get("reasoning_effort_levels")
     if isinstance(listed, list):
         return tuple(str(each) for each in cast("list[object]", listed))
@@ -237,7 +241,7 @@ def _whole(entry: Mapping[str, Any], key: str) -> int | None:
 
 
 def _rates(entry: Mapping[str, Any]) -> tuple[Rates, ...]:
-    """Two forms are in use: keys that end in `_above_200k_tokens`, and a list with ranges."""
+    """Return the rates, which come in two forms: keys that end in `_above_200k_tokens`, or a list of ranges."""
     tiers = entry.get("tiered_pricing")
     if isinstance(tiers, list):
         listed = [

@@ -1,4 +1,4 @@
-"""The models that a user could name, and whether each could be called; asks no network."""
+"""Models that the user can choose, and whether each can be called; uses no network."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_configured_model, missing_extra, providers_of_bare
 
 MAX_A_PROVIDER = 40
-"""Models of one provider that are listed: what a menu has room for."""
+"""Maximum number of models listed for one provider, to fit a menu."""
 
 ANY = "ANY"
-"""Stands for whatever model is listed."""
+"""Placeholder name for any listed model."""
 
 _DATED = re.compile(r"\d{4}-?\d{2}-?\d{2}$")
-"""Ends the names of models that are also there under a name that stays."""
+"""End of the names of dated models, which also have an undated name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedModel:
-    """A model; `reason` says what it lacks, where something is known to be lacking."""
+    """A model; `reason` says what is missing before it can be called, if anything."""
 
     name: str
     available: bool = True
@@ -39,7 +39,7 @@ class ListedModel:
     key_variable: str = ""
     """Environment variable of its provider's key; empty if it needs none."""
     lacks_key: bool = False
-    """The key is what it lacks."""
+    """Whether the key is what is missing."""
 
 
 async def listed_models(
@@ -49,9 +49,9 @@ async def listed_models(
     resources: ModelResources,
     environment: Mapping[str, str],
 ) -> Sequence[ListedModel]:
-    """Those that the settings name, those of the providers whose key is set, programs, and the one that needs nothing.
+    """Return the models that the settings name, those of providers with a key, programs, and the offline model.
 
-    Of a provider without a key the model to begin with stands for all. Each name once, in the order of this sentence.
+    A provider without a key is represented by its default model. Each name appears once, in this order.
     """
     lacking = _Lacking(endpoints, resources.saved_keys, environment, await providers_of_bare(endpoints, ANY, resources))
     keyed = [each.name for each in PROVIDERS if await asyncio.to_thread(lacking.has_key, each)]
@@ -67,7 +67,7 @@ async def listed_models(
 
 
 async def models_to_offer(provider: str, resources: ModelResources) -> Sequence[str]:
-    """The models of a provider that a person may choose from, the one to begin with first."""
+    """Return the models of a provider that the user may choose from, the default first."""
     known = provider_named(provider)
     of_table = (await resources.prices.chat_models([provider])).get(provider, ())
     others = [name for name in of_table if not _DATED.search(name) and "/ft:" not in name]
@@ -77,7 +77,7 @@ async def models_to_offer(provider: str, resources: ModelResources) -> Sequence[
 
 @dataclass(frozen=True, slots=True)
 class _Lacking:
-    """Tells what a provider lacks before it can be called. May read saved keys."""
+    """Determines what a provider lacks before it can be called. May read saved keys."""
 
     endpoints: Endpoints
     saved: SavedKeys
@@ -85,7 +85,7 @@ class _Lacking:
     bare: Mapping[str, str]
 
     def judged(self, provider: Provider, names: Sequence[str], reason: str = "") -> Sequence[ListedModel]:
-        """Return models of one provider, which lack the same; `reason` is what they lack already."""
+        """Return models of one provider, which all lack the same; `reason` is a problem found before."""
         endpoint = self._endpoint(provider, names[0])
         variable = endpoint.api_key_env or (provider.key_variables[0] if provider.needs_key else "")
         key = self._key(provider, endpoint)
@@ -116,7 +116,7 @@ class _Lacking:
 
 
 def _judged(name: str, lacking: _Lacking, resources: ModelResources) -> ListedModel:
-    """A model that the settings name, as far as it can be told."""
+    """Return a model that the settings name, with what is known to be missing."""
     reason = missing_extra(name)
     try:
         model = make_configured_model(name, lacking.endpoints, resources)

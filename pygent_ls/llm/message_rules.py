@@ -1,6 +1,6 @@
-"""What each family of models demands of a conversation beyond the common form. Pure.
+"""Rules of each model family for a conversation, beyond the common format. Pure.
 
-One row a family; where a rule was published stands beside it.
+One row per family; the source of each rule is given beside it.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from typing import Literal
 from pygent_ls.agent.messages import ToolUseBlock
 
 MAX_CALL_ID_CHARS = 40
-"""Of a tool call's id: OpenAI refuses longer ones ("string too long. Expected a string with maximum length 40")."""
+"""Maximum length of a tool call's id; OpenAI refuses longer ones ("string too long. Expected a string with maximum
+length 40")."""
 
 CALL_ID = "id"
-"""Key of a call's provider data that holds its id as the provider gave it, if that was too long to be kept."""
+"""Key of a call's provider data that holds its original id, if that is too long to be used."""
 
 STAND_IN = "OK"
-"""Text of an assistant message that stands between a tool's result and the user's words."""
+"""Text of an assistant message inserted between a tool's result and a user message."""
 
 NO_SIGNATURE = "skip_thought_signature_validator"
-"""Google's word for calls of a history that the model did not make (ai.google.dev/gemini-api/docs/thought-signatures).
-Gemini 3 refuses calls without a signature."""
+"""Google's placeholder signature for calls in the history that the model did not make
+(ai.google.dev/gemini-api/docs/thought-signatures). Gemini 3 refuses calls without a signature."""
 
 NO_REASONING = " "
-"""Stands for the reasoning of an answer that has none, such as another model's: the least that DeepSeek and Moonshot
-accept, according to litellm 1.106.2."""
+"""Placeholder for the reasoning of an answer that has none, such as another model's: the shortest text that DeepSeek
+and Moonshot accept, according to litellm 1.106.2."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,29 +37,28 @@ class MessageRules:
     """Rules of one family; the defaults are those of OpenAI's chat completions."""
 
     call_id: re.Pattern[str] = re.compile(rf"[\s\S]{{1,{MAX_CALL_ID_CHARS}}}")
-    """What an id of a tool call must match as a whole."""
+    """Pattern that the whole id of a tool call must match."""
     n_call_id_chars: int = MAX_CALL_ID_CHARS
-    """Length of an id that is made in place of one that does not match."""
+    """Length of an id generated to replace one that does not match."""
     user_may_follow_tool: bool = True
-    """Whether a user message may stand directly after a tool message."""
+    """Whether a user message may directly follow a tool message."""
     reasoning_field: str = ""
-    """Field of an assistant message in which the model wants its reasoning back; empty if it wants none."""
+    """Field of an assistant message in which the model expects its reasoning back; empty if it expects none."""
     needs_reasoning: bool = False
     """Whether every assistant message must have that field while the model thinks."""
     unsigned_calls: Literal["allowed", "reasoning_details", "extra_content"] = "allowed"
-    """How calls that the model did not make itself are sent: as they are, or with Google's stand-in for a signature in
-    that field."""
+    """How calls made by another model are sent: unchanged, or with Google's placeholder signature in that field."""
     takes_data: bool = True
-    """Whether `provider_data` of messages goes back; False once the model refused it."""
+    """Whether `provider_data` of messages is sent back; False once the model refused it."""
     seals_reasoning: bool = False
-    """Whether thinking goes back only with its signature, and never as the end of a message."""
+    """Whether thinking is sent back only with its signature, and never as the end of a message."""
 
     def sent_id(self, call: ToolUseBlock) -> str:
-        """Return the id that a call is sent with: the provider's own, if it was too long to be kept."""
+        """Return the id to send for a call: the provider's original, if it was too long to be used."""
         return str((call.provider_data or {}).get(CALL_ID) or self.fitting_id(call.id))
 
     def fitting_id(self, call_id: str) -> str:
-        """Return the id, or one made from it that the family accepts."""
+        """Return the id, or one derived from it that the family accepts."""
         if self.call_id.fullmatch(call_id):
             return call_id
         return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[: self.n_call_id_chars]
@@ -80,19 +80,19 @@ RULES: Mapping[str, MessageRules] = {
     # cannot be `thinking`"
     "anthropic": MessageRules(call_id=re.compile(r"[a-zA-Z0-9_-]{1,64}"), seals_reasoning=True),
 }
-"""Rules of the families that have some of their own."""
+"""Rules of the families that differ from the common ones."""
 
 _ONE_KIND = frozenset({*RULES, "xai", "groq", "cerebras", "gemini"})
-"""Providers whose models take each other's data."""
+"""Providers whose models accept each other's data."""
 
 COMMON = MessageRules()
 
 
 def chat_family(provider: str, model: str) -> str:
-    """Return the family of a model that speaks chat completions: its provider, if that has one kind of models.
+    """Return the family of a chat completions model: its provider, if all of its models are of one kind.
 
-    OpenRouter hands the data of many vendors on, each of which takes its own alone. Behind a gateway, nothing but the
-    name of a model is known.
+    OpenRouter serves models of many vendors, each of which accepts only its own data. Behind a gateway, only the name
+    of a model is known.
     """
     if provider == "openrouter":
         return f"{provider}/{model.partition('/')[0]}"
@@ -100,7 +100,7 @@ def chat_family(provider: str, model: str) -> str:
 
 
 def signs_calls(model: str) -> bool:
-    """Whether a model, by its name, refuses calls without a thought signature."""
+    """Whether a model, judged by its name, refuses calls without a thought signature."""
     return bool(re.search(r"\bgemini-([3-9]|\d\d|(pro|flash|flash-lite)-latest)", model))
 
 
@@ -108,9 +108,10 @@ _MISTRAL = re.compile(r"\b(mistral|ministral|magistral|codestral|devstral|pixtra
 
 
 def rules_of(family: str) -> MessageRules:
-    """Return the rules of a family, by the provider's name or `PROVIDER/…`; the common ones if it has none of its own.
+    """Return the rules of a family, given as a provider's name or `PROVIDER/…`; the common ones if it has none of its
+    own.
 
-    Mistral's models keep theirs behind gateways, which hand the conversation on as it is.
+    Mistral's models keep their rules behind gateways, which pass the conversation on unchanged.
     """
     provider, _, model = family.partition("/")
     return RULES.get(provider) or (RULES["mistral"] if _MISTRAL.search(model) else COMMON)

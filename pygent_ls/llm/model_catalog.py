@@ -1,7 +1,7 @@
-"""OpenRouter's own list of models: their windows, prices and abilities, kept on the disk for a day.
+"""OpenRouter's list of models with windows, prices and abilities, cached on disk for a day.
 
-The list is public (openrouter.ai/docs/models): no key goes with the request. Models that are newer than litellm's table
-have a window and a price this way.
+The list is public (openrouter.ai/docs/models), and is requested without a key. It provides windows and prices of models
+newer than litellm's table.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from pygent_ls.llm.http.json_fields import number, obj, text
 from pygent_ls.llm.known_model import KnownModel, Rates
 
 MAX_AGE_S = 86_400
-"""A list that is older is fetched again."""
+"""Age after which a list is fetched again."""
 
 WAIT_S = 5.0
-"""A first call waits no longer for the list."""
+"""Maximum time that a first call waits for the list."""
 
 LEFT_ALONE_S = 600.0
-"""After a failure the list is not asked for again that long."""
+"""Time before a failed request for the list is repeated."""
 
 SOURCE = "OpenRouter's list of models"
 
@@ -36,17 +36,17 @@ _FIELDS = ("context_length", "architecture", "pricing", "top_provider", "support
 
 
 class Fetches(Protocol):
-    """Fetches what stands at an address."""
+    """Fetches the content of an address."""
 
     async def fetch(self, url: str, timeout_s: float) -> bytes | None:
-        """The body; None if it cannot be had in time."""
+        """Return the body; None if the request fails or takes too long."""
         ...
 
 
 class ModelCatalog:
-    """The lists of models of OpenRouter and of servers that stand in for it; one object a process.
+    """Model lists of OpenRouter and compatible servers; one object per process.
 
-    `folder` keeps them; None keeps them in memory only.
+    They are stored in `folder`; None keeps them in memory only.
     """
 
     def __init__(
@@ -56,19 +56,19 @@ class ModelCatalog:
         self._wait_s = wait_s
         self._clock = clock
         self._lists: dict[str, Mapping[str, Any]] = {}
-        """Entries by the models' names, by address."""
+        """Entries by model name, by address."""
         self._looked_s: dict[str, float] = {}
-        """When a list was last looked for, by address."""
+        """When a list was last looked up, by address."""
         self._lock = asyncio.Lock()
 
     async def look_up(self, base: str, model: str, http: Fetches) -> KnownModel | None:
-        """What the list at `base` says of a model; None if there is no list, or no such model in it."""
+        """Return what the list at `base` says about a model; None without a list or an entry."""
         entries = await self._listed(base, http)
-        entry = entries.get(model) or entries.get(model.partition(":")[0])  # `:nitro` is a way to choose who serves it
+        entry = entries.get(model) or entries.get(model.partition(":")[0])  # `:nitro` and others select the server
         return listed_model(obj(entry)) if entry else None
 
     async def _listed(self, base: str, http: Fetches) -> Mapping[str, Any]:
-        async with self._lock:  # whoever comes second waits for the same list
+        async with self._lock:  # concurrent callers wait for the same list
             if self._is_due(base):
                 self._looked_s[base] = self._clock()
                 kept, age_s = await asyncio.to_thread(self._read, base)
@@ -97,7 +97,7 @@ class ModelCatalog:
         return folder / f"{hashlib.sha256(base.encode()).hexdigest()[:16]}.json"
 
     def _read(self, base: str) -> tuple[Mapping[str, Any], float]:
-        """The kept list, empty if there is none, and its age in seconds."""
+        """Return the stored list, empty if missing, and its age in seconds."""
         if self._folder is None:
             return {}, 0.0
         file = self._file(self._folder, base)
@@ -109,7 +109,7 @@ class ModelCatalog:
         return obj(obj(kept).get("models")), age_s
 
     def _keep(self, base: str, entries: Mapping[str, Any]) -> None:
-        """Write the list in one step, so that another process reads the old one or the new one."""
+        """Write the list atomically, so that another process reads either the old one or the new one."""
         if self._folder is None:
             return
         written: str | None = None
@@ -119,14 +119,14 @@ class ModelCatalog:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump({"address": base, "models": entries}, file)
             Path(written).replace(self._file(self._folder, base))
-        except OSError:  # it is fetched again by the next process
+        except OSError:  # the next process fetches it again
             if written is not None:
                 with suppress(OSError):
                     Path(written).unlink()
 
 
 def _entries(body: bytes) -> Mapping[str, Any]:
-    """What is needed of each model of a list, by its name; empty if the body is no list."""
+    """Return the kept fields of each model in a list, by its name; empty if the body is not a list."""
     try:
         data = obj(json.loads(body)).get("data")
     except (ValueError, RecursionError):
@@ -140,7 +140,7 @@ def _entries(body: bytes) -> Mapping[str, Any]:
 
 
 def listed_model(entry: Mapping[str, Any]) -> KnownModel:
-    """An entry of the list."""
+    """Return the facts in an entry of the list."""
     top = obj(entry.get("top_provider"))
     windows = [n for n in (number(entry.get("context_length")), number(top.get("context_length"))) if n]
     parameters = _words(entry.get("supported_parameters"))
@@ -163,7 +163,7 @@ def _words(value: object) -> frozenset[str]:
 
 
 def _rates(pricing: Mapping[str, Any]) -> tuple[Rates, ...]:
-    """Dollars a token, as text; -1 means that it depends on the model that is chosen behind it."""
+    """Return the rates, given as text in dollars per token; -1 means that the price depends on the model chosen."""
     price, output = _dollars(pricing, "prompt"), _dollars(pricing, "completion")
     if price is None or output is None:
         return ()

@@ -1,7 +1,7 @@
-"""Current models that litellm's table lacks, each with where its numbers were published. Pure.
+"""Current models that litellm's table lacks, each with the source of its numbers. Pure.
 
-An entry has the fields of litellm's table and a `source`. litellm's entry is used as soon as it has one; a test names
-the entries that are no longer needed.
+An entry has the fields of litellm's table and a `source`. litellm's entry takes precedence as soon as it exists; a test
+names the entries that are no longer needed.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ _MODELS_DEV = "models.dev, 2026-07-01"
 """github.com/anomalyco/models.dev at f3fc692."""
 
 _KIMI_K3_1 = "docs.apiyi.com and docs.venice.ai, 2026-10"
-"""Moonshot's own prices as docs.apiyi.com/en/api-capabilities/kimi-k3-1/overview gives them; the window is that of
+"""Moonshot's prices as listed by docs.apiyi.com/en/api-capabilities/kimi-k3-1/overview; the window is from
 docs.venice.ai/models/kimi-k3-1-pro-highspeed."""
 
 
 def _entry(
     provider: str, usd_per_mtok: tuple[float, float, float], limits: tuple[int, int], source: str
 ) -> dict[str, Any]:
-    """`usd_per_mtok`: input, output, cached input. `limits`: window, output."""
+    """Return a table entry. `usd_per_mtok`: input, output, cached input. `limits`: window, output."""
     price, output, cached = (each / 1e6 for each in usd_per_mtok)
     return {
         "litellm_provider": provider,
@@ -56,4 +56,4 @@ OWN_MODELS: Mapping[str, Mapping[str, Any]] = {
         "together_ai", (1.74, 3.48, 0.2), (512_000, 384_000), _MODELS_DEV
     ),
 }
-"""By provider and name."""
+"""Entries by provider and name."""

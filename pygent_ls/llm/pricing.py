@@ -1,8 +1,8 @@
-"""Prices and limits of models, from litellm's table and a small one of ours: litellm is not imported for it.
+"""Prices and limits of models, from litellm's table and a small one of ours, without importing litellm.
 
-Measured with litellm 1.106.2, whose table has 3 MB and 4,200 models, while the system had the file in its memory: to
-parse it takes 26 ms, during which no other thread runs; to read the file and find one entry takes 6 to 8 ms, of which
-the search, which holds the interpreter, is less than 1. So an entry is found by its name, and it alone is parsed.
+Measured with litellm 1.106.2, whose table has 3 MB and 4,200 models, with the file in the page cache: parsing it takes
+26 ms, during which no other thread runs; reading the file and finding one entry takes 6 to 8 ms, of which the search,
+which holds the GIL, takes less than 1. So an entry is searched by name, and only that entry is parsed.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from pygent_ls.llm.own_models import OWN_MODELS
 TABLE = "model_prices_and_context_window_backup.json"
 
 MAX_ENTRY_BYTES = 65_536
-"""Of one model; the longest entry has 4,000."""
+"""Maximum size of one model's entry; the longest has 4,000 bytes."""
 
 N_KEPT = 64
-"""Entries, found or not, that are kept."""
+"""Number of cached lookups, successful or not."""
 
 TELL_COSTS = frozenset({"openrouter", "xai", "deepinfra"})
-"""Providers that report with every answer what it costs (`llm/openai/usage.py`)."""
+"""Providers that report the cost of every answer (`llm/openai/usage.py`)."""
 
 _OPENS = re.compile(rb"\s*:\s*(?=\{)")
 
 _SAME_TABLE = {"ollama_chat": "ollama", "hosted_vllm": "", "lm_studio": "", "litellm_proxy": ""}
-"""Under which provider the models of another are listed; empty: a server of the user's own, whose models may have
-the names of others' and not their prices."""
+"""Provider under which the models of another are listed; empty for a user's own server, whose models may share names
+but not prices with listed ones."""
 
 
 class PriceTable:
-    """litellm's table where it is installed, else an empty one; one object a process."""
+    """litellm's table if it is installed, else an empty one; one object per process."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
@@ -50,10 +50,10 @@ class PriceTable:
     async def look_up(
         self, name: str, provider: str, bare: str, own: Mapping[str, OwnFacts], listed: KnownModel | None = None
     ) -> KnownModel:
-        """What is known of a model, by its whole name, its provider, and its name there.
+        """Return the facts about a model, given its full name, its provider, and its name there.
 
-        `own` is the user's word, which stands above `listed`, the provider's, and that above the tables. The files are
-        read beside the event loop.
+        The user's facts `own` override the provider's facts `listed`, which override the tables. Files are read in a
+        thread.
         """
         known = await asyncio.to_thread(self._known, provider, bare)
         known = replace(known.updated(listed), tells_cost=provider in TELL_COSTS)
@@ -61,12 +61,12 @@ class PriceTable:
         return known.under(next((own[each] for each in names if each in own), None))
 
     async def provider_of(self, bare: str) -> str:
-        """The provider of a model that is named without one; empty where the table does not know it."""
+        """Return the provider of a model that is named without one; empty if the table does not list it."""
         entry = await asyncio.to_thread(self._entry, bare)
         return str(entry.get("litellm_provider", ""))
 
     async def chat_models(self, providers: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """The models that chat, by provider, as `PROVIDER/MODEL`; parses the whole table, beside the event loop."""
+        """Return the chat models by provider, as `PROVIDER/MODEL`. Parses the whole table, in a thread."""
         return await asyncio.to_thread(self._chat_models, tuple(providers))
 
     def _known(self, provider: str, bare: str) -> KnownModel:
@@ -79,7 +79,7 @@ class PriceTable:
 
     @property
     def source(self) -> str:
-        """The table's name and version, for a person."""
+        """The table's name and version, as shown to the user."""
         if self._version is None:
             from importlib.metadata import PackageNotFoundError, version
 
@@ -96,7 +96,7 @@ class PriceTable:
         return {}
 
     def _find(self, name: str) -> Mapping[str, Any]:
-        """The entry of that name; empty where there is none."""
+        """Return the entry of that name; empty if missing."""
         raw = self._read()
         key = json.dumps(name).encode()
         at = raw.find(key)
@@ -128,7 +128,7 @@ class PriceTable:
 
 
 def _installed() -> Path | None:
-    """litellm's table, found without importing litellm."""
+    """Return the path of litellm's table, without importing litellm."""
     spec = importlib.util.find_spec("litellm")
     folders = list(spec.submodule_search_locations or ()) if spec else []
     return Path(folders[0]) / TABLE if folders else None

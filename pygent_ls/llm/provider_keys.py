@@ -1,4 +1,4 @@
-"""The key of a provider: where it is found, and where it comes from."""
+"""Lookup of a provider's key and its source."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class ProviderKey:
 
     value: str = field(repr=False)
     source: str
-    """Name of the environment variable, or `SAVED`; empty for a key that the caller gave."""
+    """Name of the environment variable, or `SAVED`; empty for a key passed by the caller."""
 
     @property
     def problem(self) -> str:
-        """Why it cannot be sent, as a sentence; empty if nothing is wrong with it."""
+        """Why the key cannot be sent, as a sentence; empty if it is valid."""
         if can_be_sent(self.value):
             return ""
         where = f"The key {SAVED}" if self.source == SAVED else f"The value of {self.source or 'the key'}"
@@ -38,7 +38,7 @@ def can_be_sent(key: str) -> bool:
 
 
 def sendable(key: ProviderKey | None, provider: str) -> ProviderKey | None:
-    """Return the key. Raises `ModelError` for one that cannot be sent."""
+    """Return the key. Raises `ModelError` if it cannot be sent."""
     if key is not None and key.problem:
         raise ModelError(key.problem, type="auth", provider=provider)
     return key
@@ -57,7 +57,7 @@ def find_key(
         return None
     variable = endpoint.api_key_env or first_set(tuple(variables), environment)
     if variable:
-        value = environment.get(variable, "").strip()  # the line end of a file is not part of the key
+        value = environment.get(variable, "").strip()  # a trailing line break, as from a file, is not part of the key
         return ProviderKey(value=value, source=variable) if value else None
     value = (saved.get(provider) or "").strip() if endpoint.keys == "all" else ""
     return ProviderKey(value=value, source=SAVED) if value else None

@@ -1,4 +1,4 @@
-"""What is known of providers without loading litellm: key variables, addresses, habits, a model to begin with.
+"""Providers known without loading litellm: key variables, addresses, API differences, default models.
 
 Names, variables and addresses are those of litellm 1.106.2, so that a setting means the same with and without it.
 """
@@ -18,48 +18,48 @@ OFFLINE = "offline/rules"
 """The model that needs no provider."""
 
 SCRIPTED = "scripted:"
-"""Before the file of a model that plays a script."""
+"""Prefix of a scripted model, followed by its file."""
 
 Protocol = Literal["chat", "messages", "litellm"]
-"""What a provider speaks: chat completions, Anthropic's Messages API, or what only litellm speaks."""
+"""Protocol of a provider: chat completions, Anthropic's Messages API, or one that only litellm implements."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Habits:
-    """In what a provider differs from others that speak chat completions."""
+    """Differences of a provider from other chat completions providers."""
 
     max_tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    """Under which name it takes the limit; of its own address only, others that are compatible know the older one."""
+    """Name of the output limit at its own address; compatible servers know the older name."""
     own_temperature: float | None = None
-    """What it uses by itself, which is then not sent: its newer models refuse to be told any."""
+    """Default temperature, which is not sent: the provider's newer models refuse any explicit one."""
     thinking: Literal["effort", "budget", "switch"] = "effort"
-    """How it is asked to think: `reasoning_effort`, `reasoning` (OpenRouter), or `thinking.type`, which is on by itself
-    and has to be switched off."""
+    """How thinking is requested: `reasoning_effort`, `reasoning` (OpenRouter), or `thinking.type`, which is on by
+    default and has to be disabled."""
     efforts: tuple[Effort, ...] = ()
-    """Efforts that it takes where no table says so of the model; empty if that is not known."""
+    """Efforts that it accepts if no table lists the model's; empty if unknown."""
     caches_by_key: bool = False
     """Whether it takes `prompt_cache_key`, at its own address."""
     model_prefix: str = ""
-    """Before the names of its models."""
+    """Prefix of its models' names."""
     version_path: str = ""
-    """Ends its address where the variable or setting does not."""
+    """End of its address, added if the variable or setting lacks it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """One provider, under the name that litellm has for it."""
+    """One provider, by litellm's name for it."""
 
     name: str
     key_variables: tuple[str, ...]
-    """Environment variables that litellm reads its key from; the first is the one to tell people."""
+    """Environment variables that litellm reads its key from; messages name the first."""
     default_model: str = ""
-    """A current model of it that calls tools, as litellm 1.106.2 lists it; a test looks each up there (OpenRouter has
-    its own list, and a name that stays)."""
+    """A current model with tool calls, as litellm 1.106.2 lists it; a test looks each up there (OpenRouter has its own
+    list, and a permanent name)."""
     base_variables: tuple[str, ...] = ()
-    """Environment variables that litellm reads its address from, the strongest first."""
+    """Environment variables that litellm reads its address from, the highest precedence first."""
     protocol: Protocol = "chat"
     address: str = ""
-    """Its own; empty where there is none, and the user must say it."""
+    """Its own address; empty if the user must set one."""
     needs_key: bool = True
     habits: Habits = field(default_factory=Habits)
 
@@ -132,7 +132,7 @@ PROVIDERS: tuple[Provider, ...] = (
         address="https://api.cerebras.ai/v1",
     ),
 )
-"""In the order in which a model is chosen where the user named none: the first whose key is set."""
+"""Providers in the order in which a default model is chosen: the first with a key."""
 
 
 OTHERS: tuple[Provider, ...] = (
@@ -226,7 +226,7 @@ OTHERS: tuple[Provider, ...] = (
         needs_key=False,
     ),
 )
-"""That must be named to be used."""
+"""Providers that are used only if the user names them."""
 
 _BY_NAME: Mapping[str, Provider] = {provider.name: provider for provider in (*PROVIDERS, *OTHERS)}
 
@@ -237,7 +237,7 @@ EXTRAS: Mapping[str, tuple[str, str]] = {
     "vertex_ai": ("google.auth", "vertex"),
     "vertex_ai_beta": ("google.auth", "vertex"),
 }
-"""Providers that need a package more: its module, and the extra of pygent-ls that installs it."""
+"""Providers that need an additional package: its module, and the extra of pygent-ls that installs it."""
 
 
 def key_variables(own: Iterable[str] = ()) -> frozenset[str]:
@@ -249,29 +249,29 @@ def key_variables(own: Iterable[str] = ()) -> frozenset[str]:
 
 
 def compatible_provider(name: str) -> Provider:
-    """A server of the user's own that speaks chat completions; it has no address, and no key, but those of settings."""
+    """Return a provider for the user's own chat completions server; its address and key come from the settings only."""
     return Provider(name=name, key_variables=(), needs_key=False)
 
 
 def provider_named(name: str) -> Provider | None:
-    """What is known of a provider; None where only litellm may know it."""
+    """Return the facts about a provider; None if only litellm may know it."""
     return _BY_NAME.get(name)
 
 
 def key_variable(provider: str) -> str:
-    """The variable that a person should set for a provider; by custom, where it is not one of ours."""
+    """Return the variable that the user should set for a provider; a conventional name for an unlisted one."""
     known = provider_named(provider)
     return known.key_variables[0] if known else f"{provider.upper().replace('-', '_')}_API_KEY"
 
 
 def first_set(variables: tuple[str, ...], env: Mapping[str, str]) -> str | None:
-    """The first of these variables that is set and not blank."""
+    """Return the first of these variables that is set and not blank."""
     return next((variable for variable in variables if env.get(variable, "").strip()), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefaultModel:
-    """A model that was chosen for the user, and why, in words for `doctor`."""
+    """A model chosen by default, and the reason, as shown by `doctor`."""
 
     name: str
     reason: str
@@ -280,9 +280,9 @@ class DefaultModel:
 def default_model(
     env: Mapping[str, str], saved: SavedKeys | None = None, own: Mapping[str, str] | None = None
 ) -> DefaultModel:
-    """The model for a user who named none: of the first provider in `PROVIDERS` whose key is set, else saved.
+    """Return the default model: of the first provider in `PROVIDERS` whose key is set, else saved.
 
-    `own` are the variables that the user names for keys, by provider; they take the place of the provider's. Saved keys
+    `own` maps providers to the variables that the user names for their keys, which replace the provider's. Saved keys
     are read only if no variable is set.
     """
     own = own or {}

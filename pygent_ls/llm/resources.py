@@ -1,4 +1,4 @@
-"""What all models of a process have in common."""
+"""Resources that all models of a process share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pygent_ls.llm.pricing import PriceTable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelResources:
-    """One object a process; nothing in it is loaded, or opened, before a model needs it."""
+    """Shared resources, one object per process; nothing is loaded or opened before a model needs it."""
 
     connections: Connections = field(default_factory=Connections)
     prices: PriceTable = field(default_factory=PriceTable)
@@ -25,8 +25,8 @@ class ModelResources:
     saved_keys: SavedKeys = field(default_factory=NoSavedKeys)
     """Keys that the user entered with `pygent-ls setup`."""
     cli: CliSurroundings | None = None
-    """What programs that are models are run with; None where none is to be run."""
+    """What command-line programs are run with; None if they must not be run."""
 
     async def close(self) -> None:
-        """Close every connection; no model is called any more."""
+        """Close every connection; no model may be called afterwards."""
         await self.connections.close()

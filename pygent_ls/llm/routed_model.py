@@ -1,4 +1,4 @@
-"""A model whose adapter is known once litellm's table was looked into: it is named without its provider."""
+"""Model named without its provider, whose adapter is chosen after a lookup in litellm's table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pygent_ls.llm.openai.chat_format import chat_tools
 
 
 class RoutedModel:
-    """Asks `route` for its adapter before its first call; `route` raises `ModelError` where there is none."""
+    """Model that asks `route` for its adapter before the first call; `route` raises `ModelError` if it finds none."""
 
     def __init__(self, name: str, route: Callable[[], Awaitable[Model]]) -> None:
         self._name = name
@@ -21,39 +21,39 @@ class RoutedModel:
 
     @property
     def name(self) -> str:
-        """The string that chose it."""
+        """The model string that selected it."""
         return self._name
 
     @property
     def ready(self) -> bool:
-        """As the adapter says."""
+        """Whether the adapter is ready; True before `prepare`."""
         return self.chosen is None or self.chosen.ready
 
     @property
     def facts(self) -> ModelFacts:
-        """As the adapter says; nothing is known before `prepare`."""
+        """The adapter's facts; nothing is known before `prepare`."""
         return self.chosen.facts if self.chosen else ModelFacts()
 
     async def prepare(self) -> None:
-        """Choose the adapter, and prepare it. Raises `ModelError`."""
+        """Choose and prepare the adapter. Raises `ModelError`."""
         await (await self.routed()).prepare()
 
     async def routed(self) -> Model:
-        """The adapter. Raises `ModelError`."""
+        """Return the adapter. Raises `ModelError`."""
         if self.chosen is None:
             self.chosen = await self._route()
         return self.chosen
 
     def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
-        """As the adapter does; before `prepare` as chat completions have them."""
+        """Return the tools in the adapter's format, before `prepare` in that of chat completions."""
         return self.chosen.convert_tools(tools) if self.chosen else chat_tools(tools)
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """The whole answer; `Model.complete` says the rest."""
+        """Return the whole answer, as `Model.complete` describes."""
         return await completed(self.stream(request), request)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
-        """Call the model; `Model.stream` says the rest."""
+        """Call the model, as `Model.stream` describes."""
         model = await self.routed()
         async with aclosing(model.stream(request)) as chunks:
             async for chunk in chunks:

@@ -1,4 +1,4 @@
-"""Which model a name stands for, and through which adapter. Imports nothing heavy."""
+"""Selection of the model and adapter for a model string. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -38,29 +38,29 @@ _BARE_NAMES: Mapping[str, str] = {
     r"deepseek-": "deepseek",
     r"grok-": "xai",
 }
-"""How names begin that are newer than the table."""
+"""Prefixes of model names newer than the table, with their providers."""
 
 
 def make_model(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
-    """Return the model of that name at a given endpoint, whatever its provider; `make_configured_model` says the rest.
+    """Return the model of that name at a given endpoint, whatever its provider, as `make_configured_model` describes.
 
-    Raises `SettingError` for a name that can be none.
+    Raises `SettingError` for an invalid name.
     """
     return _Router(resources=resources, choose=lambda _: endpoint).model(name)
 
 
 def make_turn_model(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
-    """The same, and its tools are text where that is wanted, or where it turns out to have no other."""
+    """Return the same model, with its tools as text if the setting asks for it or the model supports no others."""
     return with_text_tools(make_model(name, endpoint, resources), endpoint.text_tool_calls)
 
 
 def make_configured_model(name: str, endpoints: Endpoints, resources: ModelResources, *, agent_base: str = "") -> Model:
     """Return the model of that name: `cli:NAME`, `scripted:FILE`, `offline/rules`, or any litellm string.
 
-    It is called at the endpoint of its own provider, or at the address that its agent names. What speaks chat
-    completions or Anthropic's Messages API is called by our own adapters; everything else, and `litellm/…`, through
-    litellm. Nothing is loaded yet. A `scripted:` model keeps its place in the file: make it once a session. Raises
-    `SettingError` for a name that can be none.
+    It is called at the endpoint of its own provider, or at the address that its agent configures. Chat completions and
+    Anthropic's Messages API are called by our own adapters; everything else, and `litellm/…`, through litellm. Nothing
+    is loaded yet. A `scripted:` model keeps its position in the file: create it once per session. Raises `SettingError`
+    for an invalid name.
     """
     own_names = frozenset(endpoints.providers)
 
@@ -78,19 +78,19 @@ def make_configured_model(name: str, endpoints: Endpoints, resources: ModelResou
 
 
 def with_text_tools(model: Model, setting: TextToolCallsSetting) -> Model:
-    """Return the model with its tools as text, where the setting wants that or leaves it open."""
-    if setting == "off" or model.name == OFFLINE or isinstance(model, CliModel):  # a program's are text already
+    """Return the model with its tools as text, if the setting requires or permits that."""
+    if setting == "off" or model.name == OFFLINE or isinstance(model, CliModel):  # programs take tools as text already
         return model
     return model if setting == "auto" and model.name.startswith(SCRIPTED) else TextToolCalls(model, setting)
 
 
 async def providers_of_bare(endpoints: Endpoints, name: str, resources: ModelResources) -> Mapping[str, str]:
-    """Return the providers of the bare names on which the endpoint of a model depends, from litellm's table."""
+    """Return the providers of the bare names that determine a model's endpoint, from litellm's table."""
     return {bare: await _provider_of(bare, resources) for bare in endpoints.bare_models(name)}
 
 
 def adapter_of(model: Model) -> str:
-    """Through what a model is called, in words for a person; ask once it is prepared."""
+    """Return the name of a model's adapter, as shown to the user; call it after `prepare`."""
     match model:
         case ResponsesModel():
             return "OpenAI's Responses API (built in)"
@@ -124,7 +124,7 @@ def start_loading(model: Model, resources: ModelResources) -> None:
 
 
 def missing_extra(name: str) -> str:
-    """What must be installed for a model's provider, as a sentence; empty where nothing is missing."""
+    """Return what must be installed for a model's provider, as a sentence; empty if nothing is missing."""
     provider = name.removeprefix(LITELLM_PREFIX).partition("/")[0]
     module, extra = EXTRAS.get(provider, ("", ""))
     if not module or _is_installed(module):
@@ -135,7 +135,7 @@ def missing_extra(name: str) -> str:
 def _is_installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # of what stands before the dot
+    except ModuleNotFoundError:  # the parent package is missing
         return False
 
 
@@ -162,9 +162,9 @@ def _program(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
 
 
 async def _provider_of(bare: str, resources: ModelResources) -> str:
-    """Return the provider of a model that is named without one; `NO_PROVIDER` where it has none that is known."""
+    """Return the provider of a model named without one; `NO_PROVIDER` if it is unknown."""
     listed = await resources.prices.provider_of(bare.removeprefix(LITELLM_PREFIX))
-    if listed.startswith("vertex_ai-"):  # the table tells Google's vendors apart: `vertex_ai-anthropic_models`
+    if listed.startswith("vertex_ai-"):  # the table separates Google's vendors: `vertex_ai-anthropic_models`
         return "vertex_ai"
     begins = (each for start, each in _BARE_NAMES.items() if re.match(start, bare.removeprefix(LITELLM_PREFIX)))
     return listed or next(begins, NO_PROVIDER)
@@ -172,12 +172,12 @@ async def _provider_of(bare: str, resources: ModelResources) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Router:
-    """Makes models; `choose` gives the endpoint of a provider."""
+    """Creates models; `choose` returns the endpoint of a provider."""
 
     resources: ModelResources
     choose: Callable[[str], Endpoint]
     own_names: frozenset[str] = frozenset()
-    """Providers that the settings describe."""
+    """Providers that the settings configure."""
 
     def model(self, name: str) -> Model:
         """Return the model of that name. Raises `SettingError`."""
@@ -185,7 +185,7 @@ class _Router:
         if not name:
             raise SettingError("The setting `model` is empty. Set a model, or remove the setting to have one chosen.")
         if name == OFFLINE:
-            from pygent_ls.llm.offline.model import OfflineModel  # who calls a provider has no use for its grammar
+            from pygent_ls.llm.offline.model import OfflineModel  # callers of a provider do not need its grammar
 
             return OfflineModel()
         if name.startswith(SCRIPTED):
@@ -241,7 +241,7 @@ class _Router:
         )
 
     def _compatible(self, name: str, endpoint: Endpoint, provider: str, model: str) -> Model:
-        """Return a model of a server of the user's own, which is sent no key but the one that the settings name."""
+        """Return a model at the user's own server, which receives no key except the one that the settings name."""
         own = compatible_provider(provider or shown(endpoint.api_base or "").partition("://")[2].partition("/")[0])
         native = Native(name=name, provider=own, model=model, endpoint=endpoint, resources=self.resources)
         return ResponsesModel(native) if needs_responses(model) else OpenAIModel(native)
