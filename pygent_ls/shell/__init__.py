@@ -1,1 +1,1 @@
-"""Command lines of shells: how they are read, and what their programs do. Imports nothing else of the package."""
+"""Analysis of shell command lines and of what their programs do. Imports nothing else of the package."""

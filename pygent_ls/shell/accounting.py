@@ -1,7 +1,7 @@
-"""Whether a tree of tree-sitter accounts for every byte of its text as bash would read it.
+"""Check that a tree-sitter tree accounts for every byte of its text as bash would read it.
 
-tree-sitter-bash skips some bytes as if they were blanks (`\\ `), and lets some words go over the end of a line (`>$`,
-`\\t`). Such a tree is well formed, and still not what bash runs.
+tree-sitter-bash skips some bytes as if they were blanks (`\\ `), and lets some words extend over the end of a line
+(`>$`, `\\t`). Such a tree is well formed, but not what bash runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _BLANKS = re.compile(rb"(?:[ \t]|\\\n)*")
 _BLANKS_AND_LINES = re.compile(rb"(?:[ \t\n]|\\\n)*")
 _BLANK_OR_DASH = re.compile(rb"[ \t]+-[ \t]*|(?:[ \t]|\\\n)*")
-"""tree-sitter-bash drops the `-` of `python - <<END`, which `parser` puts back."""
+"""Also matches the `-` of `python - <<END`, which tree-sitter-bash drops and `parser` restores."""
 _WORD = re.compile(rb"(?:\\[^\n]|\\\n|[^\\\s;&|<>()'\"])+", re.DOTALL)
 _COMMENT = re.compile(rb"#[^\n]*")
 
@@ -31,7 +31,7 @@ _HOLDS_LINES = frozenset(
 """Nodes in which a line may end between two parts."""
 
 _UNBROKEN = frozenset({"concatenation", "simple_expansion", "command_name", "word"})
-"""Nodes between whose parts nothing stands."""
+"""Nodes without any text between their parts."""
 
 _SEPARATES_WORDS = frozenset(
     {"command", "redirected_statement", "declaration_command", "unset_command", "file_redirect", "herestring_redirect"}
@@ -45,7 +45,7 @@ _WORDS = frozenset(
     {"variable_assignment", "concatenation", "command_substitution", "process_substitution", "command", "word"}
     | {"string", "raw_string", "ansi_c_string", "expansion", "simple_expansion", "arithmetic_expansion"}
 )
-"""Nodes whose last byte belongs to a word, whatever it is: `a=(b)`."""
+"""Nodes whose last byte always belongs to a word: `a=(b)`."""
 
 _METACHARACTERS = frozenset(b" \t\n;&|<>()")
 
@@ -54,20 +54,19 @@ _DIGITS = re.compile(rb"(^|[\s;&|<>()])[0-9]+$")
 _OWN_TEXT = frozenset(
     {"string", "raw_string", "ansi_c_string", "heredoc_body", "heredoc_content", "arithmetic_expansion", "expansion"}
 )
-"""Nodes between and in whose parts stands text; commands in them are read as everywhere."""
+"""Nodes whose parts are text, as is what lies between the parts; commands in them are read as usual."""
 
 _COMMANDS = frozenset({"command_substitution", "process_substitution"})
 
 _BEFORE_A_COMMENT = b" \t\n;&|()"
 
-_RESERVED = frozenset(each.encode() for each in RESERVED - {"time", "coproc"})  # which are read as prefixes
+_RESERVED = frozenset(each.encode() for each in RESERVED - {"time", "coproc"})  # these two are read as prefixes
 
 _OPERATORS = frozenset({"||", "&&", "(", ")", "<", ">", "|", "&", ";"})
 
 
 def accounts_for(root: Node, source: bytes) -> bool:
-    """Whether each byte between the leaves is a blank, or the end of a line where one may be, and each leaf what its
-    type says."""
+    """Whether the bytes between leaves are blanks, or line ends where allowed, and each leaf matches its type."""
     if root.start_byte and not _BLANKS_AND_LINES.fullmatch(source, 0, root.start_byte):
         return False
     if not _BLANKS_AND_LINES.fullmatch(source, root.end_byte):
@@ -87,7 +86,7 @@ def accounts_for(root: Node, source: bytes) -> bool:
 
 
 def _is_joined(node: Node, before: Node, after: Node, source: bytes) -> bool:
-    """Whether bash reads one word, or `0<<<a`, where the tree has two parts that nothing separates."""
+    """Whether bash reads one word, or `0<<<a`, while the tree has two adjacent parts."""
     at = before.end_byte
     if node.type not in _SEPARATES_WORDS or at != after.start_byte or at == before.start_byte:
         return False

@@ -1,4 +1,4 @@
-"""Parts of bash that run text which they are given: by an option, or by expanding what stands in a name's index."""
+"""Bash builtins that run text passed to them: through an option, or by expanding the index of a name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ EVALUATING = frozenset(
     {"test", "[", "read", "unset", "let", "mapfile", "readarray", "getopts", "wait", "printf", "declare", "typeset"}
     | {"local", "export", "readonly", "compgen", "complete"}
 )
-"""Those that expand text once more: `read 'a[$(x)]'`, `compgen -W '$(x)'`."""
+"""Builtins that expand text once more: `read 'a[$(x)]'`, `compgen -W '$(x)'`."""
 
 _RUNNING = {"compgen": "C", "complete": "C", "mapfile": "C", "readarray": "C", "bind": "x", "hash": "p"}
 """Letter of the option whose value is a command line or a program, by builtin."""
@@ -21,16 +21,16 @@ _STARTING = frozenset({"BASH_ENV", "ENV"})
 """Variables that name a file which a shell runs when it starts."""
 
 _MODES = re.compile(r"-[A-Za-z]*[kHn].*|(history|histexpand|posix|keyword|noexec|expand_aliases|extglob)")
-"""Words of `set` and `shopt` after which bash reads the text that follows otherwise."""
+"""Words of `set` and `shopt` that change how bash reads the following text."""
 
 NOTHING = ":"
-"""Does nothing with its words but expand them."""
+"""Command that only expands its words."""
 
 _SUBSTITUTION = re.compile(r"\$[({]|`")
 
 
 def changes_reading(words: Sequence[str]) -> bool:
-    """Whether bash reads the rest of a text otherwise after this command: aliases hold quotes and operators."""
+    """Whether the command changes how bash reads the rest of the text: aliases may contain quotes and operators."""
     match words[0]:
         case "alias":
             return any("=" in word for word in words[1:])
@@ -45,7 +45,7 @@ def changes_reading(words: Sequence[str]) -> bool:
 
 
 def evaluated(words: Sequence[str]) -> Iterator[str]:
-    """The command lines that bash runs because of these words of a command."""
+    """Yield the command lines that bash runs because of these words of a command."""
     name = words[0].rpartition("/")[2]
     if letter := _RUNNING.get(name):
         for at, word in enumerate(words[1:], 1):
@@ -65,18 +65,18 @@ def evaluated(words: Sequence[str]) -> Iterator[str]:
 
 
 def run_by_setting(variable: str, value: str) -> Iterator[str]:
-    """The command lines that are run, at once or later, because a variable has this value."""
+    """Yield the command lines that run, at once or later, because a variable has this value."""
     variable = variable.removesuffix("+")
     if variable in _STARTING and value:
         yield '. "' + re.sub(r'["`$\\]', "", value) + '"'
     elif variable == "PROMPT_COMMAND" or re.match(r"BASH_(ALIASES|CMDS)\b", variable):
         yield value
-    if holds_substitution(value):  # `PS4='$(x)'`, and numbers that are computed with later
+    if holds_substitution(value):  # `PS4='$(x)'`, and numbers used in later arithmetic
         yield expanding(value)
 
 
 def holds_substitution(text: str) -> bool:
-    """Whether a text that is expanded may run something."""
+    """Whether the expansion of a text may run something."""
     return _SUBSTITUTION.search(text) is not None
 
 
@@ -84,7 +84,7 @@ _QUOTE_OR_NEST = re.compile(r"\\.|\$?\(|[)`\"]", re.DOTALL)
 
 
 def expanding(text: str) -> str:
-    """A command line that runs what the expansion of a text runs, and nothing else."""
+    """Return a command line that runs what the expansion of a text runs, and nothing else."""
     depth, in_backquotes = 0, False
 
     def escaped(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a shell command line does, as far as its text shows."""
+"""Result of the analysis: what a shell command line does, as far as its text shows."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from pygent_ls.shell.wrappers import name_of
 
 NEVER = 1_000_000
-"""Where a command begins that is not among its wrapper's own words."""
+"""Start of a command that is not among its wrapper's own words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimpleCommand:
-    """A program and its arguments; `ANY` and `HOME` stand in the words for what only running can tell."""
+    """A program and its arguments; in the words, `ANY` and `HOME` stand for what is known only at run time."""
 
     words: tuple[str, ...]
     folder: str
-    """Where it runs, relative to where the line does, or absolute; holds `ANY` where it cannot be told."""
+    """Folder that it runs in, absolute or relative to the line's; contains `ANY` if unknown."""
     runs: tuple[Inner, ...] = ()
-    """The commands that it is made to run, as `sudo` and `xargs` are."""
+    """The commands that it runs, as `sudo` and `xargs` do."""
 
     @property
     def name(self) -> str:
@@ -27,7 +27,7 @@ class SimpleCommand:
         return name_of(self.words)
 
     def all(self) -> Iterator[SimpleCommand]:
-        """This command and every one that it is made to run."""
+        """Yield this command and every command that it runs."""
         yield self
         for inner in self.runs:
             yield from inner.command.all()
@@ -38,7 +38,7 @@ class Inner:
     """A command within another's words."""
 
     begin: int
-    """The index of its first word among the outer words; `NEVER` where it was given as one text."""
+    """Index of its first word among the outer words; `NEVER` if it was given as one text."""
     command: SimpleCommand
 
 
@@ -56,19 +56,19 @@ class ShellLine:
 
     text: str
     commands: tuple[SimpleCommand, ...]
-    """In the order of the text, substitutions before the command that they stand in."""
+    """In the order of the text; substitutions precede the command that contains them."""
     writes: tuple[Write, ...]
     reads: tuple[Write, ...]
     is_parsed: bool
-    """Every byte of the text is accounted for. If not, `commands` are guesses, good for a refusal and nothing else."""
+    """Whether every byte of the text is accounted for. If not, `commands` are guesses that only justify a refusal."""
     assigned: tuple[str, ...]
-    """What variables are set to."""
+    """Values assigned to variables."""
     fed: tuple[str, ...]
-    """What commands find in their input, as far as it stands in the line."""
+    """Input of commands, as far as it is in the line."""
     plain: tuple[SimpleCommand, ...] | None
-    """The commands as the strict grammar reads them; None unless it accepts the text, and the other has parsed it."""
+    """The commands as the strict grammar reads them; None unless both grammars accept the text."""
 
     def all(self) -> Iterator[SimpleCommand]:
-        """Every command that either grammar reads, those that others are made to run included."""
+        """Yield every command that either grammar reads, including those that others run."""
         for command in dict.fromkeys([*self.commands, *(self.plain or ())]):
             yield from command.all()

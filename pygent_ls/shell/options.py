@@ -1,9 +1,9 @@
-"""Whether a command does more than the rule that allows it says: runs programs, writes files, reads what others set.
+"""Check whether a command does more than the rule that allows it says: runs programs, writes files, or loads settings.
 
-Programs that can are known by tables of their safe options (`programs`). An option that is not listed there is not
-covered, in any spelling; a rule that names the option itself covers it. A rule for a program without a table, such as
-the user's own, covers every word except the few by which programs are commonly made to run others (`_GENERIC`). A rule
-that names a program by its path, or an interpreter, covers every word.
+Programs that can are known by tables of their safe options (`programs`). An option missing there is not covered, in any
+spelling; a rule that names the option itself covers it. A rule for a program without a table, such as the user's own,
+covers every word except the few by which programs are commonly made to run others (`_GENERIC`). A rule that names a
+program by its path, or an interpreter, covers every word.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _EVALUATING = frozenset(
     {"test", "[", "read", "unset", "let", "mapfile", "readarray", "getopts", "wait", "printf", "declare", "typeset"}
     | {"local", "export", "readonly"}
 )
-"""Parts of the shell that run what stands in the index of a name: `read 'a[$(x)]'`."""
+"""Shell builtins that run code in the index of a name: `read 'a[$(x)]'`."""
 
 _INTERPRETERS = frozenset(
     {"bash", "dash", "deno", "fish", "ksh", "lua", "node", "perl", "php", "python", "ruby", "sh", "tclsh", "zsh"}
@@ -34,35 +34,35 @@ _GENERIC = re.compile(
     r"--?(exec(ute)?(-\w+)?|eval(uate)?|pre|preload|pager|editor|plugins?|require|rulesdir|import|(experimental-)?loader"
     r"|load(-extension|-plugins)?|init-(script|hook)|javaagent|wrapper|f(pass-)?plugin|specs|toolexec|shell-escape"
     r"|to-command|use-compress-program|post-renderer|python-?path|python-executable|run_under)([=:].*)?"
-    r"|-D(jvm|argLine|exec\.|maven\.ext\.).*",  # of Maven
+    r"|-D(jvm|argLine|exec\.|maven\.ext\.).*",  # Maven's
     re.DOTALL,
 )
 """Words by which programs of many kinds are made to run or load another."""
 
 _COMPILERS = re.compile(r"(.*-)?(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|javac|ld|rustc)(-[\d.]+)?")
 _OF_COMPILERS = re.compile(r"@.*|-B.*", re.DOTALL)
-"""Words by which compilers read options from a file, or take their parts from elsewhere."""
+"""Words by which compilers read options from a file, or load their parts from elsewhere."""
 
 _NO_DASHED_VALUES = frozenset({*RUNNERS, "bun", "cargo", "npm", "pnpm", "uv", "yarn"})
-"""Programs of which some take a word that begins with a dash for an option, even where a value should stand."""
+"""Programs some of which parse a word that begins with a dash as an option even in place of a value."""
 
 _ONLY_WITH_COMMAND = frozenset(
     {"parallel", "unshare", "nsenter", "fakeroot", "firejail", "su", "script", "chroot", "systemd-run", "xvfb-run"}
 )
-"""Programs that run what they read from their input if no command follows."""
+"""Programs that run their input if no command follows."""
 
 _AFTER_DASHES = (
     r"--(nocapture|no-capture|ignored|include-ignored|exact|list|show-output|quiet|check|skip|test-threads)(=.*)?"
     r"|-q|-[DWAF]\S*|[^-@].*"
 )
-"""Words for the program that cargo runs: the harness of tests, clippy, rustfmt."""
+"""Words for the program that cargo runs: the test harness, clippy, rustfmt."""
 
 MAX_WORD_CHARS = 2_000
-"""Length up to which a word of a program with a table is looked through; a longer one may hold anything."""
+"""Maximum length of a word that is examined for a program with a table; a longer one may hold anything."""
 
 
 def does_more(words: Sequence[str], n_named: int, name: str) -> bool:
-    """Whether the words behind the first `n_named` make the program `name` do more than its name says."""
+    """Whether the words after the first `n_named` make the program `name` do more than its name says."""
     if name.startswith("python") and words[1:2] == ("-m",) and n_named > 2:
         return does_more(words[2:], n_named - 2, words[2])
     known, more = canonical(name), words[n_named:]
@@ -90,12 +90,12 @@ def _unlisted(words: Sequence[str], n_named: int, name: str) -> bool:
 
 
 def canonical(name: str) -> str:
-    """The name under which a program's options are listed."""
+    """Return the name under which a program's options are listed."""
     return ALIASES.get(name, name)
 
 
 def _listed(words: Sequence[str], n_named: int, name: str, how: Syntax, begin: int = 1, path: str = "") -> bool:
-    """Whether any word from `n_named` on is none of the listed, safe ones; `path` is the command of the program."""
+    """Whether any word from `n_named` on is not listed as safe; `path` is the subcommand of the program."""
     given = split(words, how, begin)
     extra = [] if how.most_plain is None else given.plain[how.most_plain :]
     if any(index >= n_named for index in (*given.unknown, *extra)):
@@ -114,7 +114,7 @@ def _listed(words: Sequence[str], n_named: int, name: str, how: Syntax, begin: i
     return check is not None and any(index >= n_named for index in check(words, given))
 
 
-# Programs with commands of their own
+# Programs with subcommands
 
 
 def _subcommand_does_more(words: Sequence[str], n_named: int, name: str) -> bool:
@@ -143,7 +143,7 @@ def _subcommand_does_more(words: Sequence[str], n_named: int, name: str) -> bool
     return (how.is_named and begin > n_named) or _listed(words, n_named, name, how, begin, path)
 
 
-# What of the other words is not safe, by program
+# Checks of the other words, by program
 
 _Check = Callable[[Sequence[str], Arguments], Iterable[int]]
 
@@ -153,7 +153,7 @@ def _scripts_of_sed(words: Sequence[str], given: Arguments) -> Iterable[int]:
     yield from (each.last for each in options if not sed.is_plain(each.value or ""))
     if any(each.name in ("-f", "--file") for each in given.options):
         return
-    # where options end at the first other word, that word is the script even if `-e` follows
+    # if options end at the first other word, that word is the script even if `-e` follows
     first = [index for index in given.plain[:1] if not options or index < options[0].index]
     yield from (index for index in first if not sed.is_plain(words[index]))
 
@@ -161,17 +161,17 @@ def _scripts_of_sed(words: Sequence[str], given: Arguments) -> Iterable[int]:
 def _program_of_awk(words: Sequence[str], given: Arguments) -> Iterable[int]:
     if not any(each.name in ("-f", "--file") for each in given.options):
         yield from (index for index in given.plain[:1] if not awk.is_plain(words[index]))
-    yield from (index for index in given.plain if words[index].startswith("/inet"))  # a connection
+    yield from (index for index in given.plain if words[index].startswith("/inet"))  # a network connection
 
 
 def _plain_unlike(pattern: str, begin: int = 0, end: int | None = None) -> _Check:
-    """A check that takes the plain words from one to another for unsafe unless they match."""
+    """Return a check that reports the plain words in a range unless they match."""
     compiled = re.compile(pattern, re.DOTALL)
     return lambda words, given: [at for at in given.plain[begin:end] if not compiled.fullmatch(words[at])]
 
 
 def _filter_of(pattern: str, *commands: str) -> _Check:
-    """A check that takes the first plain word behind any of the commands for unsafe if it holds any of these words."""
+    """Return a check that reports the first plain word after any of the commands if it matches the pattern."""
 
     def check(words: Sequence[str], given: Arguments) -> Iterable[int]:
         has_command = "".join(words[at] for at in given.plain[:1]) in commands
@@ -181,13 +181,13 @@ def _filter_of(pattern: str, *commands: str) -> _Check:
 
 
 def _any_like(pattern: str) -> _Check:
-    """A check that takes all words for unsafe that match, values of options among them."""
+    """Return a check that reports all matching words, including values of options."""
     compiled = re.compile(pattern, re.DOTALL)
     return lambda words, given: [at for at, word in enumerate(words) if at and compiled.fullmatch(word)]
 
 
 def _only_with(*options: str, n_plain: int = 0) -> _Check:
-    """A check for programs that otherwise obey what they read from their input."""
+    """Return a check for programs that otherwise obey what they read from their input."""
 
     def check(words: Sequence[str], given: Arguments) -> Iterable[int]:
         is_given = any(each.name in options for each in given.options) or bool(given.unknown)
@@ -220,7 +220,7 @@ def _ip(words: Sequence[str], given: Arguments) -> Iterable[int]:
 
 _NOT_A_LIST = _plain_unlike(r"[^@].*|")
 _SCRIPTED = ("run", "run-script", "rum", "urn", "test", "t", "tst", "start", "stop", "restart")
-"""Commands that hand words on to a script of the project."""
+"""Commands that pass words on to a script of the project."""
 
 _GENERIC_WORDS = _any_like(_GENERIC.pattern)
 _EVALUATIONS = ("e", "ea", "eval", "eval-all")
@@ -228,7 +228,7 @@ _NO_OPTION = r"[^-].*"
 
 _CHECKS: Mapping[str, _Check] = {
     **dict.fromkeys(RUNNERS, _NOT_A_LIST),
-    **dict.fromkeys(["mypy", "pytest", "ruff"], _any_like("@.*")),  # a list wherever it stands
+    **dict.fromkeys(["mypy", "pytest", "ruff"], _any_like("@.*")),  # a list, wherever it occurs
     **dict.fromkeys(["env", "sudo", "doas", "time"], _plain_unlike(r"[^=]*", 0, 1)),
     "awk": _program_of_awk,
     **{f"cargo {each}": _plain_unlike(_AFTER_DASHES) for each in SUBCOMMANDS["cargo"] if each not in ("run", "r")},
@@ -249,7 +249,7 @@ _CHECKS: Mapping[str, _Check] = {
     "make": _plain_unlike(r"[^=]*|(V|VERBOSE|DEBUG)=[01]"),
     **dict.fromkeys(["dc", "gnuplot", "m4", "mysql"], _only_with("-V", "--version")),
     "openssl": _openssl,
-    "parallel": _any_like(r".*\{[^{}]*=.*|--"),  # Perl; what moreutils' own takes for several commands
+    "parallel": _any_like(r".*\{[^{}]*=.*|--"),  # Perl; and several commands in the version of moreutils
     "psql": _only_with("-l", "--list", "-V", "--version"),
     "rsync": _plain_unlike(r"(?![^/]*@-)[^-].*"),
     "scp": _plain_unlike(_NO_OPTION),
@@ -263,11 +263,11 @@ _CHECKS: Mapping[str, _Check] = {
 }
 
 
-# Words that are put in when the command runs
+# Words filled in when the command runs
 
 
 def filled(outer: Sequence[str], words: Sequence[str], name: str) -> tuple[str, ...]:
-    """The words of a command that `outer` runs, with what it puts in and adds from elsewhere."""
+    """Return the words of a command that `outer` runs, including those that it inserts and appends."""
     name = canonical(name)
     if name == "find":
         return tuple(word.replace("{}", f"./{ANY}") for word in words)

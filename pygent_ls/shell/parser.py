@@ -1,4 +1,4 @@
-"""A shell command line taken apart into the simple commands that it would run; nothing is run and nothing expanded."""
+"""Parser of shell command lines into the simple commands that they would run; nothing is run or expanded."""
 
 from __future__ import annotations
 
@@ -29,34 +29,35 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_DEPTH = 12
-"""Wrappers within wrappers that are followed; a line that goes deeper counts as one that cannot be parsed."""
+"""Maximum depth of nested wrappers; a deeper line counts as unparseable."""
 
 MAX_CHARS = 20_000
-"""A longer line counts as one that cannot be parsed: nobody reads it in a prompt either."""
+"""Maximum length of a line; a longer one counts as unparseable, and is unreadable in a prompt too."""
 
 MAX_ARGUMENT_CHARS = 131_072
-"""No program can be given a longer argument on Linux (MAX_ARG_STRLEN), and so no shell such a line."""
+"""Maximum length of a program's argument on Linux (MAX_ARG_STRLEN), and thus of a line passed to a shell."""
 
 MAX_INNER = 100
-"""Commands within others that are followed; `env -S` and `unbuffer` can double them with each level."""
+"""Maximum number of nested commands that are followed; `env -S` and `unbuffer` can double them with each level."""
 
 MAX_INNER_CHARS = 2 * MAX_CHARS
-"""Length of all texts within a line that are taken apart, such as those behind `bash -c`; one within another again."""
+"""Maximum total length of nested texts in a line, such as those after `bash -c`; each level counts again."""
 
 MAX_WORDS = 20_000
-"""Words of all commands of a line, those within others counted again; a line without such has at most half as many."""
+"""Maximum number of words of all commands of a line, nested ones counted again; without nesting, a line has at most
+half as many."""
 
 MAX_VALUE_CHARS = 1_000
-"""Of a variable that is followed; `a=$a$a` doubles it with each step."""
+"""Maximum length of a variable's value that is tracked; `a=$a$a` doubles it with each step."""
 
 
 @lru_cache(maxsize=512)
 def read_line(text: str) -> ShellLine:
-    """Take a command line apart. Never raises: what is not understood says so."""
+    """Parse a command line. Never raises: the result says if it is not understood."""
     reader = _Reader(is_parsed=not UNFIT.search(text))
     reader.read(text)
     joined = re.sub(r"\$(IFS\b|\{IFS\})", " ", text.replace("\\\n", ""))
-    if joined != text:  # bash joins the lines, and splits there, before it looks for words
+    if joined != text:  # bash joins lines, and splits at $IFS, before it looks for words
         reader.folder = ""
         reader.read(joined)
     if re.search(r"[$`|<]", text):
@@ -87,14 +88,14 @@ _REDEFINITION = re.compile(r"\(\s*\)|\bfunction\b|alias|ALIAS|\benable\b|\bhash\
 
 _READING_COMMANDS = SHELLS | {"source", "."}
 _TEXTS = frozenset({"raw_string", "string", "ansi_c_string", "concatenation", "word"})
-"""Nodes that are words; outside of commands they stand in `[[ … ]]`, `((…))` and an index, where they are expanded."""
+"""Nodes that are words; outside commands they occur in `[[ … ]]`, `((…))` and an index, which bash expands."""
 
 _PRINTERS = frozenset({"echo", "printf", "which", "command"})
 
 
 @dataclass(slots=True)
 class _Budget:
-    """What the reading of one line may still cost, whatever stands in it."""
+    """Remaining budget for reading one line, whatever it contains."""
 
     inner: int = MAX_INNER
     chars: int = MAX_INNER_CHARS
@@ -113,20 +114,20 @@ class _Reader:
     inputs: list[str] = field(default_factory=list[str])
     is_parsed: bool = True
     is_strict: bool = False
-    """Reads by the strict grammar alone, also what commands are made to run."""
+    """Whether only the strict grammar is used, also for the commands that others run."""
     lasting: frozenset[str] | None = None
-    """Variables that have one value for good. Nothing else is taken for known that depends on what runs before: other
-    variables, and what commands print. None if what is likely is taken for known."""
+    """Variables with one fixed value; nothing else that depends on earlier commands counts as known, neither other
+    variables nor output. None counts what is likely as known too."""
     is_evaluating: bool = False
-    """The text has arithmetic or expansions which run what stands in the values of variables."""
+    """Whether the text has arithmetic or expansions, which run code in the values of variables."""
     is_redefining: bool = False
-    """The text may give `echo` another meaning."""
+    """Whether the text may redefine `echo`."""
     back: dict[int, str] = field(default_factory=dict[int, str])
-    """The characters that stand-ins in the parsed text stand for."""
+    """The characters that stand-ins in the parsed text replace."""
     piped: str | None = None
-    """What the command before in a pipeline prints, where that is known."""
+    """Output of the previous command in a pipeline, if known."""
     fed: list[str] = field(default_factory=list[str])
-    """What a command finds in the files that `<(…)` gives it, where that is known."""
+    """Content of the files that `<(…)` passes to a command, if known."""
     budget: _Budget = field(default_factory=_Budget)
 
     def read(self, text: str) -> None:
@@ -208,7 +209,7 @@ class _Reader:
                 self._inside(node)
 
     def _inside(self, node: Node) -> None:
-        """What stands in a node that is no command itself."""
+        """Read what a node contains that is not itself a command."""
         match node.type:
             case "for_statement":
                 self._name_each(node)
@@ -223,7 +224,7 @@ class _Reader:
             self.folder = before
 
     def _name_each(self, node: Node) -> None:
-        """Let the variable of a loop stand for all that it will."""
+        """Set the variable of a loop to all of its values."""
         name = node.child_by_field_name("variable")
         if name is not None:
             values = [word for child in node.children_by_field_name("value") for word in words_of(child, self._scope)]
@@ -244,7 +245,7 @@ class _Reader:
         more: list[str] = []
         body: Node | None = node.child_by_field_name("body")
         count = len(self.commands)
-        if body is not None and body.type != "command":  # its redirection is the last command's: `cd x && echo > y`
+        if body is not None and body.type != "command":  # belongs to the last command: `cd x && echo > y`
             self._visit(body)
         for child in node.children:
             match child.type:
@@ -269,7 +270,7 @@ class _Reader:
         self._feed([stdin or "", *(self.fed if body is not None and body.type != "command" else [])], count)
 
     def _feed(self, texts: Sequence[str], count: int) -> None:
-        """Read what is fed to the commands from `count` on, if one is a shell: `cat <<END | sh`."""
+        """Read the input of the commands from `count` on, if one is a shell: `cat <<END | sh`."""
         if any(command.name in SHELLS for command in self.commands[count:]):
             for text in filter(None, texts):
                 self.commands += self._nested(text)
@@ -281,13 +282,13 @@ class _Reader:
             if child.type == "heredoc_body":
                 body = text_of(child).translate(self.back)
                 if not is_quoted and holds_substitution(body):
-                    self.commands += self._nested(expanding(body))  # the tree has none of `<<-`
+                    self.commands += self._nested(expanding(body))  # the tree has no substitutions of `<<-`
             if child.type not in ("heredoc_start", "heredoc_end"):
                 self._visit(child)
         return body
 
     def _redirect(self, node: Node) -> list[str]:
-        """Take note of a redirection; returns the words behind its target, which are the command's."""
+        """Record a redirection and return the words after its target, which belong to the command."""
         operator = next((child.type for child in node.children if child.type.startswith(("<", ">", "&"))), "")
         named = node.children_by_field_name("destination")
         targets = [word for child in named for word in words_of(child, self._scope)]
@@ -356,7 +357,7 @@ class _Reader:
         self.variables[name] = value if is_known else ANY
 
     def _run(self, node: Node) -> str:
-        """The commands of a substitution; returns what they would print, where that is known."""
+        """Read the commands of a substitution; return what they would print, if known."""
         count = len(self.commands)
         self._inside(node)
         printed = self._printed(self.commands[count:], node.named_children)
@@ -365,11 +366,11 @@ class _Reader:
         return ANY if node.type != "command_substitution" or printed is None else printed
 
     def _read_within(self, text: str) -> None:
-        """Take note of the commands of a substitution that the grammar has left as text."""
+        """Record the commands of a substitution that the grammar left as text."""
         self.commands += self._nested(text.translate(self.back))
 
     def _expand_each(self, words: Sequence[str]) -> None:
-        """Take note of what words run if they are computed with later: `read x <<< 'a[$(y)]'; echo $((x))`."""
+        """Record what words run in later arithmetic: `read x <<< 'a[$(y)]'; echo $((x))`."""
         if self.is_evaluating:
             for word in words:
                 self._expand(word)
@@ -383,7 +384,7 @@ class _Reader:
             self._read_within(expanding(text))
 
     def _printed(self, commands: Sequence[SimpleCommand], nodes: Sequence[Node]) -> str | None:
-        """What the commands of these nodes print; None where that is not known."""
+        """Return what the commands of these nodes print; None if unknown."""
         if len(commands) != 1 or commands[0].name not in _PRINTERS:
             return None
         if self.lasting is not None:
@@ -453,11 +454,11 @@ class _Reader:
             is_redefining=self.is_redefining,
         )
         nested.read(text)
-        if "\\\n" in text and not self.is_strict:  # bash joins the lines before it looks for words
+        if "\\\n" in text and not self.is_strict:  # bash joins lines before it looks for words
             nested.read(text.replace("\\\n", ""))
         self.writes += nested.writes
         self.is_parsed &= nested.is_parsed
-        unknown = [SimpleCommand(words=(ANY,), folder=self.folder)] if ANY in text else []  # it may hold anything
+        unknown = [SimpleCommand(words=(ANY,), folder=self.folder)] if ANY in text else []  # may be anything
         return [*(each for each in nested.commands if each.words[0] != NOTHING), *unknown]
 
     def _flat_runs(self, words: Sequence[str], first: Words | Script | None) -> tuple[Inner, ...]:
@@ -467,7 +468,7 @@ class _Reader:
         return tuple(Inner(begin=NEVER, command=command) for command in self._flat(text))
 
     def _flat(self, text: str) -> Sequence[SimpleCommand]:
-        """What may be the commands of a text for which no budget is left."""
+        """Return the possible commands of a text for which no budget is left."""
         pieces = (re.sub(r"['\"\\]", "", piece).split() for piece in re.split(r"[;&|\n(){}`]", text))
         return [SimpleCommand(words=tuple(words), folder=self.folder) for words in pieces if words]
 
@@ -477,10 +478,10 @@ class _Reader:
         is_elsewhere = target == "-" or "CDPATH" in self.variables
         self.folder = posixpath.join(self.folder, ANY if is_elsewhere else target)
 
-    # What is not understood
+    # Fallback for text that is not understood
 
     def _guess(self, text: str) -> None:
-        """The commands that may stand in a text which is not understood, by splitting it wherever one may begin."""
+        """Guess the commands in a text that is not understood, by splitting it at every possible start of one."""
         text = re.sub(r"\$'((?:[^'\\]|\\.)*+)'", lambda found: decode_ansi_c(found[1]), text, flags=re.DOTALL)
         text = re.sub(r"\{([^{}\s,]*+,[^{}\s]*)\}", lambda found: found[1].replace(",", " "), text)
         for piece in dict.fromkeys(re.split(r"[;&|\n(){}`]", re.sub(r"\$?['\"]|\\", "", text))):
@@ -496,12 +497,12 @@ class _Reader:
 
 
 def _is_plain(node: Node) -> bool:
-    """Whether it is a command without a redirection."""
+    """Whether a node is a command without a redirection."""
     return node.type == "command" and not any(child.type.endswith("redirect") for child in node.children)
 
 
 def _is_evaluating(text: str) -> bool:
-    """Whether bash may compute, or expand once more, in a text: the values of variables may run something there."""
+    """Whether bash may do arithmetic or a second expansion in a text, which runs code in the values of variables."""
     if _EVALUATION.search(text):
         return True
     subscripts = ((_SUBSCRIPT.search(piece), piece) for piece in text.split("]"))  # `a[$i`
@@ -509,7 +510,7 @@ def _is_evaluating(text: str) -> bool:
 
 
 def _dropped(body: Node, statement: Node) -> list[str]:
-    """The `-` that tree-sitter-bash 0.25 drops between a command and its here-document: `python - <<END`."""
+    """Return the `-` that tree-sitter-bash 0.25 drops between a command and its here-document: `python - <<END`."""
     following = body.next_sibling
     if following is None:
         return []

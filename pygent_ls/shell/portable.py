@@ -1,4 +1,4 @@
-"""Which texts every shell of POSIX reads as bash does: where there is no bash, no other is run."""
+"""Check that every POSIX shell reads a text as bash does; only such texts run on a machine without bash."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 _OF_BASH = re.compile(
     r"""\$['"\[]|\$\{[!#]?\w+[^\w}:=?+#%-]|&>|>&(?![0-9-])|[<>]\(|<<<|\(\(|\[\[|\|&|;&|\}[<>]|\b(function|coproc|select)\b"""
 )
-"""What bash alone knows, or reads otherwise; where it stands, even in quotes, does not matter."""
+"""Syntax that only bash knows or that it reads differently, wherever it occurs, even in quotes."""
 
 
 def is_portable(text: str) -> bool:
-    """Whether no part of the text can mean something else to another shell than to bash."""
+    """Whether every POSIX shell gives all parts of the text the same meaning as bash."""
     return all(_OF_BASH.search(each) is None for each in (text, re.sub(r"\\\n", "", text)))

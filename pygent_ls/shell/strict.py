@@ -6,10 +6,10 @@
     redirection = [ digits ] ( ">" | ">>" ) quiet | "&>" quiet | [ digits ] ">&" ( digits | "-" ) | [ digits ] "<" word
     quiet       = "/dev/null" | "/dev/stdout" | "/dev/stderr"
 
-A word is made of plain characters, `'…'`, `"…"`, escaped characters, wildcards, `~`, `$HOME` and `$?`; in double
-quotes stands any `$NAME` or `${NAME}`, too, which outside of them could become no word or several. A comment ends with
-its line. Every character is accounted for, and whatever else stands in a text rejects the whole text: assignments,
-substitutions, subshells, groups, reserved words, here-documents, brace expansion, joined lines.
+A word consists of plain characters, `'…'`, `"…"`, escaped characters, wildcards, `~`, `$HOME` and `$?`; double quotes
+may also contain any `$NAME` or `${NAME}`, which outside them could become no word or several. A comment ends with its
+line. Every character is accounted for, and anything else rejects the whole text: assignments, substitutions, subshells,
+groups, reserved words, here-documents, brace expansion, joined lines.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from pygent_ls.shell.grammar import UNFIT
 from pygent_ls.shell.words import ANY, HOME
 
 QUIET_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
-"""Files to which a redirection writes nothing that stays."""
+"""Redirection targets that store nothing."""
 
 RESERVED = frozenset(
     {"if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "select", "in"}
     | {"function", "time", "coproc", "{", "}", "!", "[[", "]]"}
 )
-"""Words that are no program's name where a command begins."""
+"""Words that cannot be a program's name at the start of a command."""
 _PLAIN = re.compile(r"[A-Za-z0-9_./,:+@%^\]=-]+")
 _SINGLE = re.compile(r"'([^']*)'")
 _PARAMETER = re.compile(r"\$(?:HOME(?!\w)|\{HOME\}|\?)", re.ASCII)
@@ -40,10 +40,10 @@ _REDIRECTION = re.compile(
     r"(?P<both>&>)|[0-9]*(?:>&(?P<copied>[0-9]+|-)(?=[ \t\n;&|]|$)|(?P<to>>>?(?![>&|(]))|(?P<from><(?![<>&(])))"
 )
 _NO_EXPANSION = frozenset(" \t")
-"""Characters behind which a `$` is an ordinary character; its end does it, too."""
+"""Characters after which a `$` is an ordinary character, as it is at the end of the text."""
 
 _BYTES_OF_BLANKS = frozenset(b"\x85\xa0")
-"""Bytes that a shell which reads bytes may take for blanks."""
+"""Bytes that a byte-oriented shell may treat as blanks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +51,17 @@ class StrictLine:
     """A text that the strict grammar accepts."""
 
     commands: tuple[tuple[str, ...], ...]
-    """The words of each command; `ANY` and `HOME` stand for what only running can tell."""
+    """The words of each command; `ANY` and `HOME` stand for what is known only at run time."""
     reads: tuple[tuple[int, str], ...]
-    """Files from which a command's input comes: the command's index, and the path."""
+    """Files that commands read their input from: the command's index, and the path."""
 
 
 class _RejectedError(Exception):
-    """The text is no line of the strict grammar."""
+    """The strict grammar does not accept the text."""
 
 
 def read_strictly(text: str) -> StrictLine | None:
-    """Read a text by the strict grammar; None if any character of it belongs to no rule of the grammar."""
+    """Parse a text by the strict grammar; None if any character matches no rule of the grammar."""
     if UNFIT.search(text):
         return None
     try:
@@ -78,7 +78,7 @@ class _Scanner:
     reads: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
 
     def line(self) -> StrictLine:
-        needs_command = False  # behind `&&`, `||` and `|`
+        needs_command = False  # after `&&`, `||` and `|`
         while True:
             words = self._command()
             self.commands += [words] if words else []
@@ -93,7 +93,7 @@ class _Scanner:
                 raise _RejectedError
 
     def _command(self) -> tuple[str, ...]:
-        """The words of the next command; none in front of an empty line's end."""
+        """Return the words of the next command; empty before the end of an empty line."""
         words: list[str] = []
         is_redirected = False
         while True:
@@ -115,7 +115,7 @@ class _Scanner:
         if found is None:
             return False
         if found.start() and self.text[found.start() - 1] not in " \t\n;&|<>":
-            raise _RejectedError  # `{name}>file`, and digits that are the end of a word
+            raise _RejectedError  # `{name}>file`, and digits at the end of a word
         self.at = found.end()
         if found["copied"] is not None:
             return True
@@ -130,7 +130,7 @@ class _Scanner:
         return True
 
     def _word(self, *, is_first: bool) -> str:
-        """The word that begins here. Raises `_RejectedError`."""
+        """Return the word that begins here. Raises `_RejectedError`."""
         begin, value, unquoted = self.at, "", ""
         while self.at < len(self.text) and self.text[self.at] not in " \t\n;&|<>":
             if self.text[self.at] == "~" and self.at == begin:
@@ -142,7 +142,7 @@ class _Scanner:
                 unquoted += piece
                 value += ANY if piece in ("*", "?", "[") else piece
         if unquoted == "[" and value == ANY:
-            value = "["  # the program: with nothing behind it, it is no wildcard
+            value = "["  # the program: a lone bracket is not a wildcard
         if "{" in unquoted and ("," in unquoted or ".." in unquoted):
             raise _RejectedError  # brace expansion
         if self.at == begin or (is_first and _is_no_program(value, unquoted)):
@@ -150,7 +150,7 @@ class _Scanner:
         return value
 
     def _quoted(self) -> tuple[str] | None:
-        """What the quotes, the escaped character or the parameter here stand for; None if there is none."""
+        """Return the value of the quotes, escaped character or parameter here; None for any other character."""
         match self.text[self.at]:
             case "'":
                 return (self._must(_SINGLE)[1],)
@@ -168,7 +168,7 @@ class _Scanner:
             self.at = found.end()
             return found[0]
         is_letter = character.isalnum() and not _BYTES_OF_BLANKS.intersection(character.encode("utf-8", "replace"))
-        if not is_letter and character not in "*?[{}!#~":  # `#` begins a comment at the beginning of a word alone
+        if not is_letter and character not in "*?[{}!#~":  # `#` begins a comment only at the start of a word
             raise _RejectedError
         self.at += 1
         return character
@@ -188,7 +188,7 @@ class _Scanner:
         return escaped
 
     def _parameter(self, pattern: re.Pattern[str]) -> str:
-        """The value of a parameter, or an ordinary `$`."""
+        """Return the value of a parameter, or an ordinary `$`."""
         following = self.text[self.at + 1 : self.at + 2]
         if not following or following in _NO_EXPANSION:
             self.at += 1
@@ -233,5 +233,5 @@ class _Scanner:
 
 
 def _is_no_program(value: str, unquoted: str) -> bool:
-    """Whether the first word of a command, of which this much is not quoted, is something else to bash."""
+    """Whether bash takes this first word of a command, with this unquoted part, for something other than a program."""
     return not value or value in RESERVED or "=" in unquoted or unquoted.startswith(("%", "[["))

@@ -1,4 +1,4 @@
-"""What is sure about the variables of a command line, and about what its commands print."""
+"""Facts that are certain about a command line's variables and about the output of its commands."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _SETTERS = re.compile(
     r"\b(read|printf|mapfile|readarray|getopts|unset|declare|typeset|local|readonly|let|eval|source|trap|alias|coproc|IFS"
     r"|enable|function|wait)\b|\(\s*\)|\$'|(^|[\s;&|(])\.\s"
 )
-"""What may set a variable whose name stands nowhere."""
+"""Constructs that may set a variable without naming it."""
 
 _SPECIAL = re.compile(r"_|HOME|PWD|OLDPWD|PATH|REPLY|OPT\w+|(BASH|COMP|HIST|FUNC|PS|DIR|LC_|SHELL)\w*|LANG")
-"""Variables that bash sets or reads by itself."""
+"""Variables that bash itself sets or reads."""
 
 _NAME = re.compile(r"(?<![\w$])(?<!\$\{)([A-Za-z_]\w*)(=?)", re.ASCII)
 
 
 def lasting_variables(text: str, commands: Sequence[SimpleCommand]) -> frozenset[str]:
-    """The variables that a text sets once, whatever else happens, and that nothing else in it can set.
+    """Return the variables that a text is certain to set exactly once, and that nothing else in it can set.
 
-    `commands` are those of the text. A name that stands in it a second time may be set there, in any of many ways.
+    `commands` are those of the text. A second occurrence of a name may set it, in any of many ways.
     """
     bare = re.sub(r"[\\'\"]", "", text)
     if (
@@ -49,7 +49,7 @@ def lasting_variables(text: str, commands: Sequence[SimpleCommand]) -> frozenset
 
 
 def _set_at_once(root: Node) -> Iterator[str]:
-    """The variables that are set by no part of another command, and not in the background."""
+    """Yield the variables that are set neither within another command nor in the background."""
     for node in root.children:
         following = node.next_sibling
         if following is not None and following.type == "&":
@@ -61,7 +61,7 @@ def _set_at_once(root: Node) -> Iterator[str]:
 
 
 def printed_for_sure(words: Sequence[str]) -> str | None:
-    """What `echo` or `printf` prints, if that is its words as they are; None for all else."""
+    """Return what `echo` or `printf` prints, if it prints its words unchanged; None otherwise."""
     name, *given = words
     if not given or any("\\" in word for word in given[1:]):
         return None
@@ -77,6 +77,6 @@ def printed_for_sure(words: Sequence[str]) -> str | None:
 
 
 def _has_braces(word: str) -> bool:
-    """Whether bash may make several words of one: `{a,b}`, `{1..3}`."""
+    """Whether bash may expand a word to several: `{a,b}`, `{1..3}`."""
     _, _, within = word.partition("{")
     return "," in within or ".." in within

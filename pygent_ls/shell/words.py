@@ -1,4 +1,4 @@
-"""What a word of a shell command says before anything runs: quotes taken off, known variables put in."""
+"""Values of a shell command's words before anything runs: quotes removed, known variables substituted."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 ANY = "\x00"
-"""Stands in a word for what only running can tell: variables, globs, the output of commands."""
+"""Placeholder in a word for what is known only at run time: variables, globs, the output of commands."""
 
 HOME = "\x02"
-"""Stands for the user's home folder: `~`, `$HOME`."""
+"""Placeholder for the user's home folder: `~`, `$HOME`."""
 
 GAP = "\x1f"
-"""Stands where the shell would split one written word into several."""
+"""Marks the places at which the shell would split one written word into several."""
 
 _DEFAULT_OPERATORS = frozenset({":-", "-", ":=", "=", ":+", "+"})
 
 
 _UNQUOTED = frozenset({"simple_expansion", "expansion", "command_substitution"})
-"""Words that are no words if they become nothing."""
+"""Unquoted expansions, which yield no word if their value is empty."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Scope:
-    """What the words of a line are read with."""
+    """Context in which the words of a line are read."""
 
     variables: dict[str, str]
-    """Those that the line itself has set, as far as that is known."""
+    """Variables that the line itself has set, as far as known."""
     back: dict[int, str]
-    """The characters that stand-ins in the text stand for."""
+    """The characters that stand-ins in the text replace."""
     run: Callable[[Node], str]
-    """Takes note of the commands of a substitution; returns what it would print, or `ANY`."""
+    """Records the commands of a substitution; returns what it would print, or `ANY`."""
     read: Callable[[str], None]
-    """Takes note of the commands in a text that the grammar did not read as such."""
+    """Records the commands in a text that the grammar did not parse as commands."""
     is_wary: bool
-    """Whether nothing is taken for known that only running can tell, however likely it is."""
+    """Whether only certain values count as known, and likely ones do not."""
     give_up: Callable[[], None]
-    """Called for what the grammar is known to read otherwise than bash."""
+    """Called for syntax that the grammar is known to read differently from bash."""
 
 
 def words_of(node: Node, scope: Scope) -> list[str]:
-    """The words that one written word becomes; more than one, or none, where the shell splits it."""
+    """Return the words that one written word becomes; several, or none, if the shell splits it."""
     value = _value(node, scope, is_first=True).translate(scope.back)
     while node.type == "command_name" and node.child_count == 1:
         node = node.children[0]
@@ -57,7 +57,7 @@ def words_of(node: Node, scope: Scope) -> list[str]:
 
 
 def text_of(node: Node) -> str:
-    """The node's own text."""
+    """Return the node's own text."""
     return (node.text or b"").decode("utf-8", "replace")
 
 
@@ -87,7 +87,7 @@ def _quoted(node: Node, scope: Scope) -> str:
 
 
 def _unknown(node: Node, scope: Scope) -> str:
-    if node.type == "$":  # a dollar that the grammar could not place: bash reads `$IFS/` otherwise
+    if node.type == "$":  # a dollar that the grammar could not place: bash reads `$IFS/` differently
         scope.give_up()
     scope.run(node)
     return ANY
@@ -102,7 +102,7 @@ def _joined(node: Node, scope: Scope, *, is_first: bool) -> str:
 
 
 def _values(parts: Sequence[Node], scope: Scope, *, is_first: bool) -> Iterator[str]:
-    """The values of the parts of a word; the grammar cuts `[a-z]*` into several."""
+    """Yield the values of the parts of a word; the grammar splits `[a-z]*` into several."""
     for is_word, group in groupby(parts, key=lambda each: each.type == "word"):
         if is_word:
             yield _unquoted("".join(text_of(each) for each in group), scope, is_first=is_first)
@@ -127,7 +127,7 @@ def _unquoted(text: str, scope: Scope, *, is_first: bool) -> str:
 
 
 def backquoted(text: str, read: Callable[[str], None]) -> bool:
-    """Let the commands between backquotes be read, which the grammar leaves as text in some places; whether any are."""
+    """Record the commands in backquotes, which the grammar leaves as text in some places; return whether any exist."""
     found = re.findall(r"(?<!\\)`((?:[^`\\]|\\.)*)`", text, re.DOTALL)
     for each in found:
         read(re.sub(r"\\([`\\$])", r"\1", each))
@@ -142,7 +142,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _string(node: Node, scope: Scope) -> str:
-    """A text in double quotes; what lies between the grammar's nodes is text, too."""
+    """Return the value of a text in double quotes; what lies between the grammar's nodes is text too."""
     source, begin = node.text or b"", node.start_byte
     parts: list[str] = []
     position = node.children[0].end_byte if node.children else begin
@@ -186,7 +186,7 @@ _ESCAPE = re.compile(
 
 
 def decode_ansi_c(text: str) -> str:
-    """What stands between `$'` and `'`, its escapes read as bash reads them; `ANY` for what is no plain ASCII."""
+    """Return the text between `$'` and `'` with its escapes decoded as in bash; `ANY` replaces all but plain ASCII."""
 
     def character(found: re.Match[str]) -> str:
         octal, short, braced, long, control, other = found.groups()

@@ -1,4 +1,4 @@
-"""Programs that run the command that they are given: `sudo`, `env`, `xargs`, `find -exec`, `bash -c` and their like."""
+"""Programs that run a given command: `sudo`, `env`, `xargs`, `find -exec`, `bash -c` and similar."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """A command that stands in the wrapper's own words, from `begin` to `end`."""
+    """A command in the wrapper's own words, from `begin` to `end`."""
 
     begin: int
     end: int
@@ -26,7 +26,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """A command line that the wrapper is given as one text."""
+    """A command line passed to the wrapper as one text."""
 
     text: str
 
@@ -35,21 +35,21 @@ Wrapped = Words | Script
 
 
 _POSITIONALS = {"chrt": 1, "taskset": 1, "timeout": 1, "chroot": 1, "gosu": 1, "su-exec": 1}
-"""How many words stand between the options and the command."""
+"""Number of words between the options and the command."""
 
 _ASSIGNING = frozenset({"sudo", "doas", "env", "time"})
-"""Programs before whose command variables may be set."""
+"""Programs that accept variable assignments before the command."""
 
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 
 
 def name_of(words: Sequence[str]) -> str:
-    """The program's name without its folder."""
+    """Return the program's name without its folder."""
     return words[0].rpartition("/")[2] if words else ""
 
 
 def wrapped(words: Sequence[str]) -> Iterator[Wrapped]:
-    """The commands that this one would run, as far as its own words show them."""
+    """Yield the commands that this one would run, as far as its own words show them."""
     name = name_of(words)
     known = ALIASES.get(name, name)
     if known in WRAPPERS:
@@ -65,7 +65,7 @@ def wrapped(words: Sequence[str]) -> Iterator[Wrapped]:
 
 
 def _could_run_others(name: str) -> bool:
-    """Whether a name that only running would tell may be one of these programs: `"$X"eval`."""
+    """Whether a name that is known only at run time may be one of these programs: `"$X"eval`."""
     pattern = re.sub(r"[*?\[]", r"[\g<0>]", name).replace(ANY, "*")
     return any(fnmatchcase(each, pattern) for each in (*WRAPPERS, *SHELLS, *_READERS))
 
@@ -88,7 +88,7 @@ def _after_prefix(name: str, words: Sequence[str]) -> Iterator[Wrapped]:
 
 
 def _plain(words: Sequence[str], name: str) -> list[int]:
-    """The indices of the words that are neither options nor their values."""
+    """Return the indices of the words that are neither options nor their values."""
     return split(words, syntax(PROGRAMS[name])).plain
 
 
@@ -101,7 +101,7 @@ def _split_string(words: Sequence[str]) -> Iterator[Script]:
 
 
 def _script(words: Sequence[str], letter: str) -> Iterator[Script]:
-    """The text after `-c`, which may stand among other letters: `-lc`."""
+    """Yield the text after `-c`, which may be joined with other letters: `-lc`."""
     for index, word in enumerate(words[1:-1], 1):
         if re.fullmatch(rf"[-+][A-Za-z]*{letter}[A-Za-z]*", word) or word == "--command":
             rest = [each for each in words[index + 1 :] if not each.startswith(("-", "+"))]
@@ -153,7 +153,7 @@ def _after_dashes(words: Sequence[str]) -> Iterator[Words]:
 
 
 def _npm(words: Sequence[str]) -> Iterator[Words]:
-    """`npm exec -- COMMAND`; behind the dashes of `npm test` stand arguments for the project's own script."""
+    """Yield the command of `npm exec -- COMMAND`; the dashes of `npm test` precede a project script's arguments."""
     if words[1:2] and words[1] in ("exec", "x", "dlx"):
         yield from _runner(words)
     elif len(words) < 2 or words[1] not in ("test", "t", "run", "run-script", "start"):
@@ -161,7 +161,7 @@ def _npm(words: Sequence[str]) -> Iterator[Words]:
 
 
 def _runner(words: Sequence[str]) -> Iterator[Words]:
-    """`uv run COMMAND`, `bundle exec COMMAND`."""
+    """Yield the command of `uv run COMMAND` or `bundle exec COMMAND`."""
     table = SUBCOMMANDS[ALIASES.get(name_of(words), name_of(words))]
     how = table.get("".join(words[1:2]), "")
     if words[1:2] and words[1] in ("run", "exec", "x", "dlx") and (plain := split(words, syntax(f"{how} @1"), 2).plain):

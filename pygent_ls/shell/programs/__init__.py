@@ -1,1 +1,1 @@
-"""What programs do with their words: the options of each that are known to do no more than its name says."""
+"""Options of programs that are known to do no more than the program's name says."""

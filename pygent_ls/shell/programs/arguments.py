@@ -1,19 +1,19 @@
-"""The words of a command taken apart as its program does: options, their values, and the rest.
+"""Parser of a command's words as its program reads them: options, their values, and the rest.
 
 A program's options are listed as text, separated by spaces:
 
-    -abc         letters without a value, which may stand in one word
+    -abc         letters without a value, which may be joined in one word
     -k:          a letter with a value, in the same word or the next one
-    -j::         a letter whose value, if any, stands in the same word
+    -j::         a letter with an optional value in the same word
     --all        a long option without a value
     --key=       a long option with a value; each further `=` is one more word
-    --color?     a long option whose value, if any, stands in the same word
+    --color?     a long option with an optional value in the same word
     !-o:         the same, for an option that is known and not safe
     @1           options end before the first plain word; @2 before the second
     @old         the first word may hold letters without a dash, whose values follow in their order: `tar xfC`
-    @named       a command of this program that only a rule which names it covers
+    @named       a subcommand that is covered only by a rule that names it
     @long        long options may have one dash, and letters cannot be joined: `go test -run X`
-    #1           plain words that are safe; #0 for none
+    #1           number of plain words that are safe; #0 for none
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from functools import cache
 from pygent_ls.shell.words import ANY
 
 _ATTACHED = -1
-"""Number of values of an option whose only value is optional and stands in the same word."""
+"""Number of values of an option with only an optional value in the same word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class Syntax:
     """How a program reads its words."""
 
     values: Mapping[str, int]
-    """How many values each known option takes, by its name with dashes."""
+    """Number of values of each known option, by its name with dashes."""
     unsafe: frozenset[str]
     stops_at: int
-    """The plain word, counted from 1, at which options end; 0 if they may stand anywhere."""
+    """Number of the plain word, counted from 1, at which options end; 0 if they may be anywhere."""
     is_long: bool
     is_old: bool
     is_named: bool
@@ -62,14 +62,14 @@ class Arguments:
     plain: list[int] = field(default_factory=list[int])
     """Indices of the words that are neither options nor their values."""
     unknown: list[int] = field(default_factory=list[int])
-    """Indices of the words in which an option stands that is not listed, or may stand when the command runs."""
+    """Indices of the words with an option that is not listed, or that may become one at run time."""
     rest: int = 0
-    """The index at which the program stops looking for options; the number of words if it never does."""
+    """Index at which the program stops looking for options; the number of words if it never does."""
 
 
 @cache
 def syntax(text: str) -> Syntax:
-    """The syntax that a list of options describes."""
+    """Return the syntax that a list of options describes."""
     values: dict[str, int] = {}
     unsafe: set[str] = set()
     flags: set[str] = {token for token in text.split() if token in ("@long", "@old", "@named")}
@@ -100,7 +100,7 @@ def _names(token: str, *, is_long: bool) -> tuple[list[str], int]:
 
 
 def split(words: Sequence[str], how: Syntax, begin: int = 1) -> Arguments:
-    """Take the words from `begin` on apart."""
+    """Parse the words from `begin` on."""
     found = Arguments(rest=len(words))
     position = begin
     if how.is_old and words[position : position + 1] and not words[position].startswith(("-", ANY)):
@@ -140,7 +140,7 @@ def _old(words: Sequence[str], position: int, how: Syntax, found: Arguments) -> 
 
 
 def _option(words: Sequence[str], position: int, how: Syntax, found: Arguments) -> int:
-    """Take note of the options in one word; returns the index of the next word that is none of their values."""
+    """Record the options in one word and return the index of the next word after their values."""
     word = words[position]
     if how.is_long or word.startswith("--"):
         name, equals, value = word.partition("=")

@@ -1,4 +1,4 @@
-"""Programs of awk that print and count and do nothing else, by a grammar narrower than that of any awk."""
+"""Check for awk programs that only print and count, by a grammar narrower than that of any awk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FUNCTIONS = frozenset(
 _OUTSIDE = frozenset(
     {"getline", "system", "close", "fflush", "ENVIRON", "PROCINFO", "SYMTAB", "FUNCTAB", "ARGV", "ARGC"}
 ) | {"func", "function", "return", "nextfile"}
-"""Words that reach files, programs and the environment, or that make the grammar wider than this one."""
+"""Words that reach files, programs and the environment, or that exceed this grammar."""
 
 _TOKEN = re.compile(
     r"""(?P<blank>[ \t]+)
@@ -29,7 +29,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _GOES_ON = frozenset({",", "&&", "||", "\n", "?", ":", "do", "else"})
-"""Tokens behind which a statement goes on in the next line."""
+"""Tokens after which a statement continues on the next line."""
 
 _REGEX = re.compile(r"(?P<regex>/(?:[^/\\\n\[]|\\[^\n]|\[\^?[^/\]\\\n\[]+\])+/)")
 _DIVISION = re.compile(r"[ \t]*(?P<division>/)(?!=)")
@@ -37,13 +37,13 @@ _BEFORE_A_REGEX = frozenset({"", "(", ",", "{", "}", ";", "\n", "!", "~", "!~", 
 
 
 def is_plain(program: str) -> bool:
-    """Whether a program of awk reads no file of its own, writes no file and runs nothing, in any awk."""
+    """Whether an awk program reads no file of its own, writes no file and runs nothing, in any awk."""
     tokens = _tokens(program)
     return tokens is not None and not _writes(tokens) and not any(_reaches_out(*each) for each in pairwise(tokens))
 
 
 def _tokens(program: str) -> list[str] | None:
-    """The tokens, with `/` for each pattern and `""` for each text, and an empty one at the end; None if any is odd."""
+    """Return the tokens, `/` for a pattern, `""` for a string, and an empty one last; None if any is unknown."""
     tokens: list[str] = []
     position, before, is_operand = 0, "", False
     while position < len(program):
@@ -64,7 +64,7 @@ def _tokens(program: str) -> list[str] | None:
 
 
 def _writes(tokens: Sequence[str]) -> bool:
-    """Whether `>` may stand for a file behind `print`, or the brackets are not balanced."""
+    """Whether `>` after `print` may name a file, or the brackets are unbalanced."""
     depth, prints = 0, False
     for before, each in pairwise(["", *tokens]):
         if each in ("(", ")"):

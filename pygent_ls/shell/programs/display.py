@@ -1,7 +1,7 @@
-"""What programs show of the text of files: those that are known to show none, and those that show what they are given.
+"""What programs show of the text of files: programs known to show none, and programs that show what they are given.
 
-All others may show what their words name. The options listed here are those with which a program shows no text, in the
-form of `arguments`; with any other it may.
+All others may show any file that their words name. The options listed here are those with which a program shows no
+text, in the format of `arguments`; with any other it may.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SILENT: Mapping[str, str | None] = {
     "tree": PROGRAMS["tree"],
     "wc": "-c -m -l -L -w --bytes --chars --lines --max-line-length --words --total=",
 }
-"""By program: the options with which it tells of a file no more than its name, kind and size; None for all."""
+"""By program: the options with which it reveals only a file's name, kind and size; None for all options."""
 
 GREP = (
     "-E -F -G -P -i -y -v -w -x -c -l -L -n -H -h -o -q -s -Z -z -b -a -I -U -T -u -A: -B: -C: -m: -e: -0123456789"
@@ -58,7 +58,7 @@ FLAT = {
     **dict.fromkeys(["cp", "gcp", "scp"], _COPY),
     "diff": _DIFF,
 }
-"""By program: the options with which it goes into no folder below those that it is given."""
+"""By program: the options with which it does not enter folders below those that it is given."""
 
 SEARCHING = frozenset(
     {
@@ -81,13 +81,13 @@ SEARCHING = frozenset(
         "yq",
     }
 )
-"""Programs whose first word is a pattern or a program, unless an option gives it."""
+"""Programs whose first word is a pattern or a program, unless an option provides it."""
 
 PATTERN_OPTIONS = frozenset({"-e", "-f", "-E", "--regexp", "--file", "--expression", "--from-file", "--files"})
-"""Options which give the pattern, so that the first word names a file, too."""
+"""Options that provide the pattern, so that the first word names a file too."""
 
 COPYING = frozenset({"cp", "gcp", "mv", "ln", "install", "rsync", "scp"})
-"""Programs whose last word is where they put the others."""
+"""Programs that copy or move files to their last word."""
 
 SHOWING = (
     SEARCHING
@@ -125,7 +125,7 @@ RECURSIVE = frozenset(
     {"rg", "ag", "ack", "rgrep", "ugrep", "ug", "tar", "zip", "7z", "7za", "7zr", "7zz", "jar", "pax", "rsync", "mv"}
     | {"ln", "cpio"}
 )
-"""Programs that take all below a folder that they are given, and below their own if they are given none."""
+"""Programs that process everything below a given folder, or below the working directory if none is given."""
 
 _PATCH = (
     "-p -u --patch -U --unified -W --function-context --word-diff --word-diff-regex --color-words --color-moved -c --cc"
@@ -159,9 +159,9 @@ GIT_SILENT = {
     **{f"submodule {each}": _NOTHING for each in ("init", "status", "sync", "update")},
     **{f"bisect {each}": _NOTHING for each in ("start", "good", "bad", "new", "old", "skip", "log", "reset")},
 }
-"""By command of git: the options with which it shows text of files all the same.
+"""By git command: the options with which it nevertheless shows text of files.
 
-Without them, and with no option that is missing in `git.COMMANDS`, it shows none.
+Without them, and with only options listed in `git.COMMANDS`, it shows none.
 """
 
 _SUMMARY = (
@@ -176,4 +176,4 @@ GIT_SUMMARY = {
     "grep": ("-l --name-only --files-with-matches -L --files-without-match -c --count -q --quiet", "-p -W -A -B -C"),
     "cat-file": ("-t -s -e", "-p --batch --batch-command"),
 }
-"""By command of git: options of which one is needed for it to show no text, and options with which it shows some."""
+"""By git command: options one of which is required for it to show no text, and options with which it shows some."""

@@ -1,4 +1,4 @@
-"""Expressions of find that look and print, from the manual pages of GNU findutils 4.9 and of macOS."""
+"""Expressions of find that only search and print, from the manual pages of GNU findutils 4.9 and of macOS."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _RUNNING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
 def end_of_command(words: Sequence[str], begin: int) -> int:
-    """The index of the `;` or `+` that ends the command which begins at `begin`; the number of words if none does.
+    """Return the index of the `;` or `+` that ends the command beginning at `begin`; the number of words if none does.
 
-    A `+` ends it behind `{}` alone: elsewhere it is a word of the command.
+    A `+` ends it only after `{}`: elsewhere it is a word of the command.
     """
     ends = (at for at in range(begin, len(words)) if words[at] == ";" or (words[at] == "+" and words[at - 1] == "{}"))
     return next(ends, len(words))
 
 
 def unknown_in(words: Sequence[str]) -> list[int]:
-    """Indices of the words that may do more than look for files and print what is found.
+    """Return the indices of the words that may do more than search for files and print results.
 
-    The commands behind `-exec` are not among them: they are judged by themselves.
+    The commands after `-exec` are not included: they are checked separately.
     """
     found: list[int] = []
     position = 1
@@ -47,7 +47,7 @@ def unknown_in(words: Sequence[str]) -> list[int]:
         if word in _RUNNING:
             position = end_of_command(words, position + 1)
             if word.startswith("-ok") and words[position : position + 1] == ["+"]:
-                found.append(position)  # programs differ in whether it ends the command of `-ok`
+                found.append(position)  # programs differ in whether `+` ends the command of `-ok`
             position += 1
             continue
         is_newer = word.startswith("-newer") and len(word) == len("-newerXY") and word[6:].isalpha()

@@ -1,6 +1,6 @@
 """Safe options of git's commands, from `git COMMAND -h` and the manual pages of git 2.39 to 2.47.
 
-Left out are those that run a program, load settings, follow a repository elsewhere, or write a file that is named.
+Left out are options that run a program, load settings, follow a repository elsewhere, or write a named file.
 """
 
 from __future__ import annotations

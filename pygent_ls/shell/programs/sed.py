@@ -1,11 +1,11 @@
-"""Scripts of sed that print and edit text and do nothing else, by a grammar narrower than that of any sed."""
+"""Check for sed scripts that only print and edit text, by a grammar narrower than that of any sed."""
 
 from __future__ import annotations
 
 import re
 
 _BRACKET = r"\[\^?+\]?+(?:\[[:.=][a-z]*[:.=]\]|[^\]\[])*+\]"
-"""A set of characters. Programs differ in whether the delimiter ends a pattern inside one, so none may hold it."""
+"""A set of characters. It must not contain the delimiter, which ends a pattern inside a set in some programs."""
 
 _BLANKS = re.compile(r"[\s;]*")
 _NUMBER = re.compile(r"\d+(?:~\d+)?|\$")
@@ -24,7 +24,7 @@ _EXITS = frozenset("qQ")
 
 
 def is_plain(script: str) -> bool:
-    """Whether a script of sed reads no file, writes no file and runs nothing, in any sed."""
+    """Whether a sed script reads no file, writes no file and runs nothing, in any sed."""
     position, depth = 0, 0
     while True:
         position = _match(_BLANKS, script, position)
@@ -49,7 +49,7 @@ def is_plain(script: str) -> bool:
 
 
 def _command(command: str, script: str, position: int) -> int | None:
-    """Where the command ends whose letter stands before `position`; None if it is not a plain one."""
+    """Return the end of the command whose letter precedes `position`; None if it is not a safe one."""
     if command in _PLAIN:
         return position
     if command in _JUMPS:
@@ -67,7 +67,7 @@ def _command(command: str, script: str, position: int) -> int | None:
 
 
 def _address(script: str, position: int) -> int | None:
-    """Where the address ends, if any, that stands before a command; None if it is not understood."""
+    """Return the end of the address before a command, if any; None if it is not understood."""
     after = _one_address(script, position)
     if after is None:
         return None
@@ -95,7 +95,7 @@ def _one_address(script: str, position: int) -> int | None:
 
 
 def _section(script: str, position: int, delimiter: str) -> int | None:
-    """Where a text ends that begins at `position` and is closed by the delimiter; the index behind that."""
+    """Return the index after the delimiter that closes the text at `position`; None if it is not understood."""
     if not delimiter or delimiter in "\\\n" or delimiter.isalnum() or delimiter.isspace() or delimiter in "[];{}":
         return None
     end = position

@@ -1,7 +1,7 @@
-"""Safe options of the system's own programs, from their manual pages (GNU, BSD and macOS where they differ).
+"""Safe options of system programs, from their manual pages (GNU, and BSD and macOS where these differ).
 
-Left out are those that run a program, write a file, load settings or read a list of options from elsewhere. A letter
-that takes a value in one system and none in another is left out, too.
+Left out are options that run a program, write a file, load settings or read a list of options from elsewhere, and
+letters that take a value on some systems only.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ WRAPPERS = {
     "nocorrect": "@1",
     "npx": "@1 -y --yes --no --no-install -q --quiet !-p: !--package= !-c: !--call= !-w: !--workspace=",
 }
-"""Programs that run the command that stands behind their options."""
+"""Programs that run the command after their options."""
 
 PROGRAMS = {
     **WRAPPERS,
@@ -232,7 +232,7 @@ ALIASES = {
     "runuser": "su",
     "sg": "su",
 }
-"""Programs that take another one's words."""
+"""Programs that take the same words as another one."""
 
 VALUES = {
     "cargo": {"--target": r"[a-z0-9_]+(-[a-z0-9_]+)+"},
@@ -243,7 +243,7 @@ VALUES = {
         "--url": r"(https?://|[\w.-]+(:\d+)?(/|$)).*",
     },
     "less": {
-        **dict.fromkeys(["-b", "-h", "-j", "-x", "-z"], r"[\d.,-]+"),  # letters behind the number are options, too
+        **dict.fromkeys(["-b", "-h", "-j", "-x", "-z"], r"[\d.,-]+"),  # letters after the number are options too
         "-p": r"[^$\x00-\x1f]*",
     },
     "prettier": {"--parser": r"[a-z-]+"},
@@ -264,4 +264,4 @@ VALUES = {
     "wget": {"-O": "-"},
     "xargs": {"-I": r"\{\}|%|_|@"},
 }
-"""By program and option: what the whole of a value is, if not every one is safe."""
+"""By program and option: pattern for the whole value, if not every value is safe."""

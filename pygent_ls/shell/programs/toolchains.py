@@ -1,6 +1,6 @@
-"""Safe options of compilers, test runners, package managers and the like, from their own `--help` and manuals.
+"""Safe options of compilers, test runners, package managers and similar, from their `--help` and manuals.
 
-Left out are those that name a program, a plugin, a settings file or a place to write to.
+Left out are options that name a program, a plugin, a settings file or an output path.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ SUBCOMMANDS: Mapping[str, Mapping[str, str]] = {
     },
     "pnpm": {
         "": "-v --version -s --silent",
-        "*": f"@named {_NPM}",  # one that is no script is a program to run
+        "*": f"@named {_NPM}",  # a name that is not a script runs a program
         **dict.fromkeys(["run", "run-script", "test", "t", "start"], _NPM),
         **dict.fromkeys(["list", "ls", "ll", "why", "outdated"], f"{_NPM} --depth= -g --global --long -P -D"),
         **dict.fromkeys(
@@ -357,4 +357,4 @@ RUNNERS = {
     " --no-color --passWithNoTests --changed? --dir= --hideSkippedTests --shard= --project= --allowOnly --testTimeout="
     " --no-coverage --color --maxWorkers= --no-file-parallelism --sequence.shuffle --related",
 }
-"""Linters, formatters and test runners: their options."""
+"""Options of linters, formatters and test runners."""
