@@ -1,1 +1,1 @@
-"""What users add: hooks, instructions, commands of their own. Knows no editor and no provider."""
+"""User extensions: hooks, instructions, custom commands. Independent of editors and providers."""

@@ -1,8 +1,8 @@
-"""Commands of the user's own: each a `NAME.md` with a prompt, in a folder of theirs or of the workspace.
+"""Custom commands: each a `NAME.md` with a prompt, in a folder of the user or of the workspace.
 
 The file may begin with front matter between two lines `---`: `description`, `argument-hint`, `agent`, `model`, and
-`tools` (or `allowed-tools`). What follows is the prompt. `git/commit.md` is the command `git:commit`. Files are read
-each time, and nothing that they hold is run.
+`tools` (or `allowed-tools`). The rest is the prompt. `git/commit.md` is the command `git:commit`. Files are read each
+time, and nothing in them is executed.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from pygent_ls.data_files import read_yaml
 from pygent_ls.file_access import read_file
 
 MAX_FILE_BYTES = 100_000
-"""Of a command: about 25,000 tokens, far more than a prompt that anyone writes."""
+"""Maximum size of a command file: about 25,000 tokens, far more than a hand-written prompt."""
 
 MAX_HEAD_BYTES = 10_000
-"""Of its front matter, which a YAML parser reads."""
+"""Maximum size of its front matter, which a YAML parser reads."""
 
 MAX_COMMANDS = 500
-"""Of one folder; more are left out."""
+"""Maximum number of commands in one folder; more are left out."""
 
 MAX_LOOKED_AT = 5000
-"""Files and folders of one folder, commands or not: it may be a link to all of a disk."""
+"""Maximum number of files and folders visited in one folder, which may be a link to a whole disk."""
 
 MAX_DESCRIPTION_CHARS = 200
 
@@ -39,21 +39,21 @@ OwnSource = Literal["user", "workspace"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnCommand:
-    """A command that somebody wrote; the words are theirs."""
+    """A custom command, in its author's words."""
 
     name: str
-    """Without the slash, in small letters."""
+    """Name without the slash, in lower case."""
     source: OwnSource
     description: str = ""
     takes: str = ""
-    """What its arguments are, for a person."""
+    """Description of its arguments, as shown to the user."""
     template: str = ""
     agent: str | None = None
     model: str | None = None
     tools: tuple[str, ...] | None = None
-    """The only tools that the model is offered, as they were written; None: all."""
+    """Names of the only tools that the model is offered, as written; None offers all."""
     problem: str = ""
-    """Why it cannot be used; empty where it can."""
+    """Why it cannot be used; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class OwnCommands:
     source: OwnSource
 
     def read(self) -> list[OwnCommand]:
-        """What is there now, by name. Blocking; a folder that is not there holds none."""
+        """Return the current commands, by name; empty if the folder is missing. Blocking."""
         found: dict[str, OwnCommand] = {}
         for name, path in self._files():
             found.setdefault(name, self._command(name, path))
@@ -95,10 +95,10 @@ class OwnCommands:
             return OwnCommand(name=name, source=self.source, problem=str(error))
 
     def _text(self, path: Path) -> str:
-        """What the file holds. Raises `_BrokenError`.
+        """Return the content of the file. Raises `_BrokenError`.
 
-        A workspace's may be no link, nor lie behind one: that would make a prompt of a file that lies elsewhere, or
-        that the rules keep from being read.
+        A workspace's command must not be a link or lie behind one: that would turn a file from elsewhere, or one that
+        the rules protect from reading, into a prompt.
         """
         root = self.folder.parents[1]
         try:
@@ -127,7 +127,7 @@ _PART = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
 
 
 def _name_of(path: Path) -> str | None:
-    """The command that a file is by its path; None for other files."""
+    """Return the command name for a file's path; None for other files."""
     parts = path.with_suffix("").parts
     if path.suffix != ".md" or not parts[0][0].isalpha() or not all(map(_PART.fullmatch, parts)):
         return None
@@ -135,13 +135,13 @@ def _name_of(path: Path) -> str | None:
 
 
 _HINT = re.compile(r"^(argument-hint:[ \t]*)(\[.*\S)[ \t]*$", re.MULTILINE)
-"""`[file] [line]`, as the hint is often written, is no YAML."""
+"""Hints are often written as `[file] [line]`, which is not valid YAML."""
 
 _HEAD = re.compile(r"---[ \t]*\n(?P<head>.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
 def _parts(text: str) -> tuple[Mapping[str, Any], str]:
-    """The front matter and the prompt. Raises `_BrokenError`."""
+    """Return the front matter and the prompt. Raises `_BrokenError`."""
     found = _HEAD.match(text)
     if found is None:
         if re.match(r"---[ \t]*\n", text):
@@ -182,7 +182,7 @@ def _made(name: str, source: OwnSource, head: Mapping[str, Any], template: str) 
 
 
 def _line(head: Mapping[str, Any], key: str) -> str:
-    """Raises `_BrokenError`."""
+    """Return the value as one line. Raises `_BrokenError`."""
     value = head.get(key)
     if value is not None and not isinstance(value, str | int | float):
         raise _BrokenError(f"`{key}` in its front matter is not a string")
@@ -190,7 +190,7 @@ def _line(head: Mapping[str, Any], key: str) -> str:
 
 
 def _names(value: object) -> tuple[str, ...]:
-    """A list of names, or one text with commas or white space between them, outside of brackets."""
+    """Return the names in a list, or in one text separated by commas or white space outside brackets."""
     if isinstance(value, str):
         names = re.findall(r"[^\s,(]+(?:\([^()]*\))?", value)
     elif isinstance(value, list) and all(isinstance(each, str) for each in cast("list[object]", value)):

@@ -1,4 +1,4 @@
-"""The user's hooks: commands that are given what happens as JSON, and may answer with JSON."""
+"""The user's hooks: commands that receive an event as JSON, and may answer with JSON."""
 
 from __future__ import annotations
 
@@ -18,46 +18,45 @@ from pygent_ls.errors import ToolError
 OF_TOOLS: frozenset[HookEvent] = frozenset(
     {"pre_tool_use", "post_tool_use", "post_tool_use_failure", "permission_request"}
 )
-"""Events of a tool call: a matcher is held against the tool's name there, and means nothing elsewhere."""
+"""Events of a tool call, whose matcher is compared with the tool's name; other events ignore the matcher."""
 
 READ_BY_THE_MODEL: frozenset[HookEvent] = frozenset(
     {"session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use", "post_tool_use_failure", "pre_compact"}
 )
-"""Where `context` has a reader."""
+"""Events whose `context` the model reads."""
 
 ASKING: frozenset[HookEvent] = frozenset({"pre_tool_use", "permission_request"})
-"""Where there is somebody to ask."""
+"""Events in which a hook may have the user asked."""
 
 OVER: frozenset[HookEvent] = frozenset({"session_start", "session_end"})
-"""What nothing can be done about."""
+"""Events that cannot be denied."""
 
 FIELDS = ("decision", "reason", "tool_input", "context")
 
 DENIES = 2
-"""The exit code that denies."""
+"""Exit code that denies."""
 
 MAX_OUTPUT_CHARS = 400_000
-"""Of one hook: a file that it writes anew in `tool_input` fits in."""
+"""Maximum length of one hook's output; a whole file in `tool_input` fits."""
 
 MAX_SHOWN_CHARS = 200
-"""Of a command, or of what it wrote, in a notice."""
+"""Maximum length of a command, or of its output, in a notice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookCommand:
-    """A hook as it is set up."""
+    """A configured hook."""
 
     event: HookEvent
     command: str
     matcher: str = ""
-    """A valid regular expression that the whole of a tool's name must match; empty: any."""
+    """Valid regular expression that the whole of a tool's name must match; empty matches any."""
     timeout_s: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class CommandHooks:
-    """The `Hooks` port. The commands of one event run side by side, with the user's own rights: they are theirs, as
-    git's hooks are."""
+    """The `Hooks` port. The commands of one event run concurrently, with the user's own rights, as git's hooks do."""
 
     commands: Sequence[HookCommand]
     processes: Processes
@@ -68,11 +67,11 @@ class CommandHooks:
             self._patterns[each.matcher] = re.compile(each.matcher)
 
     def listens(self, event: HookEvent, tool_name: str = "") -> bool:
-        """See the port."""
+        """Whether any hook is configured for the event and tool."""
         return any(self._waits(each, event, tool_name) for each in self.commands)
 
     async def run(self, given: HookInput) -> HookOutcome:
-        """See the port."""
+        """Run the hooks of an event and return their combined outcome."""
         waiting = [each for each in self.commands if self._waits(each, given.event, given.tool_name or "")]
         return await side_by_side(self._run(each, given) for each in waiting)
 
@@ -89,7 +88,7 @@ class CommandHooks:
         return said_by(hook, result)
 
     def _spec(self, hook: HookCommand, given: HookInput) -> ProcessSpec:
-        """Raises `ToolError` where there is no shell."""
+        """Return the process of a hook. Raises `ToolError` without a shell."""
         shell = self.processes.find("bash") or self.processes.find("sh")
         if shell is None:
             raise ToolError("Neither bash nor sh is installed on this machine.")
@@ -104,7 +103,7 @@ class CommandHooks:
 
 
 def _as_read(given: HookInput) -> dict[str, object]:
-    """What a hook finds on its standard input; what an event does not have is not there."""
+    """Return the object on a hook's standard input; fields that an event lacks are left out."""
     fields: dict[str, object] = {
         "hook_event": given.event,
         "session_id": given.session_id,
@@ -123,7 +122,7 @@ def _as_read(given: HookInput) -> dict[str, object]:
 
 
 def said_by(hook: HookCommand, result: ProcessResult) -> HookOutcome:
-    """What a hook that has ended says. Whatever is wrong with it is a notice, and changes nothing."""
+    """Return the outcome of a completed hook. Any problem with it becomes a notice and changes nothing."""
     if result.timed_out:
         problem = f"{_named(hook)} was stopped after {hook.timeout_s:g} s and is ignored."
         return _nothing_but(problem, hook, result.duration_s)
@@ -151,7 +150,7 @@ class _Said:
 
 
 def _parsed(stdout: str) -> _Said | str:
-    """What a hook wrote; or what is wrong with it, for the user."""
+    """Return the parsed output of a hook, or what is wrong with it, for the user."""
     if not stdout.strip():
         return _Said()
     try:
@@ -180,7 +179,7 @@ def _parsed(stdout: str) -> _Said | str:
 
 
 def _heard(hook: HookCommand, said: _Said, duration_s: float) -> HookOutcome:
-    """What counts of it for this event; what does not is told."""
+    """Return the parts of the answer that apply to this event; a notice reports the others."""
     event, told = hook.event, list[str]()
     decision, tool_input, context = said.decision, said.tool_input, said.context
     if (decision == "deny" and event in OVER) or (decision == "ask" and event not in ASKING):

@@ -1,4 +1,4 @@
-"""AGENTS.md and CLAUDE.md, read through the workspace: unsaved changes count, and nothing outside it is read."""
+"""Instructions from AGENTS.md and CLAUDE.md, read through the workspace: with unsaved changes, never from outside."""
 
 from __future__ import annotations
 
@@ -17,48 +17,47 @@ from pygent_ls.agent.workspace import MISSING, Workspace
 from pygent_ls.errors import ToolError
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
-"""In one folder in this order; the first is what most agents read, the second what Claude Code reads."""
+"""File names in one folder, in this order; most agents read the first, Claude Code the second."""
 
 IMPORTING = "CLAUDE.md"
-"""Its lines may name files with `@path`, which are taken too."""
+"""File whose lines may import others with `@path`."""
 
 MAX_FILE_CHARS = 40_000
-"""Of one file: some 10,000 tokens, where Claude Code warns that a file is too long."""
+"""Maximum length of one file: about 10,000 tokens, at which Claude Code warns that a file is too long."""
 
 MAX_IMPORT_DEPTH = 5
-"""Files that an import goes through, as in Claude Code."""
+"""Maximum depth of imports, as in Claude Code."""
 
 MAX_IMPORTS = 20
-"""Of one file and of all that it imports."""
+"""Maximum number of files that one file imports, directly and indirectly."""
 
 MAX_NESTED = 50
-"""Files below the roots that a session is given."""
+"""Maximum number of files below the roots that a session receives."""
 
 _CODE = re.compile(r"^```.*?(?:^```[ \t]*$|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
-"""A fence that is not closed goes to the end."""
+"""Code blocks and spans; an unclosed fence extends to the end."""
 
 _IMPORT = re.compile(r"(?<!\S)@([^\s@`]+)")
 
 
 class RepositoryInstructions:
-    """The `Instructions` port on a workspace's files; remembers for one session what was given."""
+    """The `Instructions` port on a workspace's files; remembers per session which were given."""
 
     def __init__(self, workspace: Workspace, masks: Masks | None = None) -> None:
         self._workspace = workspace
         self._masks = masks or Masks()
         self._given: dict[Path, Instruction] = {}
         self._looked_at: set[Path] = set()
-        """Folders that were looked into since the turn began, or something was lost: what comes to be there counts from
-    the next turn on."""
+        """Folders searched since the turn began or instructions were lost; new files count from the next turn on."""
 
     async def of_workspace(self, reading: Reading) -> Sequence[Instruction]:
-        """See the port."""
+        """Return the instructions of the workspace's root folders."""
         self._looked_at.clear()
         found = [await self._in_folder(folder, reading) for folder in self._workspace.folders]
         return _each_once(each for group in found for each in group)
 
     async def near(self, paths: Iterable[Path], reading: Reading) -> Sequence[Instruction]:
-        """See the port."""
+        """Return the instructions in folders between the roots and these paths that were not given before."""
         on_the_way = {folder for path in paths for folder in self._on_the_way(path)} - self._looked_at
         folders = sorted(on_the_way, key=lambda folder: (len(folder.parts), folder))
         roots = {each.path for folder in self._workspace.folders for each in self._candidates(folder)}
@@ -72,19 +71,19 @@ class RepositoryInstructions:
         return [each for each in new if not each.problem]
 
     def forget_lost(self, messages: Sequence[Message]) -> None:
-        """See the port."""
+        """Forget the instructions that the conversation no longer contains, so that they are given again."""
         for each in lost(self._given.values(), messages) if self._given else ():
             del self._given[each.path]
             self._looked_at.clear()
 
     def afresh(self) -> RepositoryInstructions:
-        """See the port."""
+        """Return a new instance that has given no instructions yet."""
         return RepositoryInstructions(self._workspace, self._masks)
 
-    # Finding
+    # Search
 
     def _on_the_way(self, path: Path) -> Iterator[Path]:
-        """The folders between a root and the file, the root aside."""
+        """Yield the folders between a root and the file, without the root."""
         holding = [folder for folder in self._workspace.folders if path.is_relative_to(folder)]
         innermost = max(holding, key=lambda folder: len(folder.parts), default=None)
         for folder in path.parents if innermost else ():
@@ -93,7 +92,7 @@ class RepositoryInstructions:
             yield folder
 
     def _candidates(self, folder: Path) -> Iterator[Instruction]:
-        """Empty instructions for the files of a folder that lie in the workspace, there or not."""
+        """Yield instructions without text for the files of a folder within the workspace, whether they exist or not."""
         for name in NAMES:
             try:
                 path = self._workspace.resolve(str(folder / name))
@@ -104,7 +103,7 @@ class RepositoryInstructions:
                 yield Instruction(path=path, name=self._workspace.shown(folder / name), text="", n_chars=0)
 
     async def _in_folder(self, folder: Path, reading: Reading) -> list[Instruction]:
-        """The instructions of one folder, with what they import."""
+        """Return the instructions of one folder, with their imports."""
         candidates = list(self._candidates(folder))
         stamps = await asyncio.gather(*(self._workspace.stamp(each.path) for each in candidates))
         found: dict[Path, Instruction] = {}
@@ -120,17 +119,17 @@ class RepositoryInstructions:
     async def _import(
         self, importing: Instruction, found: dict[Path, Instruction], reading: Reading, *, depth: int
     ) -> None:
-        """Add what a file imports, each file once, so that no circle goes on."""
+        """Add the imports of a file, each file once, so that a cycle ends."""
         for word in _imports_in(importing.text) if depth <= MAX_IMPORT_DEPTH else ():
             try:
                 path = self._workspace.resolve(str(importing.path.parent / word))
             except ToolError:
-                continue  # outside the workspace, or no path
+                continue  # outside the workspace, or not a path
             if path in found or len(found) >= MAX_IMPORTS or await self._workspace.stamp(path) == MISSING:
                 continue
             imported = await self._read(path, reading)
             if imported.problem:
-                continue  # a folder, or a word that was no import
+                continue  # a folder, or a word that is not an import
             found[path] = imported
             await self._import(imported, found, reading, depth=depth + 1)
 
@@ -147,7 +146,7 @@ class RepositoryInstructions:
 
 
 def cut(text: str, name: str) -> str:
-    """The text, or its beginning and how much is left out."""
+    """Return the text, or its beginning and how much is left out."""
     if len(text) <= MAX_FILE_CHARS:
         return text
     left_out = len(text) - MAX_FILE_CHARS
@@ -160,7 +159,7 @@ def _imports_in(text: str) -> list[str]:
 
 
 def _each_once(found: Iterable[Instruction]) -> list[Instruction]:
-    """Without those that say what another said before."""
+    """Return the instructions without repeated texts."""
     by_text: dict[str, Instruction] = {}
     for each in found:
         key = f"\0{each.path}" if each.problem else each.text.strip()

@@ -1,4 +1,4 @@
-"""A session as a file: what `/save` and the JSON export write. `session_reading.py` reads it. Pure."""
+"""Saved sessions: the format that `/save` and the JSON export write, and `session_reading.py` reads. Pure."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from pygent_ls.agent.messages import (
 )
 
 VERSION = 1
-"""Of the file's form."""
+"""Version of the file format."""
 
 
 def timestamp(moment: datetime) -> str:
-    """RFC 3339, UTC, microseconds."""
+    """Return the time in RFC 3339 format, in UTC with microseconds."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedSession:
-    """What a file holds of a session."""
+    """Content of a saved session file."""
 
     id: str
     name: str
@@ -45,7 +45,7 @@ class SavedSession:
 
 
 def message_out(message: Message) -> dict[str, Any]:
-    """A message with its blocks, as the wire and the file have it."""
+    """Return a message with its blocks, as on the wire and in the file."""
     return {
         "role": message.role,
         "content": [block_out(block) for block in message.blocks],
@@ -55,7 +55,7 @@ def message_out(message: Message) -> dict[str, Any]:
 
 
 def block_out(block: Block) -> dict[str, Any]:
-    """A block; what is as it usually is stands not in it."""
+    """Return a block, without fields that have their default value."""
     match block:
         case TextBlock(rejected=(_, *_) as rejected):
             files = [{"uri": utf8(each.uri), "rejected": each.n_changes} for each in rejected]
@@ -87,14 +87,17 @@ def block_out(block: Block) -> dict[str, Any]:
 
 
 def _provider_data(family: str, data: Mapping[str, Any] | None, *, always: bool = False) -> dict[str, Any]:
-    """What the block's provider wants back, under its family; the family alone where `always`."""
+    """Return the data that the provider expects back, with its family; `always` adds the family without data too."""
     if data is None:
         return {"family": family} if always and family else {}
     return {"family": family, "providerData": dict(data)}
 
 
 def settled(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The conversation up to where each tool call has its result: a turn that runs may be in the midst of one."""
+    """Return the conversation up to the last point at which each tool call has its result.
+
+    A running turn may be between a call and its result.
+    """
     kept = list(messages)
     while kept and kept[-1].role == "assistant" and kept[-1].tool_calls:
         kept.pop()
@@ -102,7 +105,7 @@ def settled(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def saved_text(session: SavedSession) -> str:
-    """The file's text, with a line break at its end."""
+    """Return the file's text, which ends with a line break."""
     content = {
         "version": VERSION,
         "id": session.id,

@@ -1,4 +1,4 @@
-"""A saved session is read from its file's text. Pure; imported when a file is read, since pydantic takes a while."""
+"""Parser of saved session files. Pure; imported on demand, since pydantic loads slowly."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from pygent_ls.errors import SessionError
 from pygent_ls.extensions.session_files import VERSION, SavedSession
 
 MAX_PROBLEMS = 3
-"""Of a file, that an error names."""
+"""Maximum number of problems that an error lists."""
 
 MAX_NESTING = 100
-"""Of lists and objects: more than a session that was kept has, and less than what exhausts the interpreter's stack in
-whatever walks through them later."""
+"""Maximum nesting of lists and objects: more than any saved session has, and less than what overflows the interpreter's
+stack in code that walks through them."""
 
 MAX_QUOTED_CHARS = 200
-"""Of what stands in a file, in an error."""
+"""Maximum length of file content quoted in an error."""
 
 _LENIENT = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 _CAMEL = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True, alias_generator=to_camel)
@@ -132,7 +132,7 @@ class _File(BaseModel):
 
 
 def read_saved(text: str, file: str) -> SavedSession:
-    """What a file's text holds. Raises `SessionError` (`invalid_file`) that says what is wrong and where."""
+    """Return the session in a file's text. Raises `SessionError` (`invalid_file`) with the problem and its place."""
     try:
         given: Any = json.loads(text)
     except ValueError as error:
@@ -193,17 +193,17 @@ def _named(ids: Sequence[str]) -> str:
 def _utc(moment: datetime) -> datetime:
     try:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except OverflowError:  # in the first or the last hours of all time
+    except OverflowError:  # in the first or the last hours of the supported range
         return moment.replace(tzinfo=UTC)
 
 
 def message_from(given: object) -> Message:
-    """A message as `message_out` wrote it. Raises ValueError for what is none."""
+    """Return a message written by `message_out`. Raises ValueError for an invalid one."""
     return _message(_Message.model_validate(given))
 
 
 def block_from(given: object) -> Block:
-    """A block, likewise."""
+    """Return a block written by `block_out`. Raises ValueError for an invalid one."""
     return _block(_BLOCK.validate_python(given))
 
 
@@ -249,7 +249,7 @@ def _block(given: _Text | _Review | _Thinking | _Image | _ToolUse | _ToolResult)
 
 
 def _unpaired(messages: Sequence[Message]) -> Iterator[str]:
-    """What providers would refuse: the message after tool calls answers each of them once, and no other does."""
+    """Yield what providers would refuse: the message after tool calls must have exactly one result for each."""
     seen: set[str] = set()
     open_calls: list[str] = []
     for place, message in enumerate(messages):
