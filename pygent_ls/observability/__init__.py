@@ -1,1 +1,1 @@
-"""What turns do, told to the log and to collectors."""
+"""Logging and telemetry of turns."""

@@ -1,7 +1,7 @@
-"""Spans in OpenTelemetry, as its semantic conventions for generative AI want them. Importing this loads the SDK.
+"""OpenTelemetry spans by its semantic conventions for generative AI. Importing this module loads the SDK.
 
 The conventions are those of github.com/open-telemetry/semantic-conventions-genai as of 2026-10 (status: development);
-what they have no word for begins with `pygent.`.
+names that they lack begin with `pygent.`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from pygent_ls.agent.telemetry import ModelCallSpan, PermissionSpan, Span, ToolS
 NAME = "pygent-ls"
 
 MAX_WAITING_WITH_CONTENT = 128
-"""Maximum number of spans with content that wait for a collector: that of a request to a model holds the whole
-conversation. With the SDK's own 2,048, 1,500 spans of 300 kB took 790 MB; with this, 59 MB."""
+"""Maximum number of spans with content that wait for a collector: the span of a model request holds the whole
+conversation. With the SDK's default of 2,048, 1,500 spans of 300 kB took 790 MB; with this, 59 MB."""
 
 PROVIDERS: Mapping[str, str] = {
     "azure": "azure.ai.openai",
@@ -43,16 +43,16 @@ PROVIDERS: Mapping[str, str] = {
     "watsonx": "ibm.watsonx.ai",
     "xai": "x_ai",
 }
-"""Providers that the conventions call otherwise than litellm does."""
+"""Providers with different names in the conventions and in litellm."""
 
 BARE: Mapping[str, str] = {"claude": "anthropic", "gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai"}
 """Providers of models without a provider in their name, by the first word of the name."""
 
 FINISH: Mapping[str, str] = {"end_turn": "stop", "tools": "tool_call", "refusal": "content_filter"}
-"""Finish reasons that the conventions call otherwise."""
+"""Finish reasons with different names in the conventions."""
 
 OTHER = "_OTHER"
-"""The conventions' word for what has none."""
+"""Value of the conventions for anything unlisted."""
 
 MODEL = ("gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model")
 FIRST_CHUNK = "gen_ai.response.time_to_first_chunk"
@@ -68,12 +68,14 @@ HISTOGRAMS: Mapping[str, tuple[str, str, Sequence[float]]] = {
     "gen_ai.execute_tool.duration": ("s", "The duration of a single tool execution.", SECONDS),
     "gen_ai.invoke_agent.duration": ("s", "The end-to-end duration of a single agent invocation.", TURN_SECONDS),
 }
-"""Unit, description and buckets, as the conventions say."""
+"""Unit, description and buckets of each histogram, as the conventions define them."""
 
 
 def named(model: str) -> tuple[str, str]:
-    """The provider, and the model as it calls it, of the string that chose it. Of a script's path and a program's
-    options, which may be private, only the kind is told."""
+    """Return the provider and its name of the model for a model string.
+
+    For a script or a program only the kind or the program's name is returned: paths and options may be private.
+    """
     kind, colon, rest = model.partition(":")
     if colon and kind in ("scripted", "cli"):
         return kind, kind if kind == "scripted" else rest.split()[0]
@@ -84,7 +86,7 @@ def named(model: str) -> tuple[str, str]:
 
 
 def name_of(span: Span) -> str:
-    """The span's name."""
+    """Return the span's name."""
     match span:
         case TurnSpan(agent=agent):
             return f"invoke_agent {agent}"
@@ -97,7 +99,7 @@ def name_of(span: Span) -> str:
 
 
 def error_of(span: Span) -> str | None:
-    """The kind of the failure; None if it is none."""
+    """Return the type of the failure, or None."""
     match span:
         case TurnSpan(stop_reason="error", error=error):
             return error.type if error else OTHER
@@ -110,7 +112,7 @@ def error_of(span: Span) -> str | None:
 
 
 def attributes_of(span: Span) -> dict[str, Any]:
-    """The attributes of an ended span, without what was said; None for those that it lacks."""
+    """Return the attributes of an ended span, without its content; None stands for a missing one."""
     told: dict[str, Any] = {"gen_ai.conversation.id": span.session_id, "error.type": error_of(span)}
     match span:
         case TurnSpan():
@@ -172,7 +174,7 @@ def _usage(usage: Usage) -> Mapping[str, Any]:
 
 
 def content_of(span: Span) -> dict[str, Any]:
-    """What was said, in the form of the conventions' JSON schemas."""
+    """Return the span's content, in the form of the conventions' JSON schemas."""
     match span:
         case TurnSpan():
             return {
@@ -226,7 +228,7 @@ def _part(block: Block) -> dict[str, Any]:
 
 
 def measured(span: Span, told: Mapping[str, Any]) -> Iterator[tuple[str, float, Mapping[str, Any]]]:
-    """What goes into the histograms, each with its attributes; `told` holds those of the span."""
+    """Yield the measurements for the histograms, each with its attributes; `told` holds the span's attributes."""
     model = {name: told[name] for name in MODEL if name in told}
     agent = {name: told[name] for name in ("gen_ai.tool.name", "gen_ai.agent.name", "error.type") if name in told}
     failed = {"error.type": told["error.type"]} if "error.type" in told else {}
@@ -247,13 +249,13 @@ def measured(span: Span, told: Mapping[str, Any]) -> Iterator[tuple[str, float, 
 
 
 class SpanWriter:
-    """Makes OpenTelemetry's spans and histograms of ended spans; for one thread.
+    """Converts ended spans to OpenTelemetry spans and histograms; for one thread.
 
-    The providers are not the process's: what libraries would report of themselves stays unsaid.
+    The providers are not registered globally, so instrumented libraries export nothing.
     """
 
     def __init__(self, spans: SpanProcessor | None, metrics: MetricReader | None, *, with_content: bool) -> None:
-        """`spans` and `metrics` take them; None exports none."""
+        """Create the writer; `spans` and `metrics` receive the exports, and None disables either."""
         own = {"service.name": NAME, **OTELResourceDetector().detect().attributes, "service.version": __version__}
         resource = Resource.create(own)
         self._traces = TracerProvider(resource=resource, shutdown_on_exit=False)
@@ -285,7 +287,7 @@ class SpanWriter:
             self._histograms[name].record(value, attributes)
 
     def _begin(self, span: Span) -> trace.Span:
-        """The span, which may have begun with the first one within it."""
+        """Return the span, started if necessary; a child span may have started it before."""
         if span not in self._begun:
             context = trace.set_span_in_context(self._begin(span.parent)) if span.parent else None
             kind = SpanKind.CLIENT if isinstance(span, ModelCallSpan) else SpanKind.INTERNAL
@@ -293,14 +295,14 @@ class SpanWriter:
         return self._begun[span]
 
     def close(self) -> None:
-        """Export what is left, within the exporters' own time limits."""
+        """Export the remaining spans, within the exporters' own time limits."""
         self._traces.force_flush()
         self._traces.shutdown()
         self._metrics.shutdown()
 
 
 def otlp_writer(*, traces: bool, metrics: bool, with_content: bool) -> SpanWriter:
-    """Export over OTLP/HTTP. Addresses, headers, time limits and batches are as the environment says."""
+    """Return a writer for OTLP/HTTP. The environment configures addresses, headers, time limits and batches."""
     most = max_waiting(os.environ) if with_content else None
     batch = most and most // 4
     return SpanWriter(
@@ -311,6 +313,6 @@ def otlp_writer(*, traces: bool, metrics: bool, with_content: bool) -> SpanWrite
 
 
 def max_waiting(environment: Mapping[str, str]) -> int | None:
-    """Maximum number of spans with content that may wait; None if the environment says it."""
+    """Return the maximum number of spans with content that may wait; None if the environment sets it."""
     names = ("OTEL_BSP_MAX_QUEUE_SIZE", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE")
     return None if any(map(environment.get, names)) else MAX_WAITING_WITH_CONTENT

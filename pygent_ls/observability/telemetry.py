@@ -1,6 +1,6 @@
-"""Tells what turns do: to the log, and to an OpenTelemetry collector if the environment names one.
+"""Telemetry of turns: to the log, and to an OpenTelemetry collector if the environment names one.
 
-A turn waits neither for the import of the SDK nor for a collector: ended spans go through a queue to a thread.
+Turns wait neither for the import of the SDK nor for a collector: ended spans pass through a queue to a thread.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ MAX_WAITING = 10_000
 """Maximum number of ended spans that wait for the thread; further ones are dropped."""
 
 FLUSH_S = 1.0
-"""Time for the last export, at the end of a daemon that must be gone within 3 s."""
+"""Time limit for the last export, since the daemon must exit within 3 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What the environment asks for."""
+    """Exports that the environment requests."""
 
     traces: bool = False
     metrics: bool = False
     with_content: bool = False
     problem: str = ""
-    """Why something that it asks for is not done; empty if all is."""
+    """Why a request is not fulfilled; empty without a problem."""
 
     @property
     def is_nothing(self) -> bool:
@@ -47,14 +47,14 @@ class Wish:
 
 
 def otel_is_installed() -> bool:
-    """Whether the extra is installed; nothing of it is loaded."""
+    """Whether the extra is installed; loads none of it."""
     with suppress(ModuleNotFoundError):
         return all(find_spec(f"opentelemetry.{each}") for each in ("sdk", "exporter.otlp.proto.http"))
     return False
 
 
 def wish_of(environment: Mapping[str, str], is_installed: Callable[[], bool] = otel_is_installed) -> Wish:
-    """What the standard variables ask for: nothing, unless they name a collector or an exporter."""
+    """Return what the standard variables request: nothing, unless they name a collector or an exporter."""
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return Wish()
     wanted, problems = list[str](), list[str]()
@@ -89,7 +89,7 @@ def wish_of(environment: Mapping[str, str], is_installed: Callable[[], bool] = o
 
 
 def addresses_of(environment: Mapping[str, str]) -> Sequence[str]:
-    """The collectors that the variables name, or the default one."""
+    """Return the collectors that the variables name, or the default one."""
     names = (f"OTEL_EXPORTER_OTLP_{each}ENDPOINT" for each in ("", "TRACES_", "METRICS_"))
     return [environment[name] for name in names if environment.get(name)] or ["http://localhost:4318"]
 
@@ -101,10 +101,10 @@ def _otlp_writer(wish: Wish) -> SpanWriter:
 
 
 class AppTelemetry:
-    """See `Telemetry`. The thread begins with the first turn, and only if something is to be exported."""
+    """Implementation of `Telemetry`. The thread starts with the first turn, and only if something is to be exported."""
 
     def __init__(self, wish: Wish, make_writer: Callable[[Wish], SpanWriter] = _otlp_writer) -> None:
-        """`make_writer` is called in the thread."""
+        """Prepare the export; `make_writer` is called in the thread."""
         if wish.problem:
             log.warning("%s", wish.problem)
         self._wish = wish
@@ -113,7 +113,7 @@ class AppTelemetry:
         self._thread = threading.Thread(target=self._work, name="otel", daemon=True)
 
     def __call__(self, span: Span) -> None:
-        """See `Telemetry`."""
+        """Log a span, and export it if it has ended."""
         log_span(span)
         if self._thread.ident is None and not self._wish.is_nothing:
             self._thread.start()
@@ -121,7 +121,7 @@ class AppTelemetry:
             self._queue.put(span)
 
     async def close(self, timeout_s: float = FLUSH_S) -> None:
-        """Export what is there, for at most that long; nothing is exported afterwards."""
+        """Export what is queued, for at most that long; nothing is exported afterwards."""
         if self._thread.is_alive():
             self._queue.put(None)
             await asyncio.to_thread(self._thread.join, timeout_s)
@@ -129,7 +129,7 @@ class AppTelemetry:
     def _work(self) -> None:
         try:
             writer = self._make_writer(self._wish)
-        except (ValueError, ImportError) as error:  # of a variable, or of half an extra
+        except (ValueError, ImportError) as error:  # an invalid variable, or a partly installed extra
             log.warning("telemetry is off, see the OTEL_… variables: %s", error)
             return
         while span := self._queue.get():
@@ -138,7 +138,7 @@ class AppTelemetry:
 
 
 def log_span(span: Span) -> None:
-    """Log when turns begin and end, and which requests to models failed; nothing that was said."""
+    """Log when turns begin and end, and failed model requests, without any content."""
     match span:
         case TurnSpan():
             turn = f"{'a subagent of ' if span.is_subagent else ''}turn {span.turn_id}"
