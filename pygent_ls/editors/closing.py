@@ -1,4 +1,4 @@
-"""The end of what a front end was given: in bounded time, whatever its turns, programs and hooks do."""
+"""Shutdown of a front end's core in bounded time, whatever its turns, processes and hooks do."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from contextlib import suppress
 from typing import Protocol
 
 CLOSING_S = 2.3
-"""For turns, hooks and their child processes to end: SIGTERM is followed by SIGKILL after 2 s, and all shall be gone in
-3."""
+"""Time limit for turns, hooks and their child processes to end. SIGTERM is followed by SIGKILL after 2 s, and
+everything must have ended within 3 s."""
 
 
 class Closable(Protocol):
-    """What of a `Core` ends."""
+    """The part of a `Core` that shuts it down."""
 
     async def close(self) -> None:
-        """Cancel every turn, run the hooks of the end, and wait for all of it."""
+        """Cancel every turn, run the session-end hooks, and wait until both have ended."""
         ...
 
     def kill_processes(self) -> None:
-        """End every child process group at once."""
+        """Kill every child process group at once."""
         ...
 
 
 async def close(core: Closable, limit_s: float = CLOSING_S) -> None:
-    """Close it; what has not ended within the limit is cancelled, and ends with its processes.
+    """Close the core. After `limit_s` seconds, cancel what has not ended and kill its processes.
 
-    These are killed then, and not only once the cancel was heard: whoever waits for one to end may hear of no second.
+    A timer kills the processes without waiting for the cancellation to be handled, because a task that waits for a
+    process may miss a second cancellation.
     """
     killing = asyncio.get_running_loop().call_later(limit_s, core.kill_processes)
     try:

@@ -1,4 +1,4 @@
-"""What `pygent-ls run` is asked for, the session and the turns that it comes to, and the exit code."""
+"""The options of `pygent-ls run`, the session and turn requests made from them, and the exit code."""
 
 from __future__ import annotations
 
@@ -22,50 +22,50 @@ from pygent_ls.sessions.turns import TurnRequest
 OutputFormat = Literal["text", "json", "stream-json"]
 
 DONE, FAILED, CANCELLED = 0, 1, 130
-"""Exit codes. 1: an error, a limit or a refusal ended the turn. 130 is what shells give to what Ctrl-C ended."""
+"""Exit codes. 1: an error, a limit or a refusal ended the turn. 130: the code that shells report for Ctrl-C."""
 
 
 ALL = 1_000_000
-"""Sessions: more than anybody has."""
+"""Page size that covers all stored sessions."""
 
 NEWEST = 100
-"""Sessions among which is one in which something was said: editors begin some that are never used."""
+"""Number of recent sessions in which a used one is searched for: editors create some that are never used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errand:
-    """What `pygent-ls run` is asked for; None leaves what the session, or the settings, say."""
+    """Options of `pygent-ls run`. None keeps the value of the session or the settings."""
 
     prompt: str | None
-    """None: the lines of standard input say what is to be done, in turns one after the other."""
+    """The prompt; None: prompts are read from standard input and run one after the other."""
     folder: Path
-    """The workspace; it exists."""
+    """The workspace folder, which exists."""
     resumed: str | None = None
-    """The id of the session that goes on."""
+    """Id of the session to resume."""
     goes_on: bool = False
-    """Whether the folder's newest session goes on."""
+    """Whether to continue the folder's newest session."""
     session_id: str | None = None
-    """The id of the session that begins."""
+    """Id of the new session."""
     agent: str | None = None
     model: str | None = None
     mode: Mode | None = None
     yes: bool = False
-    """Whether everything that would ask is allowed once."""
+    """Whether every permission prompt is answered with "allow once"."""
     tools: tuple[str, ...] | None = None
-    """The only tools that are offered, names and globs."""
+    """Names and globs of the only tools to offer."""
     max_iterations: int | None = None
     max_tokens: int | None = None
     max_budget_usd: float | None = None
     effort: Effort | None = None
     output_schema: Mapping[str, Any] | None = None
-    """What the answer must be valid against."""
+    """JSON Schema that the answer must be valid against."""
     output: OutputFormat = "text"
     shows_partial_messages: bool = False
     asks_on_stdio: bool = False
-    """Whether the program at the other end is asked for permission."""
+    """Whether permission prompts go to the program on standard input and output."""
 
     def request(self, parts: tuple[PromptPart, ...]) -> TurnRequest:
-        """A turn."""
+        """Return the turn request for a prompt."""
         return TurnRequest(
             parts=parts,
             tools=self.tools,
@@ -77,11 +77,11 @@ class Errand:
         )
 
     def new_session(self) -> NewSession:
-        """A session that begins."""
+        """Return the request for a new session."""
         return NewSession(id=self.session_id, agent=self.agent, model=self.model, mode=self.mode)
 
     async def session(self, sessions: Sessions) -> Session:
-        """The session that it is about. Raises `PygentError` where there is none, or where it cannot be as wanted."""
+        """Return the session to use. Raises `PygentError` if it does not exist or rejects the options."""
         if self.resumed is None and not self.goes_on:
             return sessions.new(self.new_session())
         session = await self._held(sessions)
@@ -103,7 +103,7 @@ class Errand:
         return await sessions.hold(await self._meant(sessions, wanted))
 
     async def _meant(self, sessions: Sessions, wanted: str) -> str:
-        """The only session whose id begins so, as lists show ids, or that has that name."""
+        """Return the id of the only session with that name or id prefix, as session lists show it."""
         found = meant(wanted, (await sessions.page(SessionFilter(limit=ALL))).sessions)
         if len(found) == 1:
             return found[0].id
@@ -111,7 +111,7 @@ class Errand:
         raise SessionError(f"--resume: {problem}. `pygent-ls sessions list` lists sessions.", kind="unknown_session")
 
     async def _newest(self, sessions: Sessions) -> str:
-        """The session of the folder that was used last, and in which something was said."""
+        """Return the id of the folder's most recently used session that contains messages."""
         page = await sessions.page(SessionFilter(folder=self.folder, limit=NEWEST, used=True))
         newest = next((each.id for each in page.sessions if each.n_messages), None)
         if newest is None:
@@ -123,7 +123,7 @@ class Errand:
 
 
 def exit_code(stop_reason: StopReason) -> int:
-    """0 for a turn that came to its end, 130 for one that was cancelled, 1 for everything else."""
+    """Return 0 for a completed turn, 130 for a cancelled one, and 1 otherwise."""
     match stop_reason:
         case "end_turn":
             return DONE

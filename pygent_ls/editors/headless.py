@@ -1,5 +1,5 @@
-"""`pygent-ls run`: turns without an editor; the answer on standard output, everything else on standard error or the
-terminal."""
+"""`pygent-ls run`: turns without an editor. The answer goes to standard output, everything else to standard error or
+the terminal."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from pygent_ls.sessions.stream import Subscriber
 from pygent_ls.sessions.turns import RunningTurn
 from pygent_ls.workspace.disk import DiskWorkspace
 
-if TYPE_CHECKING:  # with them come pydantic's models of all that a program may write
+if TYPE_CHECKING:  # imports pydantic and the models of all program input
     from pygent_ls.editors.scripts.incoming import Answer
     from pygent_ls.editors.scripts.program_hooks import ProgramHooks
 
@@ -60,31 +60,32 @@ NO_REVIEW = (
 )
 
 LAST_LINES_S = 2.0
-"""For the reader of a run that was cancelled to take what is written; whoever does not read holds up no end."""
+"""Time limit for the reader to take the remaining output of a cancelled run. A reader that has stopped reading does not
+block the exit."""
 
 
 class RunView(Subscriber, Protocol):
-    """What shows a run."""
+    """Displays the turns of a run."""
 
     @property
     def answer_lost(self) -> bool:
-        """Whether nobody reads the answer any more."""
+        """Whether the answer can no longer be delivered because its reader is gone."""
         ...
 
     def begin(self) -> None:
-        """A turn is about to begin."""
+        """Prepare for a turn that is about to begin."""
         ...
 
     def end(self, result: TurnResult) -> None:
-        """The turn is over; its events were delivered."""
+        """Finish a turn after its events were delivered."""
         ...
 
     def fail(self, problem: str) -> None:
-        """A turn could not begin."""
+        """Report that a turn could not begin."""
         ...
 
     def tell(self, line: str, colour: Colour | None = None) -> None:
-        """Tell a person something."""
+        """Show a line to the user."""
         ...
 
     async def ready_to_ask(self, question_id: str) -> None:
@@ -92,26 +93,26 @@ class RunView(Subscriber, Protocol):
         ...
 
     async def ready_to_pause(self, question_id: str) -> None:
-        """The same for a question whether the turn goes on beyond a limit."""
+        """Return when the question whether to continue beyond a limit may be shown on the terminal."""
         ...
 
     async def written(self) -> None:
-        """Return when everything was read, or nobody reads it."""
+        """Return when everything was read, or its reader is gone."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Program:
-    """The program at the other end of a stream-json run."""
+    """The program that reads and writes a stream-json run."""
 
     hooks: ProgramHooks
     questions: OpenRequests[Answer] | None
     approver: LineApprover | None
-    """Both None if the program is not asked for permission."""
+    """Approver and questions; None if the program is not asked for permission."""
 
     @classmethod
     def at(cls, view: ScriptView, errand: Errand) -> _Program:
-        """The program that reads this view."""
+        """Return the program that reads the output of this view."""
         from pygent_ls.editors.scripts.program_hooks import ProgramHooks
 
         hooks = ProgramHooks(requests=OpenRequests(write=view.write, new_id=view.new_id))
@@ -129,14 +130,14 @@ class _Run:
     errand: Errand
     answer: TextIO
     terminal: Terminal | None
-    """Where a person can be asked."""
+    """Terminal on which the user can be asked."""
     stop: Callable[[], object]
     """Cancels the run."""
     _refusing: RefusingApprover = field(default_factory=RefusingApprover)
     _is_over: bool = False
-    """What is left is to be read by whoever reads."""
+    """Whether the turns are over and only output remains to be read; `stop` is no longer called then."""
     _commands: Sequence[str] = ()
-    """The names of all slash commands, for streams."""
+    """Names of all slash commands, for stream-json output."""
 
     async def to_its_end(self) -> int:
         view = self._view()
@@ -163,7 +164,7 @@ class _Run:
         return FAILED if view.answer_lost else code
 
     async def _worked(self, core: Core, view: TerminalView | ScriptView, program: _Program | None) -> int:
-        """Raises `PygentError` where nothing can be begun."""
+        """Run the turns and return the exit code. Raises `PygentError` if the run cannot begin."""
         core.start_loading()
         session = await self.errand.session(core.sessions)
         abilities = await _abilities(core, session) if self.errand.output == "stream-json" else {}
@@ -193,7 +194,7 @@ class _Run:
         return exit_code(view.last_stop) if view.last_stop else DONE
 
     async def _turn(self, session: Session, prompt: str, view: RunView) -> TurnResult:
-        """Raises `PygentError` where the turn cannot begin."""
+        """Run one turn. Raises `PygentError` if it cannot begin."""
         view.begin()
         result = await _result(session.start_turn(self.errand.request((prompt,)), view), view)
         view.end(result)
@@ -214,7 +215,7 @@ class _Run:
             "slash_commands": self._commands,
         }
 
-    # What the run shows, and who is asked
+    # Output and prompts
 
     def _view(self) -> TerminalView | ScriptView:
         errand, answer_descriptor = self.errand, self.answer.fileno()
@@ -253,7 +254,7 @@ class _Run:
 
     def _front_end(self, view: RunView, program: _Program | None) -> FrontEnd:
         asking = program.approver if program is not None else None
-        # A program that writes our standard input is not kept waiting for a person that it knows nothing of.
+        # A program that writes to standard input must not wait for a user that it does not know about.
         terminal = self.terminal if self.errand.prompt is not None else None
         approver: Approver = AllowingApprover() if self.errand.yes else asking or self._refusing
         questioner: Questioner = asking or NobodyToAsk(NOT_WANTED if self.errand.yes else NO_TERMINAL)
@@ -275,7 +276,7 @@ class _Run:
 
 
 def run(blueprint: Blueprint, errand: Errand) -> int:
-    """Do the errand; returns the exit code. Ctrl-C cancels the turn, a second one ends it at once."""
+    """Run the turns and return the exit code. A first Ctrl-C cancels the turn, a second one exits at once."""
     with terminal_of((0, 2, 1)) as terminal, _answer_stream() as answer:
         try:
             return asyncio.run(_run(blueprint, errand, answer, terminal))
@@ -285,28 +286,30 @@ def run(blueprint: Blueprint, errand: Errand) -> int:
 
 @contextmanager
 def _answer_stream() -> Generator[TextIO]:
-    """Standard output for the answer alone: what a library prints there goes to standard error from now on."""
+    """Reserve standard output for the answer. Other output to it, such as that of libraries, goes to standard error
+    from now on."""
     own = os.fdopen(os.dup(1), "w", encoding=sys.stdout.encoding, errors="replace")
     os.dup2(2, 1)
     try:
         yield own
     finally:
-        with suppress(OSError):  # the view has told it by then
+        with suppress(OSError):  # the view has already reported it
             own.close()
 
 
 async def _run(blueprint: Blueprint, errand: Errand, answer: TextIO, terminal: Terminal | None) -> int:
     main = asyncio.current_task()
     assert main is not None
-    for number in (signal.SIGTERM, signal.SIGHUP):  # SIGINT is asyncio.run's: it cancels us, too
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+    for number in (signal.SIGTERM, signal.SIGHUP):  # asyncio.run handles SIGINT and cancels this task, too
+        if signal.getsignal(number) is not signal.SIG_IGN:  # ignored under nohup
             asyncio.get_running_loop().add_signal_handler(number, partial(stop_at_signal, main))
     run = _Run(blueprint=blueprint, errand=errand, answer=answer, terminal=terminal, stop=main.cancel)
     return await run.to_its_end()
 
 
 def stop_at_signal(main: asyncio.Task[int]) -> None:
-    """Cancel the run. Raises `KeyboardInterrupt` where that has been done: whoever says it again does not wait."""
+    """Cancel the run. If it is already being cancelled, raises `KeyboardInterrupt` so that a second signal exits at
+    once."""
     if main.cancelling():
         raise KeyboardInterrupt
     main.cancel()
@@ -318,11 +321,11 @@ async def _trust_on(terminal: Terminal, view: RunView, question: TrustQuestion) 
 
 
 async def _nobody(_question: TrustQuestion) -> None:
-    """No answer: the folder's settings are not trusted. `--yes` is an answer to permission prompts alone."""
+    """Give no answer, so the folder's settings are not trusted. `--yes` applies to permission prompts only."""
 
 
 async def _result(turn: RunningTurn, view: RunView) -> TurnResult:
-    """Wait for the turn. A cancel of ours cancels it, and waits for its end."""
+    """Wait for the turn. If this task is cancelled, cancel the turn and wait for its end."""
     assert turn.task is not None
     try:
         return await asyncio.shield(turn.task)
@@ -333,7 +336,7 @@ async def _result(turn: RunningTurn, view: RunView) -> TurnResult:
 
 
 def _define_agents(core: Core, session: Session, given: Mapping[str, Any]) -> None:
-    """Add agents for the turns that begin from now on. Raises `SettingError`."""
+    """Add agents for later turns. Raises `SettingError`."""
     from pygent_ls.editors.scripts.agent_definitions import agent_tables
 
     tables = agent_tables(given, [each.name for each in session.around.tools.list_all()])
@@ -342,7 +345,7 @@ def _define_agents(core: Core, session: Session, given: Mapping[str, Any]) -> No
 
 
 async def _abilities(core: Core, session: Session) -> dict[str, Any]:
-    """What a program may want to know before it begins."""
+    """Return what `initialize` reports to a program: commands, agents, models and output styles."""
     commands = await core.sessions.listed_commands()
     return {
         "commands": [

@@ -1,4 +1,4 @@
-"""What a front end needs of the rest of the program; `app` provides it."""
+"""Interfaces between a front end and the rest of the program, which `app` implements."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from pygent_ls.agent.variants import AgentProfile
 from pygent_ls.agent.workspace import Workspace
 from pygent_ls.sessions.store import Sessions
 
-if TYPE_CHECKING:  # with it come the adapters of all models
+if TYPE_CHECKING:  # imports the adapters of all models
     from pygent_ls.llm.listing import ListedModel
     from pygent_ls.llm.setup.flow import SetUp, Way
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustQuestion:
-    """Whether a workspace folder's own files may do what they would."""
+    """The question whether to trust a workspace folder's own settings files."""
 
     folder: Path
     sources: str
-    """The files, for a person."""
+    """The settings files, as text for the user."""
     wishes: tuple[str, ...]
-    """What they would do, a line each, nothing left out."""
+    """What the files would do, one line per effect, complete."""
 
     @property
     def text(self) -> str:
-        """The question in words, several lines, nothing left out."""
+        """The complete question, in several lines."""
         listed = "\n".join(f"- {wish}" for wish in self.wishes)
         return self._asking(f"They came with the folder and would:\n{listed}\n")
 
     @property
     def beside_a_document(self) -> str:
-        """The question for a dialog that has no room for `text`, which the user reads elsewhere."""
+        """The question for a dialog with no room for `text`, which is shown in a document."""
         keys = f"{len(self.wishes)} {'thing' if len(self.wishes) == 1 else 'things'}"
         return self._asking(f"They came with the folder and would do {keys}; see the opened document. ")
 
@@ -54,76 +54,77 @@ class TrustQuestion:
 
 
 def one_line(text: str) -> str:
-    """The text with all that hides, reorders or breaks a line spelled out."""
+    """Return the text with every character escaped that hides, reorders or breaks a line."""
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 AskTrust = Callable[[TrustQuestion], Awaitable[bool | None]]
-"""Asks the user, who may take any time; None where no answer came, or none that can be understood."""
+"""Asks the user, who may take any time. Returns None without a valid answer."""
 
 
 async def _at_once() -> None:
-    """There is no editor that has a configuration."""
+    """Return at once, without an editor configuration."""
 
 
 def _nothing() -> None:
-    """Nobody wants to know."""
+    """Ignore the notification."""
 
 
 def _to_nobody(_text: str) -> None:
-    """There is no place beside the turns."""
+    """Discard the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontEnd:
-    """What a front end brings."""
+    """What a front end provides to the core."""
 
     workspace: Workspace
     approver: Approver
     questioner: Questioner
     ask_trust: AskTrust
     on_session_change: Callable[[str, str], None]
-    """Told (session id, what)."""
+    """Called with the session id and the kind of change."""
     editor: EditorState = field(default_factory=NoEditor)
     reviewer: Reviewer = field(default_factory=NoReviewer)
     pauser: Questioner = field(default_factory=NobodyToAsk)
-    """Asked whether a turn that has reached a limit may go on; without an editor it stops."""
+    """Asks whether a turn that has reached a limit may continue; by default, the turn stops."""
 
     hooks: Hooks = field(default_factory=NoHooks)
-    """Its own hooks, which run beside those of the settings."""
+    """The front end's own hooks, which run in addition to those of the settings."""
 
     is_restricted: bool = False
-    """It does not trust the workspace: nothing but reading is allowed there, and nothing of its own loosens or runs."""
+    """Whether the client does not trust the workspace: only reading is allowed, and the workspace's own settings cannot
+    loosen permissions or run anything."""
 
     offers_setup: bool = False
-    """Whether its user may be asked to set up a model where a prompt needs one and there is none."""
+    """Whether the user may be asked to set up a model if a prompt needs one and none is configured."""
 
     on_models_change: Callable[[], None] = _nothing
-    """Told when another model is the default one, or others can be called."""
+    """Called when the default model or the set of available models has changed."""
 
     tell: Callable[[str], None] = _to_nobody
-    """Shows the user a line beside all turns."""
+    """Shows the user a line outside of turns."""
 
     configured: Callable[[], Awaitable[None]] = _at_once
-    """Returns when the editor has said what its configuration is, or is late with it; soon in any case."""
+    """Returns when the editor has sent its configuration, or after a short timeout."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beginning:
-    """What a session begins with for which nothing is chosen, as the settings are now."""
+    """Defaults of a new session, according to the current settings."""
 
     model: str
     agent: str
     mode: Mode
-    """Of a turn that chooses none: the agent's own, else the settings'."""
+    """Mode of a turn that does not set one: that of the agent, else of the settings."""
     modes: Sequence[Mode]
-    """Those that can be set."""
+    """Modes that can be set."""
     needs_model: bool = False
-    """No model is named, and none is at hand: the offline model would answer."""
+    """Whether no model is configured or found, so that the offline model would answer."""
 
 
 class Core(Protocol):
-    """The agent, put together for one front end."""
+    """The agent, assembled for one front end."""
 
     @property
     def sessions(self) -> Sessions: ...
@@ -132,90 +133,90 @@ class Core(Protocol):
     def tools(self) -> ToolRegistry: ...
 
     async def beginning(self) -> Beginning:
-        """What a session that is made now begins with. Nobody is asked to trust anything: a workspace's own settings
-        count where they are trusted already."""
+        """Return the defaults of a session created now. Does not ask for trust: a workspace's own settings apply only
+        if they are already trusted."""
         ...
 
     @property
     def agents(self) -> Sequence[AgentProfile]:
-        """The variants that a session, a turn or a subagent may use."""
+        """The agents that a session, a turn or a subagent may use."""
         ...
 
     async def models(self) -> Sequence[ListedModel]:
-        """The models that could be named, and what those lack that cannot be called."""
+        """List the models that can be selected, with the reason if a model cannot be called."""
         ...
 
     def take_keys(self, keys: Mapping[str, str | None]) -> frozenset[str]:
-        """Use these keys of providers, by their variables, from the next model call on; None takes one back. Returns
-        the variables that hold a key of an editor's now."""
+        """Use these provider keys, by environment variable, from the next model call on; None removes one. Returns the
+        variables that now have a key from an editor."""
         ...
 
     @property
     def state_folder(self) -> Path:
-        """Where what must not lie in the workspace is kept."""
+        """The folder for state that must not lie in the workspace."""
         ...
 
     @property
     def model_ready(self) -> bool:
-        """Whether the default model could be called without loading anything first."""
+        """Whether the default model can be called without loading anything first."""
         ...
 
     @property
     def reviews_edits(self) -> bool:
-        """Whether the user wants to be shown each edit before it counts."""
+        """Whether the user wants to review each edit."""
         ...
 
     def rules(self) -> Sequence[Rule]:
-        """What "Always allow" stored for this workspace, and the rules of the settings."""
+        """Return the rules that "Always allow" stored for this workspace, and those of the settings."""
         ...
 
     def forget_rule(self, text: str) -> bool:
-        """Take a stored rule back; False where it is not stored."""
+        """Delete a stored rule; False if it is not stored."""
         ...
 
     def file_changed(self, path: Path) -> None:
-        """A file may read differently now: drop what was cached of it."""
+        """Discard what is cached of a file whose content may have changed."""
         ...
 
     def start_loading(self) -> None:
-        """Load what is heavy in the background; returns at once."""
+        """Load slow imports in the background; returns at once."""
         ...
 
     def configure(self, given: object) -> Sequence[str]:
-        """Take what the editor's configuration says by now, for the turns that begin from now on; returns what is wrong
-        with it and was not told yet, a line each."""
+        """Apply the editor's current configuration to turns that begin from now on. Returns one line for each problem
+        that was not reported before."""
         ...
 
     async def close(self) -> None:
-        """Cancel every turn and whatever is asked, and wait for their end."""
+        """Cancel every turn and every open question, and wait until they have ended."""
         ...
 
     async def set_up(self, way: Way = "any") -> SetUp:
-        """Ask the user which model to use, and keep the answer. Raises nothing but a cancellation."""
+        """Ask the user which model to use, and store the answer. Raises only `CancelledError`."""
         ...
 
     def kill_processes(self) -> None:
-        """End every child process group now."""
+        """Kill every child process group at once."""
         ...
 
 
 class Blueprint(Protocol):
-    """The settings are read; the rest is built when it is needed."""
+    """The settings, read; builds the core on demand."""
 
     @property
     def model(self) -> str:
-        """The default model's name."""
+        """Name of the default model."""
         ...
 
     @property
     def problems(self) -> Sequence[str]:
-        """What is wrong with the settings, for the user."""
+        """Problems in the settings, as text for the user."""
         ...
 
     def build(self, front_end: FrontEnd) -> Core:
-        """Put the agent together."""
+        """Build the core."""
         ...
 
 
 ReadSettings = Callable[[Any, Sequence[Path]], Blueprint]
-"""From the editor's own settings, whatever it sent, and the workspace's folders."""
+"""Reads the settings, given the editor's own settings as received and the workspace folders."""

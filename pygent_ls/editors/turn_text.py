@@ -1,4 +1,4 @@
-"""Lines for a person: how a turn ended, which limit it reached, and what happens next."""
+"""Text for the user: how a turn ended, which limit it reached, and what happens next."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ STOP_WORDS: Mapping[StopReason, str] = {
     "interrupted": "Interrupted",
     "error": "Failed",
 }
-"""How a turn ended, for a person."""
+"""How a turn ended, as text for the user."""
 
 
 def summary(finished: ev.Finished, separator: str) -> str:
-    """How the turn ended, the number of files that it changed, tokens and cost."""
+    """Return how the turn ended, the number of changed files, the tokens and the cost."""
     n_files = len(finished.files_changed)
     files = [f"{n_files} file{'s' if n_files != 1 else ''} changed"] if n_files else []
     usage = finished.usage
@@ -37,7 +37,7 @@ Limit = ev.IterationLimitReached | ev.TokenLimitReached | ev.BudgetLimitReached 
 
 
 def limit_line(event: Limit) -> str:
-    """Which limit is reached, and how far the turn has come."""
+    """Return which limit was reached, and the value that the turn has reached."""
     match event:
         case ev.IterationLimitReached(limit=limit):
             return f"The limit of {limit} model calls per turn was reached."
@@ -52,7 +52,7 @@ def limit_line(event: Limit) -> str:
 
 
 def failure_line(error: ev.LlmError) -> str:
-    """What went wrong with a model call, and what happens next."""
+    """Return why a model call failed, and what happens next."""
     if error.fallback_model is not None:
         return f"{error.error_message} Continuing with {error.fallback_model}."
     if error.will_retry and error.retry_in_s:
@@ -61,5 +61,5 @@ def failure_line(error: ev.LlmError) -> str:
 
 
 def rejection_lines(attachments: Sequence[ev.PromptAttachment]) -> Iterator[str]:
-    """A sentence for each review report that a prompt carries."""
+    """Yield one sentence for each review report attached to a prompt."""
     return (f"{rejections_in_words(each.rejected)}." for each in attachments if each.kind == "review")

@@ -1,1 +1,1 @@
-"""What scripts read and write: `pygent-ls run --output-format json|stream-json`, and its input (docs/scripts.md)."""
+"""Input and output of `pygent-ls run --output-format json|stream-json` (docs/scripts.md)."""

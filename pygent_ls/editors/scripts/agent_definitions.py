@@ -19,12 +19,13 @@ _FIELDS: Mapping[str, str] = {
     "permissionMode": "mode",
     "effort": "effort",
 }
-"""Fields of an agent definition, and the settings that they are; those settings may be given by their names too."""
+"""Fields of an agent definition, with the names of the settings that they set. The names of the settings are accepted,
+too."""
 
 
 def agent_tables(given: object, known_tools: Sequence[str]) -> dict[str, dict[str, object]]:
-    """The tables by the agents' names. Raises `SettingError` that says what is wrong; what the settings judge (types,
-    modes) is left to them."""
+    """Return the settings tables by agent name. Raises `SettingError` that describes the problem. Types and modes are
+    validated later, with the settings."""
     if not isinstance(given, Mapping):
         raise SettingError("expected an object that maps names to agents")
     return {

@@ -1,4 +1,4 @@
-"""The `Approver` and the `Questioner` port as lines: the program at the other end is asked, and waited for."""
+"""The `Approver` and `Questioner` ports as JSON lines: the program is asked, and its answer is awaited."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from pygent_ls.agent.approver import PermissionAnswer, PermissionOutcome, Permis
 from pygent_ls.agent.asker import Answered, CannotAsk, NotAnswered, Question, QuestionAnswer
 from pygent_ls.editors.scripts.requests import GONE, OpenRequests
 
-if TYPE_CHECKING:  # with it come pydantic's models of all that a program may write
+if TYPE_CHECKING:  # imports pydantic and the models of all program input
     from pygent_ls.editors.scripts.incoming import Answer
 
 ASK_USER = "ask_user"
-"""The tool by which the model asks; a test compares it."""
+"""The tool with which the model asks the user; a test compares the name."""
 
 
 @dataclass(kw_only=True)
 class LineApprover:
-    """Asks with `can_use_tool`. Whatever is no answer (an error, the end of input) is a `reject_once`; it leaves a
-    question of the model's open."""
+    """Asks with `can_use_tool`. An invalid answer, an error or the end of input is a `reject_once`, and leaves a
+    question of the model unanswered."""
 
     requests: OpenRequests[Answer]
 
     async def approve(self, request: PermissionRequest) -> PermissionAnswer:
-        """See the port."""
         answer = await self.requests.ask(_question(request))
         return _rejected(answer) if isinstance(answer, str) else _answer_of(answer)
 
     async def ask(self, question: Question) -> QuestionAnswer:
-        """See the port of questions of the model's."""
+        """Ask a question of the model."""
         if self.requests.is_closed:
             return CannotAsk(f"{GONE} Decide yourself and state your assumptions in your answer.")
         answer = await self.requests.ask(_own_question(question))
@@ -68,7 +67,7 @@ def _own_question(question: Question) -> dict[str, Any]:
 
 
 def _suggestion(request: PermissionRequest) -> dict[str, Any]:
-    """What would allow the same from now on."""
+    """Return the permission update that would allow the same from now on."""
     rules: list[dict[str, str]] = []
     for rule in request.rules:
         name, bracket, rest = rule.partition("(")
@@ -86,7 +85,7 @@ def _answer_of(answer: Answer) -> PermissionAnswer:
 
 
 def _said(answer: Answer, question: Question) -> QuestionAnswer:
-    """What stands in the input as `answer`, or among `answers` by the question's text."""
+    """Return the answer in the input's `answer`, or in `answers` by the question's text."""
     given = answer.input or {}
     among = given.get("answers")
     by_text = cast("Mapping[str, object]", among).get(question.text) if isinstance(among, Mapping) else None

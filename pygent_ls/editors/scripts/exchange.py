@@ -1,4 +1,4 @@
-"""The conversation that lines of standard input ask for: turns one after the other, and requests at any time."""
+"""The conversation that standard input drives: turns one after the other, and requests at any time."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ MODES: Mapping[str, Mode] = {
 
 
 class RequestError(PygentError):
-    """A request that cannot be met; the program is told."""
+    """A request that cannot be fulfilled; the program receives the error."""
 
 
 @dataclass(kw_only=True)
 class Exchange:
-    """One session's turns. A prompt that comes while a turn runs waits for its end."""
+    """Runs the turns of one session. A prompt that arrives while a turn runs is queued."""
 
     session: Session
     view: ScriptView
     request: Callable[[tuple[PromptPart, ...]], TurnRequest]
-    """The turn for a prompt."""
+    """Makes the turn request for a prompt."""
     abilities: Mapping[str, Any]
-    """What `initialize` is answered."""
+    """Response to `initialize`."""
     define_agents: Callable[[Mapping[str, Any]], None]
-    """Adds agents for the turns that begin from now on. Raises `SettingError`."""
+    """Adds agents for later turns. Raises `SettingError`."""
     hooks: ProgramHooks
     questions: OpenRequests[Answer] | None = None
     """Permission prompts to the program; None if it is not asked."""
@@ -62,14 +62,15 @@ class Exchange:
     _running: RunningTurn | None = None
     _n_lines: int = 0
     _is_over: bool = False
-    """No more lines come."""
+    """Whether the input has ended."""
 
     def __post_init__(self) -> None:
         self._usual_model = self.session.model
         self._news = asyncio.Event()
 
     async def run(self, lines: AsyncIterable[bytes]) -> None:
-        """Until the lines are over, and the last turn is. When cancelled, the turn that runs is, and told as such."""
+        """Run until the input and the last turn have ended. On cancellation, cancel the running turn and report its
+        end."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._read(lines))
@@ -106,7 +107,7 @@ class Exchange:
             self.view.write({"type": "system", "subtype": "input_error", "line": self._n_lines, "error": problem})
 
     def _do(self, line: str) -> None:
-        """Raises `BadLineError`."""
+        """Handle one line. Raises `BadLineError`."""
         match read(line):
             case Prompt() as prompt:
                 self._waiting.append(prompt)
@@ -121,7 +122,7 @@ class Exchange:
     # Turns
 
     def _begin_next(self) -> None:
-        """Start the next turn where none runs: at once, so that a request behind it finds it running."""
+        """Start the next turn if none runs: at once, so that a request that follows finds it running."""
         while self._running is None and self._waiting:
             prompt = self._waiting.popleft()
             self.view.begin()
@@ -166,7 +167,7 @@ class Exchange:
         self.view.write({"type": "control_response", "response": response})
 
     def _done(self, request: Request) -> Mapping[str, Any]:
-        """Meet a request. Raises `PygentError` where it cannot be met."""
+        """Perform a request and return its response. Raises `PygentError` if it fails."""
         match request:
             case Initialize():
                 return self._introduced(request)

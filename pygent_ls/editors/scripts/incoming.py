@@ -1,4 +1,4 @@
-"""What standard input says, a line at a time: prompts, requests and answers. Pure."""
+"""Parsing of standard input, line by line: prompts, requests and answers. Pure."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from pygent_ls.errors import PygentError, ToolError
 Model = TypeVar("Model", bound=BaseModel)
 
 MODES_OF_CLAUDE: Mapping[str, Mode] = {"acceptEdits": "accept_edits", "bypassPermissions": "bypass"}
-"""Permission modes as programs for Claude Code call them."""
+"""Permission modes, by the names that programs for Claude Code use."""
 
 IGNORED = frozenset({"keep_alive", "control_cancel_request"})
-"""Lines that programs for Claude Code send and that ask for nothing here."""
+"""Line types that programs for Claude Code send and that are ignored."""
 
 
 class BadLineError(PygentError):
-    """A line that cannot be taken."""
+    """A line that cannot be parsed."""
 
     def __init__(self, message: str, request_id: str = "", *, answer_to: str = "") -> None:
         super().__init__(message)
         self.request_id = request_id
-        """Of a request, which gets its answer; empty for any other line."""
+        """Id of the request, which is answered with the error; empty for any other line."""
         self.answer_to = answer_to
-        """The question of ours that it was to answer, likewise."""
+        """Id of the daemon's request that the line answers; empty for any other line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A turn is asked for."""
+    """A prompt for a turn."""
 
     parts: tuple[PromptPart, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """The program's answer to a request of ours, not yet interpreted."""
+    """The program's answer to a request of the daemon, not yet interpreted."""
 
     request_id: str
     body: Mapping[str, Any]
     error: str | None = None
-    """Text of an answer of the subtype `error`; None if it is none."""
+    """Text of an answer of the subtype `error`; None for any other answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,17 +57,17 @@ class Answer:
 
     allows: bool
     input: Mapping[str, Any] | None = None
-    """With which an allowed call is to run; None: as it is."""
+    """Input with which an allowed call runs; None keeps its own."""
     message: str = ""
-    """For the model."""
+    """Text for the model."""
     interrupts: bool = False
-    """A denied call ends the turn."""
+    """Whether a denied call ends the turn."""
     rules: tuple[str, ...] = ()
-    """That allow the same from now on."""
+    """Rules to add."""
     are_kept: bool = False
-    """The rules are kept for later sessions, too."""
+    """Whether the rules are also stored for later sessions."""
     mode: str | None = None
-    """The permission mode from now on; None: as it is."""
+    """Permission mode to set; None keeps the current one."""
 
 
 class _In(BaseModel):
@@ -75,7 +75,8 @@ class _In(BaseModel):
 
 
 class Initialize(_In):
-    """The first request of programs for Claude Code: they register hooks and agents, and are told what there is."""
+    """First request of programs for Claude Code: registers hooks and agents, and returns commands, agents and
+    models."""
 
     subtype: Literal["initialize"]
     hooks: Mapping[str, Any] | None = None
@@ -84,27 +85,27 @@ class Initialize(_In):
 
 
 class Interrupt(_In):
-    """Cancel the turn that runs."""
+    """Cancel the running turn."""
 
     subtype: Literal["interrupt"]
 
 
 class SetMode(_In):
-    """Have another permission mode from the next check on."""
+    """Set the permission mode from the next check on."""
 
     subtype: Literal["set_permission_mode"]
     mode: str
 
 
 class SetModel(_In):
-    """Ask another model from the next call on; None and `default`: the one that the run began with."""
+    """Set the model from the next call on; None and `default` select the model that the run began with."""
 
     subtype: Literal["set_model"]
     model: str | None = None
 
 
 class SetThinking(_In):
-    """Let the model think so many tokens; None: as the settings say."""
+    """Set the number of thinking tokens; None uses the settings."""
 
     subtype: Literal["set_max_thinking_tokens"]
     max_thinking_tokens: Annotated[int, Field(ge=0)] | None = None
@@ -118,7 +119,7 @@ SUBTYPES = ("initialize", "interrupt", "set_permission_mode", "set_model", "set_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A request of the program's, which gets one answer."""
+    """A request of the program, which gets one answer."""
 
     request_id: str
     request: Request
@@ -178,7 +179,7 @@ class _Decision(_In):
 
 
 def read(line: str) -> Incoming | None:
-    """What a line says; None where it asks for nothing. Raises `BadLineError`."""
+    """Parse a line; None if it needs no action. Raises `BadLineError`."""
     try:
         given = json.loads(line)
     except (ValueError, RecursionError):
@@ -236,7 +237,7 @@ def _asked(content: dict[str, Any]) -> Asked:
 
 
 def _response(content: dict[str, Any]) -> Response:
-    """An answer, whose parts may be nested or side by side."""
+    """Return an answer whose fields may be nested or at the top level."""
     outer = content.get("response")
     response = cast("dict[str, Any]", outer) if isinstance(outer, dict) else content
     request_id = response.get("request_id") or content.get("request_id")
@@ -249,7 +250,7 @@ def _response(content: dict[str, Any]) -> Response:
 
 
 def answer_of(response: Response) -> Answer:
-    """What an answer to `can_use_tool` says. Raises `BadLineError`."""
+    """Return the content of an answer to `can_use_tool`. Raises `BadLineError`."""
     if response.error is not None:
         return Answer(allows=False, message=response.error)
     said = _checked(_Decision, response.body, "response.response", answer_to=response.request_id)
@@ -278,7 +279,7 @@ def _checked(kind: type[Model], content: Mapping[str, Any], above: str = "", ans
 
 
 def words_of(error: ValidationError, above: str = "") -> str:
-    """The first thing that is wrong, with its place."""
+    """Return the first validation error, with its location."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(each) for each in (above, *first["loc"]) if each != "")
     return f"{place}: {first['msg']}"

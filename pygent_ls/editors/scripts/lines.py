@@ -1,6 +1,6 @@
-"""The lines that scripts read, in the shape that those written for Claude Code take; see docs/scripts.md.
+"""Types of the JSON output lines, in the format of Claude Code; see docs/scripts.md.
 
-Each is one JSON object. `session_id` and `uuid`, which every line has, are put in where it is written.
+Each line is one JSON object. `session_id` and `uuid`, which every line has, are added when it is written.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pygent_ls.agent.messages import Usage
 
 
 class UsageOut(TypedDict):
-    """As Anthropic's API counts: what was read from a cache, or written to it, is not among the input tokens."""
+    """Token counts as in Anthropic's API: tokens read from or written to a cache are not part of the input tokens."""
 
     input_tokens: int
     output_tokens: int
@@ -22,7 +22,7 @@ class UsageOut(TypedDict):
 
 
 class InitLine(TypedDict):
-    """A turn begins."""
+    """The start of a turn."""
 
     type: Literal["system"]
     subtype: Literal["init"]
@@ -36,7 +36,7 @@ class InitLine(TypedDict):
 
 
 class AssistantMessage(TypedDict):
-    """One block of an answer; all of them have the answer's id, its usage, and why it ended."""
+    """One block of an answer. All blocks have the answer's id, its usage and its stop reason."""
 
     id: str
     type: Literal["message"]
@@ -49,7 +49,7 @@ class AssistantMessage(TypedDict):
 
 
 class AssistantLine(TypedDict):
-    """The model said something, or asks for a tool."""
+    """Text or a tool call of the model."""
 
     type: Literal["assistant"]
     message: AssistantMessage
@@ -57,14 +57,14 @@ class AssistantLine(TypedDict):
 
 
 class UserMessage(TypedDict):
-    """Results of tools."""
+    """Results of tool calls."""
 
     role: Literal["user"]
     content: Sequence[Mapping[str, Any]]
 
 
 class UserLine(TypedDict):
-    """A tool call is over."""
+    """The end of a tool call."""
 
     type: Literal["user"]
     message: UserMessage
@@ -72,7 +72,7 @@ class UserLine(TypedDict):
 
 
 class CompactMetadata(TypedDict):
-    """How the conversation was shortened."""
+    """How the conversation was compacted."""
 
     trigger: Literal["manual", "auto"]
     pre_tokens: int
@@ -81,7 +81,7 @@ class CompactMetadata(TypedDict):
 
 
 class CompactLine(TypedDict):
-    """The conversation was shortened here."""
+    """The conversation was compacted here."""
 
     type: Literal["system"]
     subtype: Literal["compact_boundary"]
@@ -89,7 +89,7 @@ class CompactLine(TypedDict):
 
 
 class StreamEventLine(TypedDict):
-    """A piece of an answer, as an event of Anthropic's Messages API."""
+    """A delta of an answer, as an event of Anthropic's Messages API."""
 
     type: Literal["stream_event"]
     event: Mapping[str, Any]
@@ -111,8 +111,8 @@ class RetryLine(TypedDict):
 
 
 class ToolProgressLine(TypedDict):
-    """A tool call: once with empty `content` when it is made, then its output as it comes, and once with empty
-    `content` when it ends."""
+    """Progress of a tool call: one line with empty `content` when the call is made, then its output as it arrives, and
+    one line with empty `content` when it ends."""
 
     type: Literal["tool_progress"]
     tool_use_id: str
@@ -120,12 +120,12 @@ class ToolProgressLine(TypedDict):
     status: Literal["started", "running", "ended"]
     content: str
     elapsed_time_seconds: float
-    """Since the call was made; it holds the time that a permission prompt took."""
+    """Time since the call was made, including the time that a permission prompt took."""
     parent_tool_use_id: str | None
 
 
 class InputErrorLine(TypedDict):
-    """A line of standard input could not be taken; it changed nothing."""
+    """A line of standard input was invalid and was ignored."""
 
     type: Literal["system"]
     subtype: Literal["input_error"]
@@ -134,7 +134,7 @@ class InputErrorLine(TypedDict):
 
 
 class Denial(TypedDict):
-    """A call that was not allowed."""
+    """A tool call that was denied."""
 
     tool_name: str
     tool_use_id: str
@@ -142,7 +142,7 @@ class Denial(TypedDict):
 
 
 class ResultLine(TypedDict):
-    """The turn is over."""
+    """The end of a turn."""
 
     type: Literal["result"]
     subtype: str
@@ -160,14 +160,14 @@ class ResultLine(TypedDict):
 
 
 class ControlResponseLine(TypedDict):
-    """The answer to a request that came in."""
+    """The answer to a request of the program."""
 
     type: Literal["control_response"]
     response: Mapping[str, Any]
 
 
 class ControlRequestLine(TypedDict):
-    """A question to the program at the other end."""
+    """A request to the program."""
 
     type: Literal["control_request"]
     request_id: str
@@ -175,7 +175,7 @@ class ControlRequestLine(TypedDict):
 
 
 class ControlCancelLine(TypedDict):
-    """A question that no longer counts."""
+    """A request that is no longer valid."""
 
     type: Literal["control_cancel_request"]
     request_id: str
@@ -186,7 +186,7 @@ Line = TurnLine | InitLine | ResultLine | InputErrorLine | ControlResponseLine |
 
 
 def usage_out(usage: Usage) -> UsageOut:
-    """The core's usage, whose input tokens hold the cached ones."""
+    """Convert the core's usage, whose input tokens include cached ones."""
     cached = usage.cache_read_tokens + usage.cache_write_tokens
     return {
         "input_tokens": max(usage.input_tokens - cached, 0),
@@ -197,7 +197,7 @@ def usage_out(usage: Usage) -> UsageOut:
 
 
 def stop_reason_of(answered: Answered) -> str:
-    """Why an answer ended, in Anthropic's words."""
+    """Return the stop reason of an answer, in Anthropic's terms."""
     match answered.finish:
         case "end_turn":
             return "end_turn"

@@ -1,4 +1,4 @@
-"""The `Hooks` port on the program at the other end: callbacks that it registers with `initialize`."""
+"""The `Hooks` port on the program of a stream-json run: callbacks that it registers with `initialize`."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ EVENTS: Mapping[str, HookEvent] = {
     "SubagentStop": "subagent_stop",
     "SessionEnd": "session_end",
 }
-"""Events as programs for Claude Code name them."""
+"""Hook events, by the names that programs for Claude Code use."""
 
 NAMES: Mapping[HookEvent, str] = {event: name for name, event in EVENTS.items()}
 
 TIMEOUT_S = 60.0
-"""Of a callback that names none, as for hooks that are commands."""
+"""Default timeout of a callback, as for hook commands."""
 
 MAX_CALLBACKS = 1_000
-"""In one `initialize`."""
+"""Maximum number of callbacks in one `initialize`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Callback:
     id: str
     event: HookEvent
     pattern: re.Pattern[str] | None
-    """Matched against a whole tool name; None for any."""
+    """Matched against the whole tool name; None matches any."""
     timeout_s: float
     blocks_on_failure: bool
 
@@ -59,7 +59,7 @@ class _Matcher(_Model):
     matcher: str | None = Field(default=None, max_length=1_000)
     hookCallbackIds: list[str]  # noqa: N815
     timeout: float | None = Field(default=None, gt=0, le=86_400)
-    """Seconds."""
+    """Timeout in seconds."""
     onFailure: str | None = None  # noqa: N815
 
 
@@ -69,7 +69,7 @@ class _Specific(_Model):
     updatedInput: Mapping[str, Any] | None = None  # noqa: N815
     additionalContext: str | None = None  # noqa: N815
     decision: Mapping[str, Any] | None = None
-    """Of `PermissionRequest`: `behavior`, `message`, `updatedInput`."""
+    """Decision of `PermissionRequest`: `behavior`, `message`, `updatedInput`."""
 
 
 class _Output(_Model):
@@ -82,7 +82,7 @@ class _Output(_Model):
 
 
 def callbacks_of(given: Mapping[str, Any]) -> list[Callback]:
-    """The callbacks that `initialize` registers. Raises `BadLineError`."""
+    """Return the callbacks that `initialize` registers. Raises `BadLineError`."""
     found: list[Callback] = []
     for name, matchers in given.items():
         event = EVENTS.get(name)
@@ -118,17 +118,16 @@ def _of_matcher(event: HookEvent, place: str, raw: object) -> list[Callback]:
 
 @dataclass(kw_only=True)
 class ProgramHooks:
-    """The callbacks. Those of one event run side by side."""
+    """Runs the program's callbacks. Those of one event run concurrently."""
 
     requests: OpenRequests[Response]
     callbacks: Sequence[Callback] = field(default_factory=tuple[Callback, ...])
 
     def listens(self, event: HookEvent, tool_name: str = "") -> bool:
-        """See the port."""
         return any(_waits(each, event, tool_name) for each in self.callbacks)
 
     async def run(self, given: HookInput) -> HookOutcome:
-        """See the port. A callback that fails decides nothing, unless it blocks on failure."""
+        """Run the callbacks of an event. A callback that fails has no effect, unless it blocks on failure."""
         waiting = [each for each in self.callbacks if _waits(each, given.event, given.tool_name or "")]
         return await side_by_side(self._run(each, given) for each in waiting)
 
@@ -151,7 +150,7 @@ class ProgramHooks:
         return replace(outcome, ran=(ran,))
 
     async def _answer(self, callback: Callback, request: Mapping[str, Any]) -> _Output | str:
-        """What the callback returned, or why it returned nothing that can be used."""
+        """Return the callback's output, or the reason why it cannot be used."""
         try:
             async with asyncio.timeout(callback.timeout_s):
                 answer = await self.requests.ask(request)
@@ -168,7 +167,7 @@ class ProgramHooks:
 
 
 def input_of(given: HookInput) -> dict[str, Any]:
-    """The input of a callback, with the fields that callbacks of programs for Claude Code read."""
+    """Return the input of a callback, with the fields that callbacks of programs for Claude Code read."""
     fields: dict[str, Any] = {
         "hook_event_name": NAMES[given.event],
         "session_id": given.session_id,

@@ -1,4 +1,4 @@
-"""Requests to the program at the other end of a stream-json run, each with one answer."""
+"""Requests to the program of a stream-json run, each with one answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GONE = "The program that would answer has closed the connection."
 
 @dataclass(kw_only=True)
 class OpenRequests(Generic[T]):
-    """The control requests that wait for an answer."""
+    """Control requests that wait for an answer."""
 
     write: Callable[[ControlRequestLine | ControlCancelLine], None]
     new_id: Callable[[], str]
@@ -24,8 +24,8 @@ class OpenRequests(Generic[T]):
     _open: dict[str, Future[T | str]] = field(default_factory=dict[str, "Future[T | str]"])
 
     async def ask(self, request: Mapping[str, Any]) -> T | str:
-        """Send a request and return its answer, or text that says why there is none. A cancel is told to the
-        program."""
+        """Send a request and return its answer, or the reason why no answer came. If the call is cancelled, the program
+        is notified."""
         if self.is_closed:
             return GONE
         request_id = self.new_id()
@@ -51,12 +51,12 @@ class OpenRequests(Generic[T]):
         return True
 
     def refuse(self, request_id: str, problem: str) -> None:
-        """Take an answer that cannot be used."""
+        """Resolve a request whose answer is invalid."""
         if self.has(request_id):
             self._open[request_id].set_result(f"The answer could not be understood: {problem}")
 
     def close(self) -> None:
-        """Answer all requests with `GONE`, now and later."""
+        """Answer all current and later requests with `GONE`."""
         self.is_closed = True
         for each in self._open.values():
             if not each.done():

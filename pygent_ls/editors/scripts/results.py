@@ -1,4 +1,4 @@
-"""The last line of a turn, which is also all that `--output-format json` prints."""
+"""The last line of a turn, which is also the only output of `--output-format json`."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ SAID: Mapping[StopReason, str] = {
     "cancelled": "The turn was cancelled.",
     "interrupted": "The turn was cut off.",
 }
-"""How a turn ended, where neither an error nor a limit says it."""
+"""How a turn ended, unless an error or a limit already says it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A turn that is over."""
+    """A turn that has ended."""
 
     result: TurnResult
     limit_text: str
-    """Which limit was reached; empty where none was."""
+    """The limit that was reached, as text; empty if none."""
     denials: Sequence[Denial]
     duration_s: float
-    """From its start to here."""
+    """Time from the start of the turn to its end."""
 
 
 def result_line(ended: Ended) -> ResultLine:
-    """How the turn ended, and what it took."""
+    """Return the line that reports how the turn ended, its usage and its cost."""
     result = ended.result
     subtype = SUBTYPES[result.stop_reason]
     line: ResultLine = {
@@ -70,7 +70,7 @@ def result_line(ended: Ended) -> ResultLine:
 
 
 def problem_of(ended: Ended) -> str:
-    """Why it did not come to its end, for a person."""
+    """Return why the turn did not complete, as text for the user."""
     result = ended.result
     if result.error is not None:
         return result.error.message
@@ -78,7 +78,7 @@ def problem_of(ended: Ended) -> str:
 
 
 def failed_line(problem: str) -> ResultLine:
-    """A turn that could not begin."""
+    """Return the line for a turn that could not begin."""
     return {
         "type": "result",
         "subtype": "error_during_execution",

@@ -1,4 +1,5 @@
-"""Lines of standard input as they come, read by a thread: a read in the event loop's own would outlast a signal."""
+"""Lines of standard input, read by a thread. A read in the event loop's executor would block the exit after a
+signal."""
 
 from __future__ import annotations
 
@@ -8,14 +9,15 @@ from collections.abc import AsyncGenerator, Iterator
 from threading import Thread
 
 READ_BYTES = 65_536
-"""What a pipe holds on Linux."""
+"""Size of a pipe buffer on Linux."""
 
 MAX_LINE_BYTES = 100_000_000
-"""A line with a dozen of the largest pictures that models take has a tenth of that."""
+"""Maximum line length: ten times a line with a dozen of the largest images that models accept."""
 
 
 async def lines_of(descriptor: int) -> AsyncGenerator[bytes]:
-    """Each line, without its end; one that is too long comes cut. Ends with the input, and with a read that fails."""
+    """Yield each line without its line ending; a line that is too long is cut. Ends at the end of input or with a
+    failed read."""
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[list[bytes] | None] = asyncio.Queue()
 
@@ -24,17 +26,17 @@ async def lines_of(descriptor: int) -> AsyncGenerator[bytes]:
             for lines in _read_together(descriptor):
                 loop.call_soon_threadsafe(queue.put_nowait, lines)
             loop.call_soon_threadsafe(queue.put_nowait, None)
-        except RuntimeError:  # the event loop is over
+        except RuntimeError:  # the event loop is closed
             return
 
     Thread(target=read, name="line-reader", daemon=True).start()
     while (lines := await queue.get()) is not None:
-        for line in lines:  # what came together is taken together
+        for line in lines:  # lines that arrive together are delivered together
             yield line
 
 
 def _read_together(descriptor: int) -> Iterator[list[bytes]]:
-    """The lines that end in each piece of the input."""
+    """Yield the lines that end in each chunk of the input."""
     rest: list[bytes] = []
     n_rest = 0
     while piece := _read(descriptor):

@@ -1,4 +1,4 @@
-"""What the events of a turn are as lines: one for each block of an answer, and one for each result of a tool."""
+"""Conversion of a turn's events to JSON lines: one for each block of an answer, and one for each tool result."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ Done = ev.ToolCall | ev.PermissionDenied | ev.ToolProgress | ev.ToolResult
 
 @dataclass(slots=True)
 class _Message:
-    """An answer that is being told."""
+    """An answer that is being written."""
 
     id: str
     blocks: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    """Those that were told as a whole, and wait for what the answer took."""
+    """Blocks that arrived as a whole and wait for the answer's usage."""
     answered: ev.Answered | None = None
     n_calls: int = 0
-    """Tool calls that are still to come."""
+    """Number of tool calls that are still to come."""
     n_parts: int = 0
-    """Blocks that were told piece by piece."""
+    """Number of blocks that were written as deltas."""
     part: str = ""
-    """The item that is being told; empty between two."""
+    """Item whose deltas are being written; empty between two items."""
     told: dict[str, str] = field(default_factory=dict[str, str])
-    """What was told of each item."""
+    """Text already written, by item."""
 
 
 @dataclass(slots=True)
@@ -49,13 +49,13 @@ class _Speaker:
     """The turn's agent, or one of its subagents."""
 
     parent: str | None
-    """The call whose subagent it is."""
+    """Id of the call that runs this subagent; None for the turn's agent."""
     model: str
     message: _Message | None = None
 
 
 class Transcript:
-    """Makes lines of one turn's events, in their order."""
+    """Converts the events of one turn to lines, in order."""
 
     def __init__(self, *, shows_partial: bool, new_id: Callable[[], str]) -> None:
         self.denials: list[Denial] = []
@@ -65,12 +65,12 @@ class Transcript:
         self._new_id = new_id
         self._calls: dict[str, ev.ToolCall] = {}
         self._begun: dict[str, datetime] = {}
-        """When each call was made."""
+        """Start time of each call."""
         self._speakers: dict[str | None, _Speaker] = {}
         self._model = ""
 
     def lines(self, told: SessionEvent) -> Iterator[TurnLine]:
-        """The lines that an event comes to; often none."""
+        """Yield the lines of an event; often none."""
         speaker = self._speakers.setdefault(told.parent_tool_id, _Speaker(told.parent_tool_id, self._model))
         match told.event:
             case ev.TextDelta() | ev.ThinkingDelta() | ev.Text() | ev.Thinking():
@@ -107,11 +107,11 @@ class Transcript:
                 | ev.Cancelled()
                 | ev.Interrupted()
             ):
-                pass  # nothing that the conversation holds
+                pass  # not part of the conversation
 
     @property
     def limit_text(self) -> str:
-        """Which limit was reached; empty where none was."""
+        """The limit that was reached, as text; empty if none."""
         return limit_line(self.limit) if self.limit else ""
 
     # An answer
@@ -133,7 +133,7 @@ class Transcript:
                 message.blocks.append({"type": "thinking", "thinking": content, "signature": ""})
 
     def _answered(self, speaker: _Speaker, answered: ev.Answered) -> Iterator[TurnLine]:
-        """The answer is whole, but for its calls."""
+        """Write the answer's blocks; its calls follow."""
         message = self._message(speaker)
         speaker.model = answered.model
         message.answered, message.n_calls = answered, answered.n_calls
@@ -148,7 +148,8 @@ class Transcript:
             yield _assistant(speaker, message, block)
 
     def _rest(self) -> Iterator[TurnLine]:
-        """What was said and belongs to no answer of a model: a command's, or one that was cancelled at its end."""
+        """Write text that belongs to no model answer: that of a command, or of an answer that was cancelled at its
+        end."""
         for speaker in self._speakers.values():
             if speaker.message is not None:
                 yield from self._part_ends(speaker)
@@ -165,12 +166,12 @@ class Transcript:
     def _done(self, speaker: _Speaker, event: Done, at: datetime) -> Iterator[TurnLine]:
         match event:
             case ev.ToolCall(tool_id=tool_id):
-                if tool_id not in self._calls:  # a hook that changes a call has it told again
+                if tool_id not in self._calls:  # the event is repeated if a hook changes the call
                     yield from self._called(speaker, event)
                     self._begun[tool_id] = at
                     self._calls[tool_id] = event
                     yield from self._progress(speaker, tool_id, "started", at)
-                self._calls[tool_id] = event  # with the input that a hook gave it
+                self._calls[tool_id] = event  # with the input as changed by a hook
             case ev.PermissionDenied(tool_id=tool_id, tool_name=name):
                 call = self._calls.get(tool_id)
                 self.denials.append(
@@ -220,12 +221,12 @@ class Transcript:
         if message.n_calls <= 0:
             yield from self._message_ends(speaker)
 
-    # Piece by piece
+    # Deltas
 
     def _piece(
         self, speaker: _Speaker, item: str, delta: Mapping[str, str], block: Mapping[str, Any] | None = None
     ) -> Iterator[TurnLine]:
-        """Tell a piece of a block, and before the first one that there is such a block; `block` is how it begins."""
+        """Write a delta, preceded by the start of the block for the first one; `block` is its start value."""
         if not self._shows_partial:
             return
         message = speaker.message or self._message(speaker)
@@ -268,7 +269,7 @@ class Transcript:
 
 
 def _rest_of(content: str, told: str) -> str:
-    """What of a whole block was not told yet."""
+    """Return the part of a whole block that was not written yet."""
     return content[len(told) :] if content.startswith(told) else ""
 
 
@@ -310,7 +311,7 @@ def _event(speaker: _Speaker, event: Mapping[str, Any]) -> StreamEventLine:
 
 
 def _failed(speaker: _Speaker, error: ev.LlmError) -> Iterator[TurnLine]:
-    speaker.message = None  # what it had said does not count
+    speaker.message = None  # its text was withdrawn
     if not error.will_retry and error.fallback_model is None:
         return
     yield {

@@ -1,4 +1,4 @@
-"""The turns of a script: their lines, or their results alone, on one stream, what a person should know on another."""
+"""View of a script's turns: all lines or only results on one stream, messages for the user on another."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ DescribeTurn = Callable[[ev.TurnStarted], InitLine]
 
 @dataclass(kw_only=True)
 class ScriptView:
-    """Turns' `Subscriber`, one after the other."""
+    """A `Subscriber` for one turn after another."""
 
     writer: LineWriter
     status: TerminalView
-    """Where a person is told of what goes wrong."""
+    """View that shows failures to the user."""
     is_stream: bool
-    """Whether everything is written as it happens, else the result alone."""
+    """Whether to write all events as they happen, instead of the result only."""
     shows_partial: bool
     new_id: Callable[[], str]
     describe: DescribeTurn | None = None
-    """Makes a turn's first line; None while there is no session."""
+    """Makes a turn's first line; None before the session exists."""
     session_id: str = ""
     clock: Callable[[], float] = time.monotonic
     last_stop: StopReason | None = field(default=None, init=False)
-    """Why the last turn ended; None before the first."""
+    """Stop reason of the last turn; None before the first."""
     _transcript: Transcript = field(init=False)
     _began_s: float = field(default=0.0, init=False)
 
@@ -47,15 +47,12 @@ class ScriptView:
 
     @property
     def congested(self) -> bool:
-        """See `Subscriber`."""
         return self.writer.is_congested
 
     async def drained(self) -> None:
-        """See `Subscriber`."""
         await self.writer.has_room()
 
     def deliver(self, events: Sequence[SessionEvent]) -> None:
-        """See `Subscriber`."""
         for each in events:
             if isinstance(each.event, ev.TurnStarted) and self.describe and self.is_stream:
                 self.write(self.describe(each.event))
@@ -67,12 +64,12 @@ class ScriptView:
     # A turn
 
     def begin(self) -> None:
-        """A turn is about to begin."""
+        """Start the transcript of a turn that is about to begin."""
         self._transcript = Transcript(shows_partial=self.shows_partial and self.is_stream, new_id=self.new_id)
         self._began_s = self.clock()
 
     def end(self, result: TurnResult) -> None:
-        """The turn is over; all of its events were delivered."""
+        """Write the result of a turn whose events were all delivered."""
         ended = Ended(
             result=result,
             limit_text=self._transcript.limit_text,
@@ -83,35 +80,32 @@ class ScriptView:
         self.write(result_line(ended))
 
     def fail(self, problem: str) -> None:
-        """The turn could not begin."""
+        """Write the result of a turn that could not begin."""
         self.last_stop = "error"
         self.write(failed_line(problem))
 
     @property
     def answer_lost(self) -> bool:
-        """See `RunView`."""
         return self.writer.is_lost
 
     async def written(self) -> None:
-        """See `RunView`."""
         await self.writer.written()
         await self.status.written()
 
     def write(self, line: Line) -> None:
-        """Write a line, with what every line has."""
+        """Write a line, with the fields that every line has."""
         self.writer.write({**line, "session_id": self.session_id, "uuid": self.new_id()})
 
-    # As of `TerminalView`
+    # Delegated to `TerminalView`
 
     def tell(self, line: str, colour: Colour | None = None) -> None:
-        """Tell a person."""
+        """Show a line to the user."""
         self.status.tell(line, colour)
 
     async def ready_to_ask(self, question_id: str) -> None:
-        """Let a question stand alone on the terminal."""
+        """Wait until a question may be shown on the terminal."""
         self.status.asks(question_id)
         await self.status.written()
 
     async def ready_to_pause(self, question_id: str) -> None:
-        """See `RunView`."""
         await self.status.ready_to_pause(question_id)

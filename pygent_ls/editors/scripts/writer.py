@@ -1,4 +1,4 @@
-"""Lines on their way out."""
+"""Writer of JSON lines."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from pygent_ls.editors.terminal.outlet import Outlet
 
 
 class LineWriter:
-    """Writes JSON lines to a descriptor, in their order; all its methods belong to the event loop's thread."""
+    """Writes JSON lines to a descriptor, in order. All methods must be called in the event loop's thread."""
 
     def __init__(self, descriptor: int, on_lost: Callable[[OSError], None]) -> None:
-        """`on_lost` is told once, in the event loop, when nobody can be written to any more."""
+        """`on_lost` is called once, in the event loop, when the descriptor can no longer be written to."""
         self._descriptor = descriptor
         self._on_lost = on_lost
         self._outlet = Outlet(self._lose)
         self.is_lost = False
 
     def write(self, line: Mapping[str, Any]) -> None:
-        """Have a line written. It is ASCII: no reader takes a character of a text for the end of a line."""
+        """Queue a line. It is encoded as ASCII, so that no reader mistakes a character of a text for a line ending."""
         if not self.is_lost:
             self._outlet.write(self._descriptor, json.dumps(line).encode("ascii") + b"\n")
 
     @property
     def is_congested(self) -> bool:
-        """Whether far too much waits to be read."""
+        """Whether too much data waits to be read."""
         return self._outlet.is_congested
 
     async def has_room(self) -> None:
@@ -34,11 +34,11 @@ class LineWriter:
         await self._outlet.has_room()
 
     async def written(self) -> None:
-        """Return when everything was taken, or it is lost."""
+        """Return when all data was written or lost."""
         await self._outlet.written()
 
     def close(self) -> None:
-        """Nothing more will be written."""
+        """Stop once the queued data is written."""
         self._outlet.close()
 
     def _lose(self, _descriptor: int, error: OSError) -> None:

@@ -1,1 +1,1 @@
-"""A person at a terminal: what they are shown, and what they are asked."""
+"""The terminal front end: output for the user, and prompts."""

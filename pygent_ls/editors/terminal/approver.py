@@ -1,4 +1,4 @@
-"""The `Approver` port without an editor: a question on the terminal, or an answer that was given before."""
+"""The `Approver` port on a terminal, and approvers that answer without asking."""
 
 from __future__ import annotations
 
@@ -22,49 +22,49 @@ WORDS: Mapping[str, str] = {
     "reject": "r",
     "never": "n",
 }
-"""The letters of choices by the words that stand for them."""
+"""Words that stand for the letters of choices."""
 
 OTHER_RULE = "p"
-"""The letter that changes what the choices cover which store rules."""
+"""Letter that switches the rules that the choices would store."""
 
 QUESTION = "Your choice (text after r or n is sent to the model): "
 
 RISK_COLOURS: Mapping[ToolRisk, Colour] = {ToolRisk.LOW: "cyan", ToolRisk.MEDIUM: "yellow", ToolRisk.HIGH: "red"}
 
 MAX_ATTEMPTS = 3
-"""Answers that are none of the choices, before it counts as a reject."""
+"""Number of invalid answers that count as a reject."""
 
 NOBODY_TO_ASK = "There is no terminal to ask on."
 
 READ_BYTES = 4096
-"""The longest line that a terminal hands over at once."""
+"""Longest line that a terminal delivers at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terminal:
-    """The terminal that a person sits at, by an open file descriptor."""
+    """The user's terminal, as an open file descriptor."""
 
     fd: int
 
     def write(self, text: str) -> None:
-        """Show text; a terminal that went away shows nothing."""
+        """Write text; ignores a terminal that is gone."""
         data = memoryview(text.encode("utf-8", "backslashreplace"))
         with contextlib.suppress(OSError):
             while data:
                 data = data[os.write(self.fd, data) :]
 
     def forget_typed(self) -> None:
-        """Drop what was typed so far: it cannot be an answer to what was not asked yet."""
+        """Discard pending input: it cannot be an answer to a question that was not shown yet."""
         with contextlib.suppress(termios.error):
             termios.tcflush(self.fd, termios.TCIFLUSH)
 
     @property
     def columns(self) -> int:
-        """Width in characters; 0 if the terminal does not tell."""
+        """Width in characters; 0 if the terminal does not report it."""
         return columns_of(self.fd, otherwise=0)
 
     async def read_line(self) -> str | None:
-        """The next line, without its end; None where the person closed the input, or is gone."""
+        """Return the next line without its line ending; None if the input was closed or the terminal is gone."""
         typed = b""
         while not typed.endswith(b"\n"):
             await self._readable()
@@ -79,7 +79,7 @@ class Terminal:
 
     @contextlib.contextmanager
     def hidden(self) -> Generator[None]:
-        """Show nothing of what is typed meanwhile. Raises OSError where that cannot be."""
+        """Turn off echo inside the context. Raises OSError if that is not possible."""
         try:
             shown = termios.tcgetattr(self.fd)
             unseen = [*shown]
@@ -106,7 +106,7 @@ class Terminal:
 
 @contextlib.contextmanager
 def terminal_of(descriptors: Sequence[int]) -> Generator[Terminal | None]:
-    """Open the terminal behind the first of these that is one; None where none is."""
+    """Open the terminal behind the first of these descriptors that is a terminal; None if none of them is."""
     fd = next((fd for each in descriptors if (fd := _opened(each)) is not None), None)
     try:
         yield None if fd is None else Terminal(fd=fd)
@@ -119,7 +119,7 @@ def _opened(descriptor: int) -> int | None:
     try:
         if not os.isatty(descriptor):
             return None
-        # By its own name where it has one here: macOS cannot wait for /dev/tty to become readable.
+        # The terminal's own name comes first: macOS cannot wait for /dev/tty to become readable.
         names = [os.ttyname(descriptor), "/dev/tty"]
     except OSError:
         names = ["/dev/tty"]
@@ -131,15 +131,15 @@ def _opened(descriptor: int) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TerminalApprover:
-    """Asks the person at the terminal, for as long as they take."""
+    """Asks the user on the terminal and waits for as long as they take."""
 
     terminal: Terminal
     palette: Palette
     ready_to_ask: Callable[[str], Awaitable[None]]
-    """Given the permission id, returns when everything that led to the question is shown."""
+    """Given the permission id, returns when the output before the question has been shown."""
 
     async def approve(self, request: PermissionRequest) -> PermissionAnswer:
-        """See the port. The end of input is a `reject_once`, and so is the third answer that is no choice."""
+        """Ask the user. The end of input and the third invalid answer are a `reject_once`."""
         await self.ready_to_ask(request.permission_id)
         self.terminal.forget_typed()
         self.terminal.write(prompt_text(request, self.palette))
@@ -170,47 +170,45 @@ class TerminalApprover:
 
 @dataclass(frozen=True, slots=True)
 class AllowingApprover:
-    """`--yes`: everything that would ask is allowed once."""
+    """Answers every prompt with `allow_once`, for `--yes`."""
 
     async def approve(self, request: PermissionRequest) -> PermissionAnswer:
-        """See the port."""
         return PermissionAnswer(outcome="allow_once")
 
 
 @dataclass(frozen=True, slots=True)
 class RefusingApprover:
-    """Nobody to ask: everything that would ask is refused, and kept to be listed."""
+    """Rejects and records every request, because no user can be asked."""
 
     refused: list[PermissionRequest] = field(default_factory=list[PermissionRequest])
 
     async def approve(self, request: PermissionRequest) -> PermissionAnswer:
-        """See the port."""
         self.refused.append(request)
         return PermissionAnswer(outcome="reject_once", feedback=NOBODY_TO_ASK, by="mode")
 
 
 @dataclass(slots=True)
 class Scopes:
-    """What the choices of one prompt cover: the rules of the request at first, then each of its wider rules."""
+    """The rules that the choices of one prompt would store: first those of the request, then each wider suggestion."""
 
     request: PermissionRequest
     at: int = 0
 
     @property
     def choices(self) -> Sequence[PermissionChoice]:
-        """The choices as they are now."""
+        """The current choices."""
         return choices_for(self.request, self._all[self.at])
 
     @property
     def other_title(self) -> str:
-        """What the key for the next rule would do; empty if there is no other rule."""
+        """Title of the key that switches to the next rule; empty if there is only one."""
         if len(self._all) == 1:
             return ""
         rules = self._all[(self.at + 1) % len(self._all)]
         return f"Let s, a and n cover {', '.join(map(covered_by, rules))}"
 
     def go_on(self) -> None:
-        """Take the next rule."""
+        """Switch to the next rule."""
         self.at = (self.at + 1) % len(self._all)
 
     @property
@@ -219,7 +217,8 @@ class Scopes:
 
 
 def parse_answer(line: str, choices: Sequence[PermissionChoice]) -> PermissionAnswer | None:
-    """A choice by its letter or its word, in any case; None for anything else. What follows a reject is feedback."""
+    """Return the choice with that letter or word, in any case; None for anything else. Text after a reject is
+    feedback."""
     word, _, rest = line.strip().partition(" ")
     key = WORDS.get(word.lower(), word.lower())
     chosen = next((each for each in choices if each.key == key), None)
@@ -229,8 +228,7 @@ def parse_answer(line: str, choices: Sequence[PermissionChoice]) -> PermissionAn
 
 
 def prompt_text(request: PermissionRequest, palette: Palette) -> str:
-    """What the person is asked about: the tool, how grave it is, who asks, what it is for, what it will do, the diff,
-    and what holds it."""
+    """Return the text of a permission prompt: tool, severity, source, purpose, action, diff and confinement."""
     risk = palette.paint(f"{request.severity.value} risk", RISK_COLOURS[request.severity])
     source = f", {visible(request.source)}" if request.source else ""
     head = palette.paint(f"Permission for {visible(request.tool_name)}", "bold")
@@ -242,7 +240,7 @@ def prompt_text(request: PermissionRequest, palette: Palette) -> str:
 
 
 def choices_text(scopes: Scopes, palette: Palette, columns: int = 0) -> str:
-    """The choices, with their letters and what each of them applies to, in so many columns; 0 wraps nothing."""
+    """Return the choices with their letters and scopes, wrapped to `columns`; 0 does not wrap."""
     lines: list[str] = []
     for each in scopes.choices:
         lines.append(wrapped(f"  [{each.key}] {each.title}", columns, indent=6))

@@ -1,4 +1,4 @@
-"""`pygent-ls chat`: a conversation on a terminal. The person can write, and is answered, while a turn runs."""
+"""`pygent-ls chat`: a conversation on a terminal. The user can type, and is answered, while a turn runs."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from pygent_ls.sessions.turns import RunningTurn
 from pygent_ls.workspace.disk import DiskWorkspace
 
 MODES: Sequence[Mode] = ("default", "accept_edits", "plan")
-"""Permission modes that Shift-Tab goes round; `/mode` sets the others."""
+"""Permission modes that Shift-Tab cycles through; `/mode` sets the others."""
 
 MAX_CHOICES = 9
-"""Choices that one key can tell apart."""
+"""Maximum number of choices that can be selected with one key."""
 
 MAX_FORMER_SESSIONS = 5
-"""Sessions of the folder whose prompts are behind the arrow keys."""
+"""Number of recent sessions of the folder whose prompts are added to the history."""
 
 HELP = "/help: commands · Enter sends, Alt-Enter starts a new line · Ctrl-C stops a turn · Ctrl-D leaves"
 
@@ -57,21 +57,21 @@ OWN_COMMANDS = (
     Item(label="/new", insert_text="/new", kind="command", detail="start a new session"),
     Item(label="/quit", insert_text="/quit", kind="command", detail="leave"),
 )
-"""Commands of the chat itself, beside those of every session."""
+"""Commands of the chat itself, in addition to those of every session."""
 
 
 @dataclass(frozen=True, slots=True)
 class WholeLines:
-    """The screen above the prompt. A line goes there once it ends: the prompt is drawn over one that has not."""
+    """Output above the prompt. Only complete lines are written, because the prompt is drawn over an incomplete one."""
 
     _screen: Writer
 
     def write(self, text: str, /) -> None:
-        """See `Writer`. The screen keeps what has no end yet until it is flushed."""
+        """Write text. The stream below buffers an incomplete line, because it is never flushed."""
         self._screen.write(text)
 
     def flush(self) -> None:
-        """See `Writer`."""
+        """Do nothing, so that an incomplete line stays buffered."""
 
 
 def _columns() -> int:
@@ -80,24 +80,22 @@ def _columns() -> int:
 
 @dataclass(kw_only=True)
 class Toolbar:
-    """What the line below the prompt says of the turn; a `Waiting` that draws nothing itself."""
+    """The line below the prompt that shows the state of the turn: a `Waiting` that draws nothing itself."""
 
     activity: Activity = field(default_factory=Activity)
     is_held: bool = False
 
     def follow(self, told: SessionEvent) -> None:
-        """See `Waiting`."""
         self.activity.follow(told)
 
     def asks(self, question_id: str) -> None:
-        """See `Waiting`."""
         self.activity.ask(question_id)
 
     def clear(self) -> None:
-        """See `Waiting`."""
+        """Do nothing, because nothing is drawn."""
 
     def text(self, session: Session) -> str:
-        """The line, without colours."""
+        """Return the line without colours."""
         columns = _columns()
         if self.activity.label:
             frame = FRAMES[int(self.activity.clock() * 5) % len(FRAMES)]
@@ -112,14 +110,14 @@ class Toolbar:
 
 @dataclass(frozen=True, kw_only=True)
 class ChatApprover:
-    """The `Approver` port: shows what is asked, and waits for a key."""
+    """The `Approver` port: shows the request, and waits for a key."""
 
     input: ChatInput
     view: TerminalView
     palette: Palette
 
     async def approve(self, request: PermissionRequest) -> PermissionAnswer:
-        """See the port. Esc and Ctrl-C reject."""
+        """Ask the user. Esc and Ctrl-C reject."""
         await self.view.ready_to_ask(request.permission_id)
         self.view.show(prompt_text(request, self.palette))
         async with self.input.question() as question:
@@ -147,17 +145,16 @@ class ChatApprover:
 
 @dataclass(frozen=True, kw_only=True)
 class ChatQuestioner:
-    """The `Questioner` port, also for limits ("Continue?") and for setting up a model."""
+    """The `Questioner` port, also for limits ("Continue?") and for the model setup."""
 
     input: ChatInput
     view: TerminalView
     palette: Palette
 
     async def ask(self, question: Question) -> QuestionAnswer:
-        """See the port."""
         if question.tool_id:
             await self.view.ready_to_ask(question.tool_id)
-        elif question.session_id and not question.offers_setup:  # a turn is at a limit
+        elif question.session_id and not question.offers_setup:  # the turn has reached a limit
             await self.view.ready_to_pause(question.question_id)
         self.view.show(self.palette.paint(visible(question.text), "bold") + "\n")
         async with self.input.question() as asked:
@@ -191,12 +188,12 @@ PLAN_CHOICES: Mapping[KeyChoice, Mode | None] = {
     KeyChoice(key="e", title=IMPLEMENT_MODES["accept_edits"]): "accept_edits",
     KeyChoice(key="k", title="Keep planning"): None,
 }
-"""Answers to a plan, and the mode in which it is implemented."""
+"""Answers to a plan, with the mode in which it is implemented."""
 
 
 @dataclass(kw_only=True)
 class Chat:
-    """One conversation after another, from the first prompt until the person leaves."""
+    """A conversation, in one or more sessions, until the user exits."""
 
     core: Core
     session: Session
@@ -207,7 +204,7 @@ class Chat:
     _completions: Completions = field(default_factory=Completions)
 
     async def until_left(self) -> None:
-        """Take prompts until the person leaves; then the running turn is cancelled and waited for."""
+        """Run prompts until the user exits; then cancel the running turn and wait for it."""
         use = PromptUse(
             status=lambda: self.toolbar.text(self.session),
             complete=self._completed,
@@ -241,7 +238,7 @@ class Chat:
             self.view.fail(str(error))
 
     def _start(self, said: str, turns: asyncio.TaskGroup) -> None:
-        """Raises `PygentError` if the turn cannot begin."""
+        """Start a turn. Raises `PygentError` if it cannot begin."""
         turn = self.session.start_turn(self.errand.request((said,)), self.view)
         if self.session.running is not None:
             self.view.tell("Queued until the running turn ends.", "dim")
@@ -288,7 +285,7 @@ class Chat:
     # Sessions
 
     async def _resume(self, wanted: str) -> None:
-        """Go on with another session. Raises `PygentError`."""
+        """Continue another session. Raises `PygentError`."""
         self.session.check_idle()
         if not wanted:
             wanted = await self._chosen()
@@ -299,7 +296,7 @@ class Chat:
         self._show_last_exchange()
 
     async def _chosen(self) -> str:
-        """The id of a session of the folder that the person chooses; empty for none."""
+        """Ask the user to choose a session of the folder. Returns its id; empty for no choice."""
         page = await self.core.sessions.page(SessionFilter(folder=self.errand.folder, limit=50, used=True))
         found = [each for each in page.sessions if each.n_messages and each.id != self.session.id][:MAX_CHOICES]
         if not found:
@@ -321,7 +318,7 @@ class Chat:
             await self.core.sessions.close_one(before.id)
 
     def _show_last_exchange(self) -> None:
-        """What was said last, so that the person knows where they are."""
+        """Show the last prompt and answer, so that the user sees where the conversation stands."""
         self.view.tell(f"> {one_line(self._last_text('user'), 200)}", "bold")
         self.view.show_answer(self._last_text("assistant"))
 
@@ -329,7 +326,7 @@ class Chat:
         texts = (_text_of(message) for message in reversed(self.session.messages) if message.role == role)
         return next((text for text in texts if text.strip()), "")
 
-    # While a prompt is written
+    # During prompt input
 
     async def _completed(self, text: str) -> Completion:
         found = await self._completions.complete(text, self.core.sessions.commands, self.session)
@@ -344,7 +341,7 @@ def _text_of(message: Message) -> str:
 
 
 async def former_prompts(core: Core, errand: Errand) -> list[str]:
-    """What was asked in the folder's last sessions, the oldest first, secrets masked as in their journals."""
+    """Return the prompts of the folder's last sessions, oldest first, with secrets masked as in their journals."""
     page = await core.sessions.page(SessionFilter(folder=errand.folder, limit=MAX_FORMER_SESSIONS, used=True))
     prompts: list[str] = []
     for entry in reversed(page.sessions):
@@ -357,9 +354,9 @@ async def former_prompts(core: Core, errand: Errand) -> list[str]:
 
 
 def chat(blueprint: Blueprint, errand: Errand, first: str = "") -> int:
-    """Converse on this process's terminal; returns the exit code. `first` is shown first.
+    """Run a chat on this process's terminal and return the exit code. `first` is shown first.
 
-    The terminal is left as it was, also if a question was open in the end.
+    The terminal state is restored at the end, even if a question is open.
     """
     before = termios.tcgetattr(sys.stdin.fileno())
     try:
@@ -367,7 +364,7 @@ def chat(blueprint: Blueprint, errand: Errand, first: str = "") -> int:
     except (KeyboardInterrupt, asyncio.CancelledError):
         return CANCELLED
     finally:
-        with suppress(termios.error):  # it is gone
+        with suppress(termios.error):  # the terminal is gone
             termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, before)
 
 

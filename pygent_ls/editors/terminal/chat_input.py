@@ -1,4 +1,4 @@
-"""What a person types in a chat: prompts, and answers to questions that come while a prompt is being written."""
+"""Input of a chat: prompts, and answers to questions that arrive while a prompt is being typed."""
 
 from __future__ import annotations
 
@@ -31,50 +31,51 @@ if TYPE_CHECKING:
     from pygent_ls.sessions import completing
 
 PAUSE_S = 0.5
-"""Time without a key before a key counts as an answer. Whoever writes while a question appears answers nothing."""
+"""Time without a key press before a key counts as an answer, so that typing while a question appears does not answer
+it."""
 
 REFRESH_S = 0.2
-"""Between two drawings of the line below the prompt, which counts seconds."""
+"""Interval between redraws of the line below the prompt, which shows seconds."""
 
 Complete = Callable[[str], Awaitable["completing.Completion"]]
-"""Given the text before the cursor."""
+"""Completes the text before the cursor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyChoice:
-    """One way to answer a question."""
+    """An answer that can be chosen with a key."""
 
     title: str
     key: str = ""
-    """Letter that chooses it, beside its number."""
+    """Letter that selects it, in addition to its number."""
     note: str = ""
-    """What it means, shown while it is marked."""
+    """Explanation that is shown while it is marked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptUse:
-    """What a prompt needs of the conversation that it is for."""
+    """Callbacks of the conversation for one prompt."""
 
     status: Callable[[], str]
-    """The line below the prompt, with its colours."""
+    """Returns the line below the prompt, with colours."""
     complete: Complete
     interrupt: Callable[[], bool]
-    """Ctrl-C: stop what runs; False if nothing does."""
+    """Handles Ctrl-C: stops the running turn; False if none runs."""
     next_mode: Callable[[], None]
-    """Shift-Tab."""
+    """Handles Shift-Tab."""
 
 
 class _Keys(Vt100Input):
-    """Keys of the terminal. They are not handed back to it while output is written above a prompt: it would take Ctrl-D
-    and Ctrl-C for itself, and show the others."""
+    """Raw keyboard input. It stays raw while output is written above a prompt; otherwise the terminal would handle
+    Ctrl-D and Ctrl-C itself, and echo other keys."""
 
     def cooked_mode(self) -> AbstractContextManager[None]:
-        """See `Input`."""
+        """Stay in raw mode."""
         return self.raw_mode()
 
 
 class ChatInput:
-    """The one place at which the person types. Questions come before prompts, one at a time."""
+    """Reads all input of the user. Questions take precedence over prompts, one at a time."""
 
     def __init__(self) -> None:
         self._keys = _Keys(sys.stdin)
@@ -91,21 +92,22 @@ class ChatInput:
         )
         self._draft = ""
         self._writing: asyncio.Task[str] | None = None
-        """The prompt that is being written."""
+        """Task that reads the current prompt."""
         self._questions = asyncio.Lock()
-        """Held while a question is open, and while the next prompt begins."""
+        """Held while a question is open, and while the next prompt is being started."""
 
     def open(self) -> AbstractContextManager[None]:
-        """Leave no key to the terminal from now on: those that come between two prompts are for the next one."""
+        """Set raw mode, so that keys pressed between two prompts go to the next prompt."""
         return self._keys.raw_mode()
 
     def remember(self, prompts: Sequence[str]) -> None:
-        """Offer these former prompts behind the arrow keys, the oldest first."""
+        """Add former prompts to the history, oldest first."""
         for each in prompts:
             self._history.append_string(each)
 
     async def line(self, use: PromptUse) -> str | None:
-        """The next prompt; None when the person leaves. What is being written when a question comes is kept."""
+        """Return the next prompt; None when the user exits. A question that interrupts it keeps the text typed so
+        far."""
         bindings = self._bindings(use)
         while True:
             async with self._questions:
@@ -127,12 +129,12 @@ class ChatInput:
                 return writing.result()
             except EOFError:
                 return None
-            except asyncio.CancelledError:  # put aside for a question
+            except asyncio.CancelledError:  # interrupted by a question
                 self._prompt.app.erase_when_done = False
 
     @asynccontextmanager
     async def question(self) -> AsyncGenerator[OpenQuestion]:
-        """Put the prompt that is being written aside, and ask something."""
+        """Interrupt the current prompt, and ask a question."""
         async with self._questions:
             if self._writing is not None:
                 app = self._prompt.app
@@ -184,16 +186,18 @@ class ChatInput:
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """The terminal while a question has it."""
+    """Access to the terminal while a question is open."""
 
     _new_prompt: Callable[..., PromptSession[str]]
-    """A prompt keeps what it was given for the next time, so each question has its own."""
+    """Creates a prompt session. Each question needs a new one, because a prompt session keeps its options for the next
+    prompt."""
 
     async def choose(self, text: str, choices: Sequence[KeyChoice]) -> KeyChoice | None:
-        """Ask for one of the choices: a key marks it, Enter takes it. None when the person closes the question with Esc
-        or Ctrl-C. A key that comes right behind another marks nothing, so no word that is being written answers.
+        """Ask for one of the choices: a key marks it, Enter accepts it. None if the user closes the question with Esc
+        or Ctrl-C. A key that closely follows another one marks nothing, so that typing a word does not answer.
 
-        Nothing of it stays on the screen."""
+        The question is erased afterwards.
+        """
         marked: KeyChoice | None = None
         last_key_s = time.monotonic()
         bindings = KeyBindings()
@@ -248,7 +252,7 @@ class OpenQuestion:
         return marked
 
     async def words(self, question: str, *, secret: bool = False, offered: Sequence[str] = ()) -> str:
-        """Ask for an answer in words, completed from those that are offered; empty when the person gives none."""
+        """Ask for an answer as text, with completions from `offered`; empty if the user gives none."""
         completer = WordCompleter(list(offered), ignore_case=True, sentence=True) if offered else None
         try:
             said = await self._new_prompt().prompt_async(question, is_password=secret, completer=completer)
@@ -258,19 +262,19 @@ class OpenQuestion:
 
 
 class _Completer(Completer):
-    """Offers what `/` and `@` can go on with."""
+    """Completes `/` commands and `@` mentions."""
 
     def __init__(self, complete: Complete) -> None:
         self._complete = complete
 
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Sequence[Completion]:  # pyright: ignore[reportIncompatibleMethodOverride] - any iterable will do
-        """Nothing: completions are asynchronous."""
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Sequence[Completion]:  # pyright: ignore[reportIncompatibleMethodOverride] - any iterable is accepted
+        """Return nothing: completions are asynchronous."""
         return ()
 
     async def get_completions_async(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, document: Document, complete_event: CompleteEvent
     ) -> AsyncGenerator[Completion]:
-        """The items of `pygent/complete`."""
+        """Yield the items of `pygent/complete`."""
         text = document.text_before_cursor
         if "/" not in text and "@" not in text:
             return

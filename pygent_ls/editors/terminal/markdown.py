@@ -1,4 +1,4 @@
-"""Markdown that comes in pieces, as lines for a terminal: each line is written once and never changed."""
+"""Rendering of streamed Markdown as terminal lines: each line is written once and never changed."""
 
 from __future__ import annotations
 
@@ -14,58 +14,59 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 MAX_BLOCK_CHARS = 20_000
-"""A longer block is written as it is: the time to render one grows faster than its text."""
+"""Maximum size of a block that is rendered; a longer one is written as it is, because the time to render it grows
+faster than its length."""
 
 MAX_COLOURED_LINES = 50
-"""Lines of a code block that are coloured together, so that a string of several lines has its colour. The lines after
-them are coloured one by one."""
+"""Lines of a code block that are highlighted together, so that a multi-line string has its colour. Later lines are
+highlighted one by one."""
 
 CODE_THEME = "ansi_dark"
-"""Uses the sixteen colours of the terminal's own theme."""
+"""Theme that uses the sixteen colours of the terminal."""
 
 STYLES = {"markdown.code": "bold cyan", "markdown.code_block": "cyan"}
-"""rich gives code a black background, on light terminals, too."""
+"""Styles without the black background that rich gives code even on light terminals."""
 
 _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}+|~{3,}+)[ \t]*+(?P<language>[^\s`]*+)[^`\n]*+\Z")
 _ITEM = re.compile(r" {0,3}([-*+]|\d{1,9}(?P<numbered>[.)]))[ \t]")
 _HEADING = re.compile(r" {0,3}#{1,6}([ \t]|\Z)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*\Z")
 _MARKUP = re.compile(r"  \n|[*_`\[\]<>&|~\\#]|\A {0,3}([-+]|\d{1,9}[.)])[ \t]|\A( {4}|\t)")
-"""What may read differently once more of the block is there."""
+"""Markup whose meaning may change when more of the block arrives."""
 _STYLING = re.compile(r"\x1b\[[0-9;]*+m")
 
 
 class MarkdownStream:
     """Renders an answer block by block.
 
-    A line of code, and a paragraph without markup, is returned as soon as no later text can change it; everything else
-    when its block ends.
+    A line of code, and a line of a paragraph without markup, is returned as soon as later text cannot change it;
+    everything else at the end of its block.
     """
 
     def __init__(self, width: Callable[[], int], *, coloured: bool) -> None:
-        """`width` is asked for the columns of the terminal each time that something is rendered."""
+        """`width` returns the terminal's columns and is called before each rendering."""
         self._width = width
         self._coloured = coloured
         self._rest = ""
-        """The last line, which has not ended."""
+        """The last, incomplete line."""
         self._block: list[str] = []
-        """The lines of the block that has not ended."""
+        """Lines of the current block."""
         self._goes_on = False
-        """The beginning of the block's paragraph was returned."""
+        """Whether the beginning of the block's paragraph was already returned."""
         self._fence: re.Match[str] | None = None
         self._is_first = True
         self._list: str = ""
-        """The kind of list that the last block was an item of."""
+        """Kind of list that the last block was an item of."""
 
     def feed(self, text: str) -> str:
-        """Take a piece of the answer; returns whole lines, or nothing."""
+        """Add a part of the answer; returns complete lines, or nothing."""
         *lines, self._rest = (self._rest + harmless(text)).split("\n")
         out = [self._line(line) for line in lines]
         out.append(self._stable())
         return "".join(out)
 
     def close(self) -> str:
-        """The answer ends; returns what is left of it. The stream can be used for another one."""
+        """End the answer and return its remaining lines. The stream can be used again afterwards."""
         rest, self._rest = self._rest, ""
         out = self._line(rest) if rest else ""
         out += self._end()
@@ -103,7 +104,7 @@ class MarkdownStream:
         return self._coloured_code(self._fence["language"])
 
     def _end(self) -> str:
-        """The end of a block that is no code: what is left of it."""
+        """End a block that is not code and return its remaining lines."""
         block, goes_on = self._block, self._goes_on
         self._block, self._goes_on = [], False
         if not block or self._fence is not None:
@@ -113,7 +114,7 @@ class MarkdownStream:
         return gap + "".join(f"{line}\n" for line in self._rendered("\n".join(block)))
 
     def _stable(self) -> str:
-        """All lines but the last of a paragraph without markup: later words can only come behind them."""
+        """Return all lines except the last of a paragraph without markup: later words can only follow them."""
         text = "\n".join([*self._block, self._rest])
         if self._fence is not None or not text.strip() or _MARKUP.search(text) or len(text) > MAX_BLOCK_CHARS:
             return ""
@@ -129,7 +130,7 @@ class MarkdownStream:
         return gap + "".join(f"{line}\n" for line in lines)
 
     def _gap(self, kind: str = "") -> str:
-        """An empty line between two blocks; items of one list stand close together."""
+        """Return the empty line between two blocks; none between items of one list."""
         is_close = self._is_first or (kind != "" and kind == self._list)
         self._is_first, self._list = False, kind
         return "" if is_close else "\n"
@@ -157,7 +158,7 @@ class MarkdownStream:
         return lines
 
     def _coloured_code(self, language: str) -> str:
-        """The last line of the code so far, indented."""
+        """Return the last line of the code so far, highlighted and indented."""
         line = self._block[-1]
         if not self._coloured or len(line) > MAX_BLOCK_CHARS:
             return f"  {line}\n"
@@ -190,7 +191,7 @@ class MarkdownStream:
 
 
 def _without_own_addresses(tokens: Sequence[Token]) -> list[Token]:
-    """The tokens without the links whose text is their address, which rich would show twice."""
+    """Return the tokens without links whose text is their address, which rich would show twice."""
     own = {
         at
         for at, token in enumerate(tokens[:-2])

@@ -1,4 +1,4 @@
-"""What is on its way out, written by a thread: a reader who is slow, or stands still, holds up no cancel and no end."""
+"""Output written by a thread, so that a slow or stopped reader blocks neither cancellation nor shutdown."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Outlet:
-    """Writes to descriptors, in the order in which it is given; all its methods belong to the event loop's thread."""
+    """Writes to descriptors in call order. All methods must be called in the event loop's thread."""
 
     def __init__(self, on_lost: Callable[[int, OSError], None]) -> None:
-        """`on_lost` is told in the event loop, once of each descriptor that cannot be written to any more."""
+        """`on_lost` is called in the event loop, once for each descriptor that can no longer be written to."""
         self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[tuple[int, bytes] | None] = SimpleQueue()
@@ -33,7 +33,7 @@ class Outlet:
         Thread(target=self._write_all, name="outlet", daemon=True).start()
 
     def write(self, descriptor: int, data: bytes) -> None:
-        """Have it written; what is lost takes nothing."""
+        """Queue data; data for a lost descriptor is discarded."""
         if descriptor in self._lost or not data:
             return
         self._n_waiting += len(data)
@@ -43,18 +43,18 @@ class Outlet:
         self._queue.put((descriptor, data))
 
     def stream(self, onto: TextIO) -> TextIO:
-        """A stream whose text goes the same way; `onto` itself is not to be written to any more."""
+        """Return a text stream that writes through this outlet; `onto` itself must not be written to any more."""
         errors = onto.errors or "strict"
-        return io.TextIOWrapper(_Raw(self, onto.fileno()), encoding=onto.encoding, errors=errors, write_through=True)  # pyright: ignore[reportArgumentType] - a raw stream will do where nothing is buffered
+        return io.TextIOWrapper(_Raw(self, onto.fileno()), encoding=onto.encoding, errors=errors, write_through=True)  # pyright: ignore[reportArgumentType] - a raw stream suffices without buffering
 
     @property
     def is_congested(self) -> bool:
-        """Whether far too much waits to be read."""
+        """Whether too much data waits to be read."""
         return self._n_waiting > MAX_PENDING_CHARS
 
     @property
     def is_empty(self) -> bool:
-        """Whether everything was taken, or is lost."""
+        """Whether all data was written or lost."""
         return not self._n_waiting
 
     async def has_room(self) -> None:
@@ -62,12 +62,12 @@ class Outlet:
         await self._has_room.wait()
 
     async def written(self) -> None:
-        """Return when everything was taken, or is lost."""
-        while self._n_waiting:  # to tell of a loss is to write
+        """Return when all data was written or lost."""
+        while self._n_waiting:  # reporting a loss writes, too
             await self._is_empty.wait()
 
     def close(self) -> None:
-        """Nothing more will be written."""
+        """Stop the thread once the queued data is written."""
         self._queue.put(None)
 
     def _write_all(self) -> None:
@@ -79,7 +79,7 @@ class Outlet:
                 lost.add(descriptor)
             try:
                 self._loop.call_soon_threadsafe(self._took, descriptor, len(data), error)
-            except RuntimeError:  # the event loop is over
+            except RuntimeError:  # the event loop is closed
                 return
 
     def _took(self, descriptor: int, n_bytes: int, error: OSError | None) -> None:
@@ -104,7 +104,7 @@ def _write(descriptor: int, data: bytes) -> OSError | None:
 
 
 class _Raw(io.RawIOBase):
-    """The bytes of a text stream."""
+    """The raw stream below a text stream."""
 
     def __init__(self, outlet: Outlet, descriptor: int) -> None:
         self._outlet = outlet

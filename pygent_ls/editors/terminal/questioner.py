@@ -1,4 +1,4 @@
-"""The `Questioner` port without an editor: a question of the model on the terminal."""
+"""The `Questioner` port on a terminal."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ NOT_WANTED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TerminalQuestioner:
-    """Asks the person at the terminal, for as long as they take."""
+    """Asks the user on the terminal and waits for as long as they take."""
 
     terminal: Terminal
     palette: Palette
     ready_to_ask: Callable[[str], Awaitable[None]]
-    """Given the id of the call that asks, returns when everything that led to the question is shown."""
+    """Given the id of the tool call that asks, returns when the output before the question has been shown."""
     width: int = 0
-    """Columns that a question is wrapped to; 0: it is left to the terminal."""
+    """Columns to wrap the question to; 0 leaves this to the terminal."""
 
     async def ask(self, question: Question) -> QuestionAnswer:
-        """See the port. An empty line, and the end of input, is `NotAnswered`."""
+        """Ask the user. An empty line or the end of input is `NotAnswered`."""
         await self.ready_to_ask(question.tool_id)
         if not question.secret:
             return await self._asked(question)
         try:
-            with self.terminal.hidden():  # before the person is asked, who may type at once
+            with self.terminal.hidden():  # before the question is shown, because the user may type at once
                 return await self._asked(question)
         except OSError:
             return NotAnswered()
@@ -60,7 +60,7 @@ class TerminalQuestioner:
 
 
 def question_text(question: Question, palette: Palette, width: int = 0) -> str:
-    """The question, its choices by number, and how to answer."""
+    """Return the question, its numbered choices, and how to answer."""
     lines = [palette.paint(wrapped(visible(question.text), width), "bold")]
     for number, choice in enumerate(question.choices, start=1):
         meaning = f" — {visible(choice.description)}" if choice.description else ""
@@ -79,7 +79,7 @@ def _ways(question: Question) -> str:
 
 
 def parse_answer(line: str, question: Question) -> QuestionAnswer:
-    """A choice by its number or its title; anything else that is not empty is an answer in the person's own words."""
+    """Return the choice with that number or title; any other text that is not empty is the user's own answer."""
     said = line.strip()
     if not said:
         return NotAnswered()

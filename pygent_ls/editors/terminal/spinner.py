@@ -1,4 +1,4 @@
-"""A line on a terminal that says what a turn waits for, for as long as nothing else is written there."""
+"""A status line on a terminal that shows what a turn waits for while nothing else is written."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from pygent_ls.sessions.stream import SessionEvent
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 PLAIN_FRAMES = "|/-\\"
-"""For terminals that show no such characters."""
+"""Frames for streams that cannot encode `FRAMES`."""
 
 INTERVAL_S = 0.1
 
 QUIET_S = 0.5
-"""Without a written character before it is drawn: what goes on quickly needs none."""
+"""Time without output before the spinner is drawn."""
 
 
 def spinner_for(stream: TextIO, term: str, is_free: Callable[[], bool]) -> Spinner | None:
-    """One where the stream is a terminal that can go back to the beginning of a line; else none."""
+    """Return a spinner if the stream is a terminal that can return to the start of a line, else None."""
     if not stream.isatty() or term == "dumb":
         return None
     return Spinner(stream=stream, columns=lambda: columns_of(stream.fileno()), is_free=is_free)
 
 
 PAUSE = "pause"
-"""Stands for the id of a question whether a turn goes on beyond a limit, which has none of an event."""
+"""Question id that stands for the question whether to continue beyond a limit, which has no event id."""
 
 
 @dataclass(kw_only=True)
@@ -40,23 +40,23 @@ class Activity:
 
     clock: Callable[[], float] = time.monotonic
     label: str = ""
-    """The model or the call that is waited for; empty if no turn runs."""
+    """The model or call that is waited for; empty if no turn runs."""
     questions: set[str] = field(default_factory=set[str])
-    """Ids of the permissions and calls about which a person is being asked."""
+    """Ids of the permission prompts and calls that wait for the user."""
     _model: str = ""
     _calls: dict[str, str] = field(default_factory=dict[str, str])
-    """Titles of the calls that run."""
+    """Titles of the running calls."""
     _began_s: float = 0.0
 
     _asked_s: float = 0.0
 
     @property
     def seconds(self) -> int:
-        """Whole seconds since the turn began, without those in which a person was asked."""
+        """Whole seconds since the turn began, excluding the time that the user took to answer."""
         return int((self._asked_s if self.questions else self.clock()) - self._began_s)
 
     def ask(self, question_id: str) -> None:
-        """A person is asked."""
+        """Note that the user is asked."""
         if not self.questions:
             self._asked_s = self.clock()
         self.questions.add(question_id)
@@ -69,8 +69,8 @@ class Activity:
             self._began_s += self.clock() - self._asked_s
 
     def follow(self, told: SessionEvent) -> None:
-        """Take note of an event: from now on something else may be waited for."""
-        self._answered(PAUSE)  # whatever happens, the turn goes on, or is over
+        """Update from an event."""
+        self._answered(PAUSE)  # any event means that the turn continues or has ended
         match told.event:
             case ev.TurnStarted(model=model):
                 self._model = self.label = f"waiting for {model}"
@@ -88,23 +88,23 @@ class Activity:
             case ev.PermissionResolved(permission_id=permission_id):
                 self._answered(permission_id)
             case _:
-                pass  # it changes nothing that is waited for
+                pass  # the other events do not change what is waited for
 
 
 @dataclass(kw_only=True)
 class Spinner:
-    """Drawn with carriage returns and spaces alone, so it can be taken away again on any terminal."""
+    """A spinner drawn with carriage returns and spaces only, so that any terminal can erase it."""
 
     stream: TextIO
     columns: Callable[[], int]
     clock: Callable[[], float] = time.monotonic
     is_free: Callable[[], bool] = lambda: True
-    """Whether what was written is on the terminal: nothing is drawn for one that stands still."""
+    """Whether all output has reached the terminal; nothing is drawn for a stopped terminal."""
     is_held: bool = False
-    """A line that is being written has not ended."""
+    """Whether a line is incomplete."""
     _activity: Activity = field(init=False)
     _n_drawn: int = 0
-    """Characters that stand there now."""
+    """Number of characters currently drawn."""
     _frame: int = 0
     _quiet_since_s: float = 0.0
     _timer: asyncio.TimerHandle | None = None
@@ -113,7 +113,7 @@ class Spinner:
         self._activity = Activity(clock=self.clock)
 
     def follow(self, told: SessionEvent) -> None:
-        """Something happened: from now on something else may be waited for."""
+        """Update from an event."""
         self._activity.follow(told)
         match told.event:
             case ev.TurnStarted():
@@ -126,19 +126,19 @@ class Spinner:
                 pass
 
     def asks(self, question_id: str) -> None:
-        """A person is asked: nothing is drawn until the events say that they have answered."""
+        """Stop drawing until events report the user's answer."""
         self.clear()
         self._activity.ask(question_id)
 
     def clear(self) -> None:
-        """Take the line away; something else is about to be written."""
+        """Erase the line before other output."""
         if self._n_drawn:
             self._write("\r" + " " * self._n_drawn + "\r")
             self._n_drawn = 0
         self._quiet_since_s = self.clock()
 
     def end(self) -> None:
-        """Nothing is waited for any more."""
+        """Stop: nothing is waited for any more."""
         self.clear()
         self._activity.label = ""
         if self._timer is not None:
@@ -146,7 +146,7 @@ class Spinner:
             self._timer = None
 
     def tick(self) -> None:
-        """Draw the next picture, where the line is free."""
+        """Draw the next frame if the line is free."""
         now = self.clock()
         label = self._activity.label
         if not label or self.is_held or self._activity.questions or now - self._quiet_since_s < QUIET_S:
@@ -157,7 +157,7 @@ class Spinner:
         self._frame = (self._frame + 1) % len(frames)
         time_so_far = f" · {self._activity.seconds} s"
         label = " ".join(visible(label).split())
-        room = self.columns() - len(time_so_far) - 3  # the last column stays free: some terminals wrap there
+        room = self.columns() - len(time_so_far) - 3  # the last column stays empty: some terminals wrap there
         if room < 1:
             return
         label = label if len(label) <= room else label[: room - 1] + "…"

@@ -1,4 +1,4 @@
-"""Text for a terminal: coloured where that is wanted, and with nothing in it that could command the terminal."""
+"""Text for a terminal: optional colours, and no control sequences from outside."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CODES: Mapping[Colour, str] = {
     "dim": "2",
     "bold": "1",
 }
-"""Parameters of the terminal's "select graphic rendition" (ECMA-48, 8.3.117)."""
+"""Parameters of the terminal's "select graphic rendition" sequence (ECMA-48, 8.3.117)."""
 
 USUAL_COLUMNS = 80
 
@@ -32,12 +32,12 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Palette:
-    """Paints text, or leaves it as it is where colours are off."""
+    """Colours text, or leaves it unchanged if colours are off."""
 
     on: bool
 
     def paint(self, text: str, colour: Colour) -> str:
-        """The text in that colour; line by line, so that a cut or a pager does no harm."""
+        """Return the text in that colour, coloured line by line so that cut or paged output stays correct."""
         if not self.on or not text:
             return text
         code = _CODES[colour]
@@ -45,13 +45,13 @@ class Palette:
 
 
 def palette_for(environment: Mapping[str, str], *, is_terminal: bool) -> Palette:
-    """Colours for a terminal that has them, unless `NO_COLOR` is set (https://no-color.org: and not empty)."""
+    """Return a palette with colours for a terminal, unless `NO_COLOR` is set and not empty (https://no-color.org)."""
     return Palette(on=is_terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb")
 
 
 def columns_of(fd: int, otherwise: int = USUAL_COLUMNS) -> int:
-    """Width of a terminal as it is now, in characters; a variable `COLUMNS` may be older. `otherwise` if it does not
-    tell."""
+    """Return the current width of a terminal in characters, or `otherwise` if it is unknown. The variable `COLUMNS` is
+    not used because it may be out of date."""
     try:
         return os.get_terminal_size(fd).columns or otherwise
     except OSError:
@@ -59,7 +59,8 @@ def columns_of(fd: int, otherwise: int = USUAL_COLUMNS) -> int:
 
 
 def wrapped(text: str, width: int, indent: int = 0) -> str:
-    """Break lines between words to so many columns, continued lines indented; a width of 0 leaves them as they are."""
+    """Break lines between words at `width` columns and indent continuation lines; a width of 0 leaves them
+    unchanged."""
     if not width:
         return text
     wrap = partial(textwrap.fill, width=width, subsequent_indent=" " * indent, break_on_hyphens=False)
@@ -67,17 +68,18 @@ def wrapped(text: str, width: int, indent: int = 0) -> str:
 
 
 def harmless(text: str) -> str:
-    """Text that is shown as it comes: colours are dropped, a carriage return is a new line, and controls other than
-    tab and line feed are spelled out.
+    """Return text that is safe to show: colours are removed, a carriage return becomes a new line, and control
+    characters other than tab and line feed are escaped.
 
-    What a person is asked to allow goes through `visible` instead, which spells out what hides or reorders, too.
+    Text of permission prompts uses `visible` instead, which also escapes characters that hide or reorder text.
     """
     plain = _STYLING.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), plain)
 
 
 def coloured_patch(patch: str, palette: Palette) -> str:
-    """A unified diff with nothing hidden: what goes in red, what comes in green. Does not end with a line feed."""
+    """Return a unified diff with control characters escaped: removed lines in red, added lines in green. Does not end
+    with a line feed."""
     lines: list[str] = []
     in_hunk = False
     for line in visible(patch).splitlines():

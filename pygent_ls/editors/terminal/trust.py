@@ -1,4 +1,4 @@
-"""The question whether a workspace's own settings are trusted, on the terminal."""
+"""The workspace trust question, on a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ ANSWERS: Mapping[str, bool] = {"n": False, "no": False, "y": True, "yes": True}
 
 
 async def ask_trust(terminal: Terminal, question: TrustQuestion) -> bool | None:
-    """See `AskTrust`. The end of input is no answer, and so is the third line that says neither yes nor no."""
+    """Ask whether to trust the folder. Returns None for the end of input, and for the third line that is neither yes
+    nor no."""
     terminal.forget_typed()
     terminal.write(f"{question.text}\n")
     try:

@@ -1,4 +1,4 @@
-"""A turn on a terminal: the answer on one stream, what is done for it in short lines on the other."""
+"""Terminal view of a turn: the answer on one stream, tool calls and notices as short lines on the other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pygent_ls.editors.turn_text import Limit, failure_line, limit_line, rejecti
 from pygent_ls.sessions.stream import SessionEvent
 
 MAX_LINE_CHARS = 160
-"""Of a line that tells what a tool returned: two rows of a usual terminal."""
+"""Maximum length of a line about a tool result: two rows of a usual terminal."""
 
 log = logging.getLogger(__name__)
 
@@ -36,18 +36,18 @@ class Waiting(Protocol):
     """Shows what a turn waits for while nothing else is written."""
 
     is_held: bool
-    """Whether a line that is being written has not ended."""
+    """Whether a line is incomplete."""
 
     def follow(self, told: SessionEvent) -> None:
-        """Take note of an event."""
+        """Update from an event."""
         ...
 
     def asks(self, question_id: str) -> None:
-        """A person is asked: show nothing until the events say that they have answered."""
+        """Show nothing until events report the user's answer."""
         ...
 
     def clear(self) -> None:
-        """Take away what is shown; something else is about to be written."""
+        """Erase what is shown before other output."""
         ...
 
 
@@ -59,19 +59,19 @@ class Writer(Protocol):
         ...
 
     def flush(self) -> object:
-        """Write what is held back. Raises OSError."""
+        """Write buffered text. Raises OSError."""
         ...
 
 
 class Rendering(Protocol):
-    """Makes lines for a terminal of an answer that comes in pieces."""
+    """Renders a streamed answer as terminal lines."""
 
     def feed(self, text: str) -> str:
-        """Take a piece; returns the lines that can be shown by now."""
+        """Add a part; returns the lines that can already be shown."""
         ...
 
     def close(self) -> str:
-        """The answer ends; returns what is left."""
+        """End the answer and return its remaining lines."""
         ...
 
 
@@ -86,64 +86,60 @@ class TerminalView:
     answer: Writer
     status: Writer
     palette: Palette
-    """For `status`."""
+    """Colours for `status`."""
     answer_is_terminal: bool
-    """Then its text is shown harmless, and as it comes; else it is passed on as it is, once it counts."""
+    """Whether the answer goes to a terminal. If so, its text is shown sanitised and as it arrives; otherwise unchanged,
+    and only when it can no longer be withdrawn."""
     on_answer_lost: Callable[[], object]
-    """Told once, when the answer cannot be written any more: its reader is gone, or the disk is full."""
+    """Called once, when the answer can no longer be written: its reader is gone, or the disk is full."""
     answer_lost: bool = False
     value: Writer | None = None
-    """Where the value goes that the turn owes, alone; None where it answers with words, in `answer`."""
+    """Stream for the structured value that the turn returns; None if it answers with text, in `answer`."""
     spinner: Waiting | None = None
-    """Drawn on `status` while nothing is written."""
+    """Drawn on `status` while nothing else is written."""
     markdown: Rendering | None = None
-    """Renders the answer; None: it is shown as it is. Needs `answer_is_terminal`."""
+    """Renders the answer; None shows it as it is. Requires `answer_is_terminal`."""
     thoughts: Rendering | None = None
-    """Renders what the model thinks, likewise."""
+    """Renders thinking; None shows it as it is. Requires `answer_is_terminal`."""
     outlet: Outlet | None = None
-    """Through which the streams go; None where writing to them never waits."""
+    """Outlet that the streams write through; None if writing to them never blocks."""
     _streamed: dict[str, str] = field(default_factory=dict[str, str])
-    """What was written of each item so far."""
+    """Text already written, by item."""
     _held: dict[str, str] = field(default_factory=dict[str, str])
-    """The beginnings of answers that may be withdrawn yet."""
+    """Beginnings of answers that may still be withdrawn."""
     _calls: dict[str, ev.ToolCall] = field(default_factory=dict[str, ev.ToolCall])
     _denied: set[str] = field(default_factory=set[str])
     _questions: dict[str, asyncio.Event] = field(default_factory=dict[str, asyncio.Event])
-    """By the id of the permission, or of the call that asks: set once everything that came before is shown."""
+    """Events by the id of the permission or of the call that asks; set when all output before the question has been
+    shown."""
     _unfinished: Literal["", "answer", "thinking", "output"] = ""
-    """What the last line that was written belongs to, where it has not ended."""
+    """Kind of the last line if it is incomplete."""
 
     @property
     def congested(self) -> bool:
-        """See `Subscriber`."""
         return self.outlet is not None and self.outlet.is_congested
 
     async def drained(self) -> None:
-        """See `Subscriber`."""
         if self.outlet is not None:
             await self.outlet.has_room()
 
     async def written(self) -> None:
-        """See `RunView`."""
         if self.outlet is not None:
             await self.outlet.written()
 
     def begin(self) -> None:
-        """See `RunView`."""
+        """Do nothing: events show the turn."""
 
     def end(self, result: TurnResult) -> None:
-        """See `RunView`."""
         if self.value is not None and result.structured is not None:
             self.end_line()
             self._write(self.value, json.dumps(result.structured.value, ensure_ascii=False) + "\n")
             self._flush()
 
     def fail(self, problem: str) -> None:
-        """See `RunView`."""
         self.tell(f"Error: {problem}", "red")
 
     def deliver(self, events: Sequence[SessionEvent]) -> None:
-        """See `Subscriber`."""
         for each in events:
             self._follow(each)
             if each.parent_tool_id is None:
@@ -153,7 +149,7 @@ class TerminalView:
         self._flush()
 
     def deliver_trouble(self, events: Sequence[SessionEvent]) -> None:
-        """Show of events only what goes wrong; the rest is told elsewhere."""
+        """Show only failures and notices; other events are shown elsewhere."""
         for each in events:
             self._follow(each)
             match each.event:
@@ -175,26 +171,26 @@ class TerminalView:
         self._flush()
 
     def asks(self, question_id: str) -> None:
-        """A person is asked on the terminal until the events say that they have answered."""
+        """Note that the user is asked on the terminal until events report the answer."""
         self.end_line()
         if self.spinner:
             self.spinner.asks(question_id)
 
     def tell(self, line: str, colour: Colour | None = None) -> None:
-        """Write a line of our own to `status`."""
+        """Write a line to `status`."""
         self.end_line()
         shown = harmless(line)
         self._write(self.status, (self.palette.paint(shown, colour) if colour else shown) + "\n")
         self._flush()
 
     def show(self, text: str) -> None:
-        """Write text that is harmless and coloured already."""
+        """Write text that is already sanitised and coloured."""
         self.end_line()
         self._write(self.status, text)
         self._flush()
 
     def show_answer(self, text: str) -> None:
-        """Show an answer of a former turn."""
+        """Show the answer of an earlier turn."""
         self._write_said("answer", "", text)
         self._streamed.pop("", None)
         self._end_said()
@@ -202,29 +198,31 @@ class TerminalView:
         self._flush()
 
     def lose_answer(self, error: OSError) -> None:
-        """The answer cannot be written any more."""
+        """Note that the answer can no longer be written."""
         if self.answer_lost:
             return
         self.answer_lost = True
-        if not isinstance(error, BrokenPipeError):  # `| head` has what it wanted
+        if not isinstance(error, BrokenPipeError):  # a reader such as `| head` exits on purpose
             self.tell(f"Error: the answer could not be written: {error.strerror}", "red")
         self.on_answer_lost()
 
     def end_line(self) -> None:
-        """End the line that is being written, so that something else can be."""
+        """End an incomplete line, so that other text can follow."""
         if self._unfinished:
             self._write(self.answer if self._unfinished == "answer" else self.status, "\n")
             self._flush()
         self._unfinished = ""
 
     async def ready_to_ask(self, question_id: str) -> None:
-        """Wait until everything that led to a question is shown: events travel together for some milliseconds."""
+        """Wait until the output before a question has been shown: events are delivered in batches of some
+        milliseconds."""
         await self._question(question_id).wait()
         self.asks(question_id)
         await self.written()
 
     async def ready_to_pause(self, question_id: str) -> None:
-        """The same for a question whether a turn goes on beyond a limit; the event of the limit comes before it."""
+        """Wait in the same way before the question whether to continue beyond a limit, which follows the event of that
+        limit."""
         await self.ready_to_ask(PAUSE)
         self._questions.pop(PAUSE, None)
 
@@ -256,12 +254,12 @@ class TerminalView:
             case ev.PermissionRequested(permission_id=permission_id):
                 self._question(permission_id).set()
             case ev.TurnQueued() | ev.PermissionResolved() | ev.UsageReported():
-                pass  # one turn never waits, its answer was just typed, and the summary has the totals
+                pass  # a single turn never queues, the answer was just typed, and the summary has the totals
             case trouble:
                 self._show_trouble(trouble)
 
     def _show_inside(self, event: ev.AgentEvent) -> None:
-        """What a subagent does, in lines of its own: what it says is for the agent that started it."""
+        """Show a subagent's events as lines of their own. Its text is for the agent that started it."""
         match event:
             case ev.ToolCall(tool_id=tool_id, title=title):
                 self.tell(f"  ↳ {title}", "dim")
@@ -273,7 +271,7 @@ class TerminalView:
             case ev.LlmError() | ev.Notice():
                 self._show_trouble(replace(event, withdrawn=()) if isinstance(event, ev.LlmError) else event)
             case _:
-                pass  # how it ends, its call tells
+                pass  # the result of its call reports how it ended
 
     def _show_said(self, event: Said) -> None:
         match event:
@@ -303,7 +301,7 @@ class TerminalView:
                 if shown := amount_shown(event.content) if event.truncated else "":
                     self.tell(f"  The model received {shown} of this result.", "yellow")
             case ev.ToolResult():
-                pass  # it only says once more that the call was denied
+                pass  # the denial was already shown
 
     def _show_trouble(self, event: Trouble) -> None:
         match event:
@@ -336,7 +334,7 @@ class TerminalView:
             case ev.HookRan(command=command, decision=decision) if decision:
                 self.tell(f"  hook {one_line(command, MAX_LINE_CHARS)}: {decision}", "dim")
             case ev.HookRan():
-                pass  # it had nothing to say
+                pass  # the hook had no output
             case ev.Steered(content=content, attachments=attachments):
                 for report in rejection_lines(attachments):
                     self.tell(one_line(report, MAX_LINE_CHARS), "dim")
@@ -368,7 +366,7 @@ class TerminalView:
         self._unfinished = "" if content.endswith("\n") else kind
 
     def _complete(self, kind: Literal["answer", "thinking"], item: str, content: str) -> None:
-        """The whole block: write what was not streamed, and end its line."""
+        """Write the part of a block that was not streamed, and end its line."""
         self._held.pop(item, None)
         streamed = self._streamed.pop(item, "")
         if content.startswith(streamed) and len(content) > len(streamed):
@@ -377,7 +375,7 @@ class TerminalView:
         self.end_line()
 
     def _end_said(self) -> None:
-        """Write what is left of what the model says and thinks."""
+        """Write the rest of the model's text and thinking."""
         if self.thoughts is not None:
             self._write_rendered("thinking", self.thoughts.close())
         if self.markdown is not None:
@@ -396,14 +394,14 @@ class TerminalView:
             self._held.pop(item, None)
 
     def _write_held(self) -> None:
-        """What was said before the turn was cancelled is all that there is of it."""
+        """Write the held text of a cancelled turn: no more will follow."""
         held, self._held = self._held, {}
         for item, content in held.items():
             self._write_said("answer", item, content)
         self.end_line()
 
     def _show_output(self, content: str) -> None:
-        """A program's live output, each line behind a bar."""
+        """Show live output of a tool, with a bar before each line."""
         if self._unfinished != "output":
             self.end_line()
         for line in harmless(content).splitlines(keepends=True):
@@ -429,20 +427,20 @@ class TerminalView:
                 self._lost(stream, error)
 
     def _lost(self, stream: Writer, error: OSError) -> None:
-        if stream is (self.value or self.answer):  # without the status lines a turn goes on
+        if stream is (self.value or self.answer):  # the turn's text continues below the status lines
             self.lose_answer(error)
 
 
 def _outcome(result: ev.ToolResult, call: ev.ToolCall | None) -> str:
-    """What a tool returned, in a line: what it says itself where that is one, else how much."""
+    """Return one line about a tool result: the result itself if it is one line, else its size."""
     if result.changes:
         return ", ".join(f"{each.kind} {each.path.name} (+{each.added} −{each.removed})" for each in result.changes)
     lines = result.content.strip().splitlines() or [""]
     if result.truncated and len(lines) > 1:
-        lines.pop()  # how much was cut is told in a line of its own
+        lines.pop()  # the amount that was cut has a line of its own
     if result.is_error or len(lines) == 1:
         return one_line(result.content, MAX_LINE_CHARS)
-    if call is not None and call.kind == "execute":  # its output was shown as it came; the last line says how it ended
+    if call is not None and call.kind == "execute":  # its output was already shown; the last line has the exit status
         return one_line(lines[-1], MAX_LINE_CHARS)
     cached = ", cached" if result.cached else ""
     return f"{result.tool_name}: {len(lines)} lines{cached}"
