@@ -22,24 +22,24 @@ SELECTION_PROMPTS: Mapping[str, tuple[str, str]] = {
     "pygent.doc": ("Document with pygent", "Document this code in the style of the code around it."),
     "pygent.refactor": ("Refactor with pygent", "Refactor this code so that it is clearer; keep what it does."),
 }
-"""The commands on a selection: the action's title, and what the model is asked."""
+"""Commands on a selection, with the title of the code action and the prompt."""
 
 CONTEXT_LINES = 20
-"""Around a problem that is to be fixed: a function's worth."""
+"""Number of lines around a diagnostic that the prompt includes: enough for a typical function."""
 
 MAX_TITLE_CHARS = 80
-"""Of what is quoted in an action's title."""
+"""Maximum length of quoted text in the title of an action."""
 
 MAX_FIXES = 20
-"""Diagnostics that are offered a fix of their own in one place: a menu of more is no help."""
+"""Maximum number of diagnostics that get an action of their own; a longer menu is hard to use."""
 
 MAX_COMMENTS = 5
-"""Requests of comments that are offered for one selection."""
+"""Maximum number of comment requests offered for one selection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What a command is about; lines count from 0, the last one belongs to it."""
+    """What a command applies to. Lines count from 0, and the last line is included."""
 
     uri: str
     first_line: int
@@ -48,7 +48,7 @@ class Target:
 
 
 def target_of(params: types.CodeActionParams) -> Target:
-    """Remembered for commands that come without arguments."""
+    """Return the target of a code action request; it is used by later commands without arguments."""
     where = params.range
     last = where.end.line - (1 if where.end.character == 0 and where.end.line > where.start.line else 0)
     return Target(
@@ -60,10 +60,10 @@ def target_of(params: types.CodeActionParams) -> Target:
 
 
 def code_actions(params: types.CodeActionParams, text: str) -> list[types.CodeAction]:
-    """What is offered here: a fix for each diagnostic, the requests of comments, and the selection's actions.
+    """Return the code actions: a fix for each diagnostic, the comment requests, and the actions on the selection.
 
-    Where the editor asks by itself, to show that there is something, a selection alone is nothing. None is preferred:
-    an editor may carry out the preferred one without asking.
+    If the editor requests actions automatically, the actions on a selection are left out. No action is marked as
+    preferred, because an editor may apply a preferred action without asking.
     """
     target, wanted = target_of(params), params.context.only or ()
     actions: list[types.CodeAction] = []
@@ -78,7 +78,7 @@ def code_actions(params: types.CodeActionParams, text: str) -> list[types.CodeAc
 
 
 def code_lenses(uri: str, text: str) -> list[types.CodeLens]:
-    """One on each line with a `pygent:` comment: runs its request."""
+    """Return a lens on each line with a `pygent:` comment, which runs its request."""
     lenses: list[types.CodeLens] = []
     for line, request in comment_requests(uri, text):
         place = types.Range(start=types.Position(line, 0), end=types.Position(line, 0))
@@ -88,18 +88,18 @@ def code_lenses(uri: str, text: str) -> list[types.CodeLens]:
 
 
 def is_request_of_a_comment(asked: str, target: Target, text: str) -> bool:
-    """Whether a comment at the target asks for just that."""
+    """Whether `asked` is the text of a comment request in the target's lines."""
     return asked in requests_at(target, text)
 
 
 def requests_at(target: Target, text: str) -> list[str]:
-    """What the comments in the target's lines ask for."""
+    """Return the comment requests in the target's lines."""
     lines = range(target.first_line, target.last_line + 1)
     return [request for line, request in comment_requests(target.uri, text) if line in lines]
 
 
 def prompt_for(command: str, target: Target) -> tuple[PromptPart, ...] | None:
-    """The prompt of a command on a target; None where the target is no file."""
+    """Return the prompt of a command for a target; None if the target is not a file."""
     path = path_of(target.uri)
     if path is None:
         return None
@@ -111,7 +111,7 @@ def prompt_for(command: str, target: Target) -> tuple[PromptPart, ...] | None:
 
 
 def ask_prompt(request: str, target: Target | None) -> tuple[PromptPart, ...]:
-    """The user's own words, and the place that they are about."""
+    """Return the user's text with the place that it refers to."""
     path = path_of(target.uri) if target else None
     if target is None or path is None:
         return (request,)
@@ -122,7 +122,7 @@ def _fix_prompt(path: Path, target: Target) -> tuple[PromptPart, ...]:
     problems = tuple(_problem(each) for each in target.diagnostics)
     if not problems:
         return (f"Find and fix what is wrong here.\n\n{_where(path, target)}", FilePart(path=path))
-    return (  # what a checker says is data, and stands in its own part alone: its words are not the user's
+    return (  # text from a checker is data, not the user's: it is a part of its own
         f"Fix what the diagnostics report there, with the smallest change that is right.\n\n{_where(path, target)}",
         FilePart(path=path, lines=_lines(target, CONTEXT_LINES)),
         DiagnosticsPart(path=path, lines=problems),
@@ -144,7 +144,7 @@ def _problem(diagnostic: Mapping[str, Any]) -> str:
 
 
 def start_line(diagnostic: Mapping[str, Any]) -> int:
-    """Where a diagnostic begins, 0 where it does not say."""
+    """Return the first line of a diagnostic, 0 if it has none."""
     try:
         return int(diagnostic["range"]["start"]["line"])
     except (KeyError, TypeError, ValueError):
@@ -152,7 +152,7 @@ def start_line(diagnostic: Mapping[str, Any]) -> int:
 
 
 def is_wanted(kind: str, wanted: Sequence[str]) -> bool:
-    """Whether a kind is one of those, or below one; the empty kind is above all."""
+    """Whether an action kind equals or is below one of the wanted kinds; the empty kind includes all."""
     return not wanted or any(each == "" or f"{kind}.".startswith(f"{each}.") for each in wanted)
 
 
@@ -161,7 +161,7 @@ def _is_selection(where: types.Range) -> bool:
 
 
 def _fixes(uri: str, diagnostics: Sequence[types.Diagnostic]) -> Iterator[types.CodeAction]:
-    """A fix for each, under a title of its own: some editors find the action that was chosen by its title."""
+    """Yield a fix for each diagnostic. Titles are unique, because some editors find the chosen action by its title."""
     titles: set[str] = set()
     for diagnostic in diagnostics:
         title = f"Fix with pygent: {one_line(diagnostic.message, MAX_TITLE_CHARS)}"
@@ -189,10 +189,10 @@ def _action(title: str, kind: str, command: str, arguments: Sequence[Any]) -> ty
 
 
 def _diagnostic(diagnostic: types.Diagnostic) -> Mapping[str, Any]:
-    """As it goes to the editor and comes back with the command: with all that it has."""
+    """Return the diagnostic with all its members, as the editor sends it back with the command."""
     found = attrs.asdict(diagnostic, filter=lambda _, value: value is not None)
     return {_WIRE_NAMES.get(name, name): value for name, value in found.items()}
 
 
 _WIRE_NAMES = {"code_description": "codeDescription", "related_information": "relatedInformation"}
-"""Members of a diagnostic whose names are of several words."""
+"""Names on the wire of the members whose names have several words."""

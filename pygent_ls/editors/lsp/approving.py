@@ -1,4 +1,4 @@
-"""The `Approver` port on an editor: its own form of a prompt where it has one, else a message with buttons."""
+"""The `Approver` port on an editor: the client's own permission dialog if it has one, else a message with buttons."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ PERMISSION_REQUEST = "pygent/permission/request"
 PERMISSION_CANCELLED = "pygent/permission/cancelled"
 
 ACTIONS: Sequence[PermissionOutcome] = ("allow_once", "allow_session", "allow_always", "reject_once")
-"""The actions of a message, in their order."""
+"""Actions of the message, in order."""
 
 ACTIONS_OF_HIGH_RISK: Sequence[PermissionOutcome] = ("reject_once", "allow_once", "allow_session", "allow_always")
-"""The same with `Reject` first, since some clients can choose only the first action."""
+"""The same actions with `Reject` first, because some clients can choose only the first action."""
 
 OUTCOMES: Mapping[str, PermissionOutcome] = {TITLES[outcome]: outcome for outcome in ACTIONS}
 
 MAX_DIFF_LINES = 12
 MAX_DIFF_CHARS = 600
-"""Changed lines that stand in a message; VS Code cuts one at 1,000 characters."""
+"""Maximum length of the changed lines in a message; VS Code cuts a message at 1,000 characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LspApprover:
-    """Asks for as long as the user takes."""
+    """Asks the user, without a time limit."""
 
     endpoint: Endpoint
     uri_of: Callable[[Path], str]
@@ -53,7 +53,7 @@ class LspApprover:
     state_folder: Callable[[], Path]
 
     async def approve(self, request: PermissionRequest) -> PermissionAnswer:
-        """See the port. Any answer but one of those that were offered is a `reject_once`."""
+        """Ask the user. An answer that was not offered is a `reject_once`."""
         if not self.features.permission_request:
             return await self._approve_in_a_message(request)
         asked = permission_out(request, self.uri_of)
@@ -64,7 +64,7 @@ class LspApprover:
         return read_answer(answer, choices_for(request))
 
     async def _approve_in_a_message(self, request: PermissionRequest) -> PermissionAnswer:
-        """Ask with `window/showMessageRequest`. A diff that has no room in it is shown in a document beside it."""
+        """Ask with `window/showMessageRequest`. A diff that is too long for it is shown in a separate document."""
         lines = _changed_lines(request.changes)
         if len(lines) <= MAX_DIFF_LINES and sum(map(len, lines)) <= MAX_DIFF_CHARS:
             title = await chosen_title(self.endpoint, permission_prompt(request, "\n".join(lines)))
@@ -81,7 +81,7 @@ def _answered(title: str | None) -> PermissionAnswer:
 
 
 def _changed_lines(changes: Sequence[FileChange]) -> list[str]:
-    """Removed and added lines, below the names of the files if there are several."""
+    """Return the removed and added lines, below the file names if several files changed."""
     lines: list[str] = []
     for change in changes:
         hunks = visible(change.patch).split("\n@@")[1:]
@@ -91,14 +91,14 @@ def _changed_lines(changes: Sequence[FileChange]) -> list[str]:
 
 
 def _beginning(lines: Sequence[str]) -> str:
-    """The first lines of a diff for a client that shows no document, and how many more there are."""
+    """Return the first lines of a diff, for a client that cannot show documents, and the number of lines left out."""
     shown = [line[: MAX_DIFF_CHARS // MAX_DIFF_LINES] for line in lines[:MAX_DIFF_LINES]]
     return "\n".join([*shown, f"[… {len(lines)} changed lines in total]"])
 
 
 def permission_prompt(request: PermissionRequest, diff: str = "") -> dict[str, Any]:
-    """The parameters of `window/showMessageRequest`: what is asked, what it changes, what holds it, and the rule that
-    would be stored."""
+    """Return the parameters of `window/showMessageRequest`: question, changes, confinement, and the rule that would be
+    stored."""
     description = f"{request.description}\n    " if request.description else ""
     lines = [f"{request.tool_name}: {description}{_message(request)}", diff, request.confinement.capitalize()]
     lines += [f"Always allow adds: {', '.join(map(on_one_line, request.rules))}"] if request.rules else []
@@ -113,7 +113,7 @@ def permission_prompt(request: PermissionRequest, diff: str = "") -> dict[str, A
 
 
 def permission_out(request: PermissionRequest, uri_of: Callable[[Path], str]) -> PermissionRequestOut:
-    """The parameters of `pygent/permission/request`."""
+    """Return the parameters of `pygent/permission/request`."""
     out: PermissionRequestOut = {
         "permissionId": request.permission_id,
         "sessionId": request.session_id,
@@ -151,7 +151,7 @@ def permission_out(request: PermissionRequest, uri_of: Callable[[Path], str]) ->
 
 
 def read_answer(answer: object, choices: Sequence[PermissionChoice]) -> PermissionAnswer:
-    """What the user chose, with what they said of it."""
+    """Return the user's choice and feedback."""
     try:
         given = PermissionResult.model_validate(answer)
     except ValidationError:
@@ -165,7 +165,7 @@ def read_answer(answer: object, choices: Sequence[PermissionChoice]) -> Permissi
 
 
 def _message(request: PermissionRequest) -> str:
-    """What it will do, and who asks."""
+    """Return what the call will do, and who asks."""
     return request.action + (f" ({request.source})" if request.source else "")
 
 

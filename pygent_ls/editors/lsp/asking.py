@@ -1,4 +1,4 @@
-"""What the daemon asks and tells its client, which may be away for a while."""
+"""Requests and notifications to the client, which may be disconnected for a while."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ MessageId = int | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long the client may take; the numbers are the protocol's."""
+    """Time limits for the client; the numbers are part of the protocol."""
 
     answer_s: float = 10.0
-    """To answer a request that no person answers; some clients never answer what they do not know."""
+    """Time limit for the answer to a request that needs no user. Some clients never answer unknown requests."""
     proof_s: float = 2.0
-    """To tell of an edit after it said that it made it."""
+    """Time limit for the change notification of an edit, after the client reported that it applied the edit."""
     edits_per_s: int = 50
-    """Text edits that a slow editor makes in a second: for each so many, an edit and its proof may take a second
-    longer. eglot 1.9 makes about 50 in a document of 60,000 lines."""
+    """Text edits that a slow editor applies in one second. For each `edits_per_s` text edits, the limits for an edit
+    and its proof are extended by one second. eglot 1.9 applies about 50 in a document of 60,000 lines."""
     ready_s: float = 10.0
-    """To attach to a session, when it is back; then it is asked what waits for it all the same."""
+    """Time limit for a reconnected client to attach to a session; after that, open requests are sent even if it has not
+    attached."""
 
 
 class ClientError(Exception):
@@ -39,7 +40,7 @@ class ClientError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """A request that is not answered yet."""
+    """A request without an answer."""
 
     method: str
     params: Mapping[str, Any]
@@ -48,10 +49,10 @@ class _Question:
 
 
 class Asking(LanguageServerProtocol):
-    """The daemon's side of the conversation: requests with their answers, and notifications."""
+    """The daemon's outgoing requests, with their answers, and notifications."""
 
     write: Callable[[bytes], None]
-    """Sends one encoded message; set before the first."""
+    """Sends one encoded message; must be set before the first."""
 
     patience = Patience()
 
@@ -64,24 +65,24 @@ class Asking(LanguageServerProtocol):
         self._present.set()
         self._ready: asyncio.TimerHandle | None = None
 
-    # Where the client is
+    # Connection state
 
     def go_away(self) -> None:
-        """The client was lost: what a person was asked stays open; whatever else was asked has no answer."""
+        """Note that the client disconnected. Requests that the user must answer stay open; all others fail."""
         self._is_connected = False
         self._present.clear()
-        if self._ready is not None:  # whoever comes next has as long as this one had
+        if self._ready is not None:  # the next client gets the full time again
             self._ready.cancel()
         for each in list(self._outgoing.values()):
             if not each.of_a_person and not each.answer.done():
                 each.answer.set_exception(ClientError(f"the editor disconnected before it answered {each.method}"))
 
     def expect_back(self) -> None:
-        """The client is connected again; it is taken for ready when it is late to say so."""
+        """Note that the client reconnected. It counts as ready when it says so, or after `ready_s`."""
         self._ready = asyncio.get_running_loop().call_later(self.patience.ready_s, self.come_back)
 
     def come_back(self) -> None:
-        """The client is ready: what a person was asked meanwhile, or before, is asked again."""
+        """Note that the client is ready: send it every open request that the user must answer."""
         if self._present.is_set() or not self._is_connected:
             return
         self._present.set()
@@ -90,35 +91,35 @@ class Asking(LanguageServerProtocol):
                 self._send(request_id, each)
 
     async def present(self) -> None:
-        """Return when the client can be asked."""
+        """Return when the client can receive requests."""
         await self._present.wait()
 
-    # Asking
+    # Requests and notifications
 
     def _send_data(self, data: Any) -> None:
         text = json.dumps(data, default=self._serialize_message, ensure_ascii=False)
         try:
             body = text.encode()
-        except UnicodeEncodeError:  # half a surrogate pair: only JSON's own escapes can carry it
+        except UnicodeEncodeError:  # half a surrogate pair, which only a JSON escape can represent
             body = json.dumps(data, default=self._serialize_message).encode()
         self.write(body)
 
     def tell(self, method: str, params: Mapping[str, Any]) -> None:
-        """Send a notification; one that is away never hears it."""
+        """Send a notification; it is lost if the client is disconnected."""
         self._send_data({"jsonrpc": "2.0", "method": method, "params": params})
 
     def show_message(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
-        """`window/showMessage`."""
+        """Send `window/showMessage`."""
         self.tell(types.WINDOW_SHOW_MESSAGE, {"type": int(kind), "message": message})
 
     async def ask(
         self, method: str, params: Mapping[str, Any], *, of_a_person: bool = False, longer_s: float = 0.0
     ) -> Any:
-        """Send a request and return its raw result. What is asked `of_a_person` may take any time; any other request
-        `longer_s` seconds more than usual.
+        """Send a request and return its raw result. A request `of_a_person` has no time limit; for any other request,
+        `longer_s` extends the limit.
 
-        Where the client is away the request waits for it. Raises `ClientError` for an error, for no answer in time, and
-        for a client that went away. A cancel is passed on to the client.
+        If the client is disconnected, wait until it is back. Raises `ClientError` for an error response, a timeout, and
+        a client that disconnects. A cancellation is passed on to the client.
         """
         timeout_s = None if of_a_person else self.patience.answer_s + longer_s
         await self.present()
@@ -142,7 +143,8 @@ class Asking(LanguageServerProtocol):
         *,
         on_failure: Callable[[], None] | None = None,
     ) -> None:
-        """Send a request whose result is passed on when it comes; `on_failure` is for an error, or none in time."""
+        """Send a request without waiting. `on_answer` receives its result; `on_failure` is called for an error or a
+        timeout."""
         request_id, answer = self._send_request(method, params, of_a_person=False)
 
         def give_up() -> None:
@@ -162,13 +164,13 @@ class Asking(LanguageServerProtocol):
         answer.add_done_callback(done)
 
     def take_answer(self, message: Mapping[str, Any]) -> None:
-        """An answer came. Raises `JsonRpcInvalidRequest` for what is none."""
+        """Handle a response of the client. Raises `JsonRpcInvalidRequest` if it is invalid."""
         if "result" not in message and "error" not in message:
             raise JsonRpcInvalidRequest("neither a method nor a result or an error")
         request_id = request_id_of(message)
         asked = self._outgoing.pop(request_id, None) if isinstance(request_id, int) else None
         if asked is None or asked.answer.done():
-            return  # the answer to a question that is no longer asked
+            return  # the request is no longer open
         error = message.get("error")
         if error is not None:
             said = cast("Mapping[str, Any]", error).get("message") if isinstance(error, dict) else error
@@ -191,6 +193,6 @@ class Asking(LanguageServerProtocol):
 
 
 def request_id_of(message: Any) -> MessageId | None:
-    """The id to answer to: None where there is none that could be one."""
+    """Return the request id to answer to; None if the message has no valid id."""
     given = cast("dict[str, Any]", message).get("id") if isinstance(message, dict) else None
     return given if isinstance(given, int | str) and not isinstance(given, bool) else None

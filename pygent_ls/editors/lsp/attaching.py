@@ -1,4 +1,4 @@
-"""`pygent/session/attach`: the events of a session for one more view."""
+"""`pygent/session/attach`: streams the events of a session to one more view."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pygent_ls.sessions.store import Sessions
 
 
 class Attachments:
-    """The views of one client; they end with it."""
+    """The event streams that one client has attached to; they end with the client."""
 
     def __init__(self, client: Client, sessions: Sessions) -> None:
         self._client = client
@@ -23,8 +23,9 @@ class Attachments:
         self._running: set[asyncio.Task[Any]] = set()
 
     async def attach(self, params: incoming_sessions.SessionAttachParams) -> outgoing_sessions.AttachedOut:
-        """Ends by itself when the session does. Raises `SessionError`, and `JsonRpcException` when it is cancelled."""
-        from pygent_ls.sessions.attaching import Attachment  # with it comes the reading of journals
+        """Stream events until the session ends. Raises `SessionError`, and `JsonRpcException` when the request is
+        cancelled."""
+        from pygent_ls.sessions.attaching import Attachment  # imports the journal reader
 
         view = TurnProgress(
             endpoint=self._client.endpoint,
@@ -34,7 +35,7 @@ class Attachments:
             work_token=None,
         )
         attachment = Attachment(self._sessions, params.session_id, params.since_seq, view)
-        self._client.endpoint.come_back()  # whoever watches can be asked
+        self._client.endpoint.come_back()  # a client that attaches can show prompts
         task = asyncio.current_task()
         assert task is not None
         self._running.add(task)
@@ -51,12 +52,12 @@ class Attachments:
         return {"sessionId": params.session_id, "lastSeq": done.last_seq, "ended": done.ended}
 
     def end(self) -> None:
-        """End all of them, soon."""
+        """Start to end all attachments."""
         for task in self._running:
             task.cancel()
 
     async def close(self) -> None:
-        """End all of them."""
+        """End all attachments and wait for them."""
         running = list(self._running)
         self.end()
         await asyncio.gather(*running, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""The handlers of background commands: decode, call the session, encode."""
+"""Handlers of the requests about background commands."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class BackgroundRequests:
         self._sessions = sessions
 
     async def list_all(self, params: incoming.SessionParams) -> outgoing_lists.BackgroundCommandsOut:
-        """`pygent/background/list`."""
+        """Handle `pygent/background/list`."""
         session = await self._sessions.look_at(params.session_id)
-        if not isinstance(session, Session):  # nothing of it runs here, and reading is no reason to take it up
+        if not isinstance(session, Session):  # not active here: it runs nothing, and is not activated
             return {"commands": []}
         return {"commands": [_out(each) for each in await session.around.processes.background.listed(session.id)]}
 
     async def stop(self, params: incoming.BackgroundStopParams) -> outgoing_lists.StoppedOut:
-        """`pygent/background/stop`."""
+        """Handle `pygent/background/stop`."""
         session = await self._sessions.hold(params.session_id)
         try:
             return {"stopped": await session.around.processes.background.stop(session.id, params.id)}

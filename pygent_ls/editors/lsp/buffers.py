@@ -1,4 +1,4 @@
-"""The documents that the editor has open, as it has told them."""
+"""The open documents, as the editor reports them."""
 
 from __future__ import annotations
 
@@ -20,55 +20,57 @@ from pygent_ls.workspace.edited_text import EditedText, ExpectedText
 from pygent_ls.workspace.positions import Position, apply_change, offset_at
 from pygent_ls.workspace.reading import disk_stamp
 
-if TYPE_CHECKING:  # `initialize` is answered without it
+if TYPE_CHECKING:  # not needed to answer `initialize`
     from pygent_ls.editors.lsp.following import Followed
 
 MANY_CHANGES = 16
-"""Changes of one notification from which on they are applied to the lines of the text and not to a copy each."""
+"""Number of changes in one notification from which on they are applied to a list of lines, instead of copying the text
+for each."""
 
 
 @dataclass(slots=True)
 class Buffer:
-    """One open document. `generation` is unique to each state of each buffer that the daemon has seen."""
+    """One open document. `generation` is unique to each state of each buffer."""
 
     uri: str
     path: Path
     named: Path
-    """As `path`, but a link that the URI ends with is not followed."""
+    """Path without following a link in the last component."""
     version: int
     text: str
     generation: int
     saved_text: str | None = None
-    """The text without unsaved changes: what it was when it was opened, saved or loaded again last; None for a document
-    that was never on the disk."""
+    """Text without unsaved changes: the text when the document was last opened, saved or reloaded; None for a document
+    that was never on disk."""
     base_text: str | None = None
-    """What the disk held when the buffer took it in last: what its unsaved changes were made from."""
+    """Text of the file when the buffer last loaded or saved it: the base of its unsaved changes."""
     superseded: bool = False
-    """The editor deleted or moved the file, and has told of nothing since: it need not have the buffer any more."""
+    """Whether the editor deleted or moved the file and has sent nothing for the document since, so that the buffer may
+    no longer exist."""
     out_of_step: bool = False
-    """A change could not be decoded: what the user sees is not known until the editor sends the whole text."""
+    """Whether a change could not be decoded, so that the text is unknown until the editor sends the whole text."""
     untold: bool = False
-    """The editor said that it made an edit that had no version, and has told of no change since: the user may see
-    another text than this, and a second edit could hit the wrong place."""
+    """Whether the editor reported an unversioned edit as applied but has sent no change since. The user may see another
+    text than this, and a second edit could hit the wrong place."""
     reported_stamp: Stamp = ""
-    """The file that was named last as changed on the disk."""
+    """Stamp of the file when it was last reported as changed on disk."""
     _agreed: bool = False
-    """It was seen to hold what the disk holds: the editor reads the file in the encoding that the daemon does."""
+    """Whether buffer and file were ever seen to be equal, which shows that the editor and the daemon decode the file in
+    the same way."""
     _disk: tuple[Stamp, str | None] = ("", None)
-    """The disk at the last look."""
+    """Stamp and text of the file when it was last read."""
     _digest: tuple[int, str] = field(default=(0, ""))
 
     @property
     def stamp(self) -> Stamp:
-        """See `Document.stamp`."""
+        """Stamp of this state; see `Document.stamp`."""
         return f"buffer:{self.generation}"
 
     @property
     def is_dirty(self) -> bool:
-        """Whether it holds changes that are not on the disk.
+        """Whether the buffer has unsaved changes.
 
-        Looks at the disk before it says so: an editor that loads a changed file again tells of a change, not of a
-        save.
+        Compares with the file first: an editor that reloads a changed file sends a change, but no save.
         """
         if self.text != self.saved_text and self.text == self.text_on_disk():
             self.note_written(self.text)
@@ -76,38 +78,38 @@ class Buffer:
 
     @property
     def is_behind(self) -> bool:
-        """Whether another program changed or deleted the file of a buffer without unsaved changes.
+        """Whether another program changed or deleted the file, while the buffer has no unsaved changes.
 
-        A buffer whose text is not known, or was never seen to be that of the file, is not.
+        False if the buffer's text is unknown, or was never equal to the file's.
         """
         if not self._agreed or self.out_of_step or self.untold or self.is_dirty:
             return False
         return self.text_on_disk() != self.text
 
     def text_on_disk(self) -> str | None:
-        """As `read_text_now`; the file is read only if it is another one than at the last look."""
+        """Return the result of `read_text_now`, cached by the file's stamp."""
         stamp = disk_stamp(self.path)
         if stamp != self._disk[0]:
             text = read_text_now(self.path)
-            self._disk = (stamp, self.text if text == self.text else text)  # the same text is kept once
+            self._disk = (stamp, self.text if text == self.text else text)  # equal text is stored once
         return self._disk[1]
 
     def note_written(self, text: str) -> None:
-        """This text of it was brought to the disk, or loaded from it."""
+        """Note that this text was saved to the file, or loaded from it."""
         self.saved_text = self.base_text = text
         self._agreed = self._agreed or text == self.text_on_disk()
 
     def document(self) -> Document:
-        """The buffer as it is now; the digest is computed once for each state."""
+        """Return the current state as a document; the digest is computed once for each state."""
         if self._digest[0] != self.generation:
             self._digest = (self.generation, digest(self.text))
         return Document(path=self.path, text=self.text, digest=self._digest[1], stamp=self.stamp, version=self.version)
 
 
 class Buffers:
-    """Open documents by URI. Tells `on_change` the path of each file that may read differently now.
+    """Open documents by URI. Calls `on_change` with the path of each file whose text may have changed.
 
-    A file may be open under several URIs: as itself and through a link.
+    A file may be open under several URIs: its own and those of links to it.
     """
 
     def __init__(self, on_change: Callable[[Path], None]) -> None:
@@ -120,27 +122,27 @@ class Buffers:
         self._followed: list[Followed] = []
         self._listeners: list[tuple[Path, Callable[[str], None]]] = []
         self._touched: dict[Path, int] = {}
-        """When the user last changed or saved a document, as far as the editor told."""
+        """Generation at which the user last changed or saved each document, as far as the editor reported it."""
         self.generation = 0
-        """Grows with all that the editor tells."""
+        """Counter that increases with every notification that changes a buffer."""
 
     def __iter__(self) -> Iterator[Buffer]:
-        """One buffer of each path, the one that `get` returns."""
+        """Iterate over one buffer of each path, the one that `get` returns."""
         return filter(None, map(self.get, self._by_path))
 
     def below(self, folder: Path) -> Iterator[Buffer]:
-        """Of these buffers, those of files below a folder."""
+        """Iterate over those of these buffers whose files are below a folder."""
         return filter(None, map(self.get, _below(folder, self._by_path)))
 
     def current(self, path: Path) -> Buffer | None:
-        """The buffer of that path, unless the disk is newer than it."""
+        """Return the buffer of a path, unless the file on disk is newer."""
         buffer = self.get(path)
         return None if buffer is None or buffer.is_behind else buffer
 
     def get(self, path: Path) -> Buffer | None:
-        """The buffer of that path, as the editor has it.
+        """Return the buffer of a path.
 
-        Of several the one with unsaved changes counts, else the one that was told of last.
+        Of several, the one with unsaved changes takes precedence, else the most recently changed one.
         """
         found = [each for each in self._by_path.get(path, ()) if not each.superseded]
         if len(found) < 2:
@@ -148,22 +150,22 @@ class Buffers:
         return max(found, key=lambda each: (each.is_dirty, each.generation))
 
     def uri_of(self, path: Path) -> str | None:
-        """The editor's own spelling for a document that is open, also where the disk counts."""
+        """Return the editor's own URI of an open document, even if the file on disk is newer."""
         buffer = self.get(path) or next(iter(self._by_path.get(path, ())), None)
         return buffer.uri if buffer else None
 
     def uri_of_entry(self, path: Path) -> str | None:
-        """The same for the file or the link itself, as it is moved and deleted."""
+        """Return the editor's URI of the file or link itself, for moving and deleting it."""
         found = self._by_named.get(path)
         return max(found, key=lambda each: each.generation).uri if found else None
 
     def version_of(self, uri: str) -> int:
-        """The version that the editor told last, 0 where the document is not open."""
+        """Return the last version that the editor sent, 0 if the document is not open."""
         buffer = self._find(uri)
         return buffer.version if buffer else 0
 
     def opened(self, item: types.TextDocumentItem) -> None:
-        """`textDocument/didOpen`; some clients send it twice, the last one counts."""
+        """Handle `textDocument/didOpen`; some clients send it twice, and the last one applies."""
         path, named = path_of(item.uri), path_of(item.uri, follow=False)
         if path is None or named is None:
             return
@@ -187,7 +189,7 @@ class Buffers:
         document: types.VersionedTextDocumentIdentifier,
         changes: Sequence[types.TextDocumentContentChangeEvent],
     ) -> None:
-        """`textDocument/didChange`: each change applies to the result of the one before."""
+        """Handle `textDocument/didChange`: each change applies to the result of the previous one."""
         buffer = self._find(document.uri)
         if buffer is None:
             return
@@ -198,7 +200,7 @@ class Buffers:
                 self._take(buffer, change)
         buffer.version = document.version
         buffer.superseded = buffer.untold = False
-        if buffer.is_dirty:  # else the editor has loaded what is on the disk
+        if buffer.is_dirty:  # otherwise, the editor has reloaded the file
             self._touched[buffer.path] = buffer.generation
         self._on_change(buffer.path)
 
@@ -218,7 +220,7 @@ class Buffers:
             self._notice(buffer.path, buffer.text)
 
     def _take_many(self, buffer: Buffer, changes: Sequence[types.TextDocumentContentChangeEvent]) -> None:
-        """The same for many changes that nobody follows one by one."""
+        """Apply many changes at once, which is faster if no places in the document are followed."""
         edited = EditedText(buffer.text, self.encoding)
         expected = [(ExpectedText(each.expected), each) for each in self._watches if each.path == buffer.path]
         for change in changes:
@@ -238,7 +240,7 @@ class Buffers:
         return bool(self._followed) or any(path == buffer.path for path, _ in self._listeners)
 
     def lose(self, uri: str) -> None:
-        """What the editor told of the document could not be decoded."""
+        """Note that a change of the document could not be decoded."""
         if self._find(uri) is None:
             self.opened(types.TextDocumentItem(uri=uri, language_id="", version=0, text=""))
         buffer = self._find(uri)
@@ -249,13 +251,13 @@ class Buffers:
             self._on_change(buffer.path)
 
     def doubt(self, path: Path) -> None:
-        """The editor may have made an edit of the document, and does not tell of it."""
+        """Note that the editor may have applied an edit of the document without reporting a change."""
         buffer = self.get(path)
         if buffer is not None:
             buffer.untold = True
 
     def saved(self, uri: str) -> None:
-        """`textDocument/didSave`: what the buffer holds is on the disk."""
+        """Handle `textDocument/didSave`: the file now holds the buffer's text."""
         buffer = self._find(uri)
         if buffer is not None:
             self._touched[buffer.path] = self._next_generation()
@@ -265,18 +267,18 @@ class Buffers:
             self._changed(buffer.path, buffer.text)
 
     def touched_since(self, generation: int) -> set[Path]:
-        """The documents that the user changed or saved since then, as far as the editor told."""
+        """Return the documents that the user has changed or saved since then, as far as the editor reported it."""
         return {path for path, last in self._touched.items() if last > generation}
 
     def closed(self, uri: str) -> None:
-        """`textDocument/didClose`: another buffer of the file counts, if it has one, else the disk."""
+        """Handle `textDocument/didClose`: another buffer of the file applies if one exists, else the file on disk."""
         buffer = self._find(uri)
         if buffer is not None:
             self._remove(buffer.uri)
             self._on_change(buffer.path)
 
     def forget_all(self) -> None:
-        """The editor begins anew: it tells again what is open."""
+        """Forget all buffers, because a reconnected editor opens them again."""
         closed = list(self._buffers.values())
         for index in (self._buffers, self._by_path, self._by_named):
             index.clear()
@@ -284,8 +286,8 @@ class Buffers:
             self._on_change(buffer.path)
 
     def supersede(self, path: Path) -> None:
-        """The editor deleted or moved the file, with all that was below it: the disk counts until the editor tells of
-        the buffer again."""
+        """Note that the editor deleted or moved a file or folder. The disk applies until the editor reports the buffers
+        again."""
         indexes = (self._by_path, self._by_named)
         there = [each for index in indexes for gone in (path, *_below(path, index)) for each in index.get(gone, ())]
         for buffer in {each.uri: each for each in there}.values():
@@ -293,7 +295,7 @@ class Buffers:
             self._on_change(buffer.path)
 
     def watch(self, path: Path, expected: str) -> asyncio.Future[None]:
-        """A future that is done as soon as the editor tells that the document is exactly `expected`."""
+        """Return a future that is done when the document's text equals `expected`."""
         seen: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         watch = _Watch(path, expected, seen)
         self._watches.append(watch)
@@ -302,7 +304,8 @@ class Buffers:
 
     @contextmanager
     def listening(self, path: Path, look: Callable[[str], None]) -> Generator[None]:
-        """Show `look` each text that the document holds inside, also in the middle of a notification."""
+        """Call `look` with each text that the document has inside the context, including those between the changes of
+        one notification."""
         listener = (path, look)
         self._listeners.append(listener)
         try:
@@ -312,7 +315,7 @@ class Buffers:
 
     @contextmanager
     def following(self, followed: Followed) -> Generator[None]:
-        """Move these places along with every change of their document inside."""
+        """Move the places in `followed` along with every change of their document inside the context."""
         buffer = self.get(followed.path)
         if buffer is not None:
             followed.catch_up(buffer.text)
@@ -323,14 +326,14 @@ class Buffers:
             self._followed.remove(followed)
 
     def _follow(self, buffer: Buffer, before: str, start: int, new: str) -> None:
-        """Tell of one change: from `start` on there is `new` by now."""
+        """Report one change: the text from `start` on became `new`."""
         end = start + len(before) - (len(buffer.text) - len(new))
         for followed in self._followed:
             if followed.path == buffer.path and followed.is_at(before):
                 followed.changed(start, end, new, buffer.text)
 
     def _find(self, uri: str) -> Buffer | None:
-        """The document of that URI, or the only one that another spelling of it names."""
+        """Return the document with that URI, or the only one whose URI is another spelling of it."""
         if uri in self._buffers:
             return self._buffers[uri]
         named = path_of(uri, follow=False)
@@ -376,7 +379,7 @@ class _Watch:
 
 
 def _below(folder: Path, paths: Iterable[Path]) -> list[Path]:
-    """Those below the folder; told by their text, which is ten times faster than by their parents."""
+    """Return the paths below the folder. Comparing strings is ten times faster than comparing parents."""
     prefix = f"{folder}/".replace("//", "/")
     return [each for each in paths if str(each).startswith(prefix)]
 
@@ -387,11 +390,11 @@ def _positions(between: types.Range) -> tuple[Position, Position]:
 
 
 MAX_COMPARED_BYTES = 20_000_000
-"""Of a file on the disk that is compared with a buffer: twice what tools read."""
+"""Maximum size of a file that is compared with a buffer: twice the limit of the tools."""
 
 
 def read_text_now(path: Path) -> str | None:
-    """The text on the disk, read at once; None for what is missing, too large, or no text."""
+    """Read a file without waiting for a thread; None if it is missing, too large, or not text."""
     try:
         decoded = decode(read_file(path, MAX_COMPARED_BYTES)[0])
     except OSError:

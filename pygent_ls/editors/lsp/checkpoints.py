@@ -1,4 +1,4 @@
-"""The handlers of checkpoints: decode, call the session, encode."""
+"""Handlers of the requests about checkpoints."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pygent_ls.sessions.store import Sessions
 
 
 class CheckpointRequests:
-    """Lists checkpoints, compares them with now, and goes back to them. Errors are `SessionError`."""
+    """Lists checkpoints, compares them with the current files, and restores them. Errors are `SessionError`."""
 
     def __init__(self, client: Client, sessions: Sessions) -> None:
         self._client = client
         self._sessions = sessions
 
     async def list_all(self, params: incoming.SessionParams) -> outgoing_checkpoints.CheckpointsOut:
-        """`pygent/checkpoint/list`."""
+        """Handle `pygent/checkpoint/list`."""
         session = await self._sessions.with_checkpoints(params.session_id)
         return {
             "checkpoints": [_checkpoint(each) for each in session.checkpoints],
@@ -30,13 +30,13 @@ class CheckpointRequests:
         }
 
     async def diff(self, params: incoming.CheckpointParams) -> outgoing_checkpoints.CheckpointDiffOut:
-        """`pygent/checkpoint/diff`."""
+        """Handle `pygent/checkpoint/diff`."""
         session, checkpoint = await self._sessions.of_checkpoint(params.checkpoint_id)
         files = await session.diff(checkpoint)
         return {"files": [{"uri": self._client.uri_of(each.path), "patch": each.patch} for each in files]}
 
     async def restore(self, params: incoming.CheckpointRestoreParams) -> outgoing_checkpoints.RestoredOut:
-        """`pygent/checkpoint/restore`."""
+        """Handle `pygent/checkpoint/restore`."""
         session, checkpoint = await self._sessions.to_restore(params.checkpoint_id)
         wanted = Wanted(
             files=params.files, conversation=params.conversation, force=params.force, uncertain=params.uncertain
@@ -45,7 +45,7 @@ class CheckpointRequests:
 
 
 def restored_out(client: Client, done: Restored) -> outgoing_checkpoints.RestoredOut:
-    """What became of the files."""
+    """Return the result of a restore for the client."""
     out: outgoing_checkpoints.RestoredOut = {
         "restored": [client.uri_of(path) for path in done.restored],
         "skipped": [{"uri": client.uri_of(each.path), "reason": each.reason} for each in done.skipped],
@@ -58,7 +58,7 @@ def restored_out(client: Client, done: Restored) -> outgoing_checkpoints.Restore
 
 
 def restored_message(done: Restored) -> str:
-    """The same for a person, by the names of the files."""
+    """Return the result of a restore as a message with file names."""
     lines = [f"Restored: {', '.join(path.name for path in done.restored)}." if done.restored else "No file changed."]
     if done.was_not_kept:
         lines.append(WAS_NOT_KEPT)

@@ -1,4 +1,4 @@
-"""The mode and the model of a session as commands set them; where a command names none, its user is offered some."""
+"""Commands that set the mode or the model of a session, and ask the user if no value is given."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from pygent_ls.sessions.commands.choosing import MODES
 from pygent_ls.sessions.session import Session
 
 MAX_OFFERED = 12
-"""Models that are offered as buttons: some editors show them in one row."""
+"""Maximum number of models offered as buttons; some editors show them in one row."""
 
 
 MAX_NAMED_FILES = 20
-"""Files that a question names; more are counted."""
+"""Maximum number of files named in a question; further files are only counted."""
 
 
 class Choosing:
-    """Sets what it is told, and asks for the rest while the command is answered already. It owns the question: there is
-    one at a time, and a new one takes the place of the one before."""
+    """Sets given values, and asks for missing ones after the command was answered. Only one question is open at a time;
+    a new question replaces it."""
 
     def __init__(self, client: Client, core: Core) -> None:
         self._client = client
@@ -38,7 +38,7 @@ class Choosing:
         self._question: asyncio.Task[None] | None = None
 
     def set_mode(self, given: str | None, session: Session) -> None:
-        """The command's mode, or the one that its user will choose. Raises `JsonRpcInvalidParams`, `SessionError`."""
+        """Set the given mode, or ask for one. Raises `JsonRpcInvalidParams`, `SessionError`."""
         if given is None:
             self._ask(self._offer_modes(session))
             return
@@ -50,7 +50,7 @@ class Choosing:
         self._client.tell_user(f"Mode set to {mode}: {MODES[mode]}.")
 
     def set_model(self, given: str | None, session: Session) -> None:
-        """Likewise the model. Raises `ModelError`."""
+        """Set the given model, or ask for one. Raises `ModelError`."""
         if given is None:
             self._ask(self._offer_models(session))
             return
@@ -58,17 +58,18 @@ class Choosing:
         self._client.tell_user(f"Model set to {given}.")
 
     def set_up(self, given: str | None) -> None:
-        """Ask for a default model, in the given way, and for its key if it needs one. Raises `JsonRpcInvalidParams`."""
+        """Ask for a default model, by the given way of setup, and for its key if it needs one. Raises
+        `JsonRpcInvalidParams`."""
         if given is not None and given not in get_args(Way):
             raise JsonRpcInvalidParams(f"way: {given!r} must be one of {', '.join(get_args(Way))}")
         self._ask(self._set_up(cast("Way", given or "any")))
 
     def take_back_rest(self, files: Sequence[Path], session: Session) -> None:
-        """Ask whether an undo shall also take back files that a command may have changed, or anyone else."""
+        """Ask whether to undo changes of files that a command, the user or another program may have changed."""
         self._ask(self._offer_rest(files, session))
 
     async def close(self) -> None:
-        """Ask no more."""
+        """Cancel the open question."""
         if self._question is not None:
             self._question.cancel()
             await asyncio.gather(self._question, return_exceptions=True)
@@ -118,7 +119,7 @@ class Choosing:
         await self._offer(message, current, usable[:MAX_OFFERED], lambda model: self.set_model(model, session))
 
     async def _offer(self, message: str, current: str, others: Sequence[str], choose: Callable[[str], None]) -> None:
-        keep = f"Keep {current}"  # it stands first, since some clients can choose only that
+        keep = f"Keep {current}"  # it comes first, because some clients can choose only the first action
         prompt: Mapping[str, Any] = {
             "type": int(types.MessageType.Info),
             "message": f"pygent: {message}",

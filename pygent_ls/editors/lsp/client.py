@@ -1,4 +1,4 @@
-"""The connected client: how it is reached, and what it can do."""
+"""The connected client and its capabilities."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pygent_ls.editors.lsp.told import Told
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """What the handlers need of the other side."""
+    """What the handlers need of the client."""
 
     endpoint: Endpoint
     line: Line
     features: ClientFeatures
     uri_of: Callable[[Path], str]
     folders: Callable[[], Sequence[Path]]
-    """The workspace folders that the client has now."""
+    """Returns the current workspace folders of the client."""
     told: Told
-    """What it said of where its user is."""
+    """Editor context: what the client reported about its user's position."""
 
     def tell_user(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
-        """Say what a command did, where no plugin shows it."""
+        """Show the result of a command, unless the client shows it itself."""
         if not self.features.has_plugin:
             self.endpoint.show_message(f"pygent: {message}", kind)

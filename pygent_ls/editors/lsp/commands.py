@@ -1,4 +1,4 @@
-"""Commands for clients without a plugin: answered at once, the work goes on under a work-done progress."""
+"""Commands for clients without a plugin. They are answered at once; the work is shown by work-done progress."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from pygent_ls.sessions.turns import RunningTurn, TurnRequest
 
 
 class Commands:
-    """Runs the commands of one client, in a session of their own."""
+    """Runs the commands of one client in a session of their own."""
 
     def __init__(self, client: Client, core: Core, turns: Turns, buffers: Buffers) -> None:
         self._client = client
@@ -53,14 +53,14 @@ class Commands:
         self._choosing = Choosing(client, core)
         self._session: Session | None = None
         self._chat_session: Session | None = None
-        """Of the chat document that was sent last, where that was after the last command."""
+        """Session of the last sent chat document, if it was sent after the last command."""
         self._running: list[RunningTurn] = []
         self._last_target: Target | None = None
 
     def code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
-        """`textDocument/codeAction`: lists, and asks nothing."""
+        """Handle `textDocument/codeAction` without asking the user."""
         uri = params.text_document.uri
-        if self._chats.is_chat(uri):  # what the user asks about is where they were before
+        if self._chats.is_chat(uri):  # the target remains that of the last document outside of the chat
             line = params.range.start.line
             is_asked = is_wanted("refactor", params.context.only or ())
             return self._chats.actions(uri, self._text(uri), line) if is_asked else []
@@ -69,13 +69,13 @@ class Commands:
         return code_actions(params, self._text(uri))
 
     def code_lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
-        """`textDocument/codeLens`."""
+        """Handle `textDocument/codeLens`."""
         uri = params.text_document.uri
         offered = self._chats.lenses if self._chats.is_chat(uri) else code_lenses
         return offered(uri, self._text(uri))
 
     async def close(self) -> None:
-        """Ask nothing more."""
+        """Cancel the open question."""
         await self._choosing.close()
 
     def _text(self, uri: str) -> str:
@@ -84,7 +84,7 @@ class Commands:
         return buffer.text if buffer else (read_text_now(path) or "" if path else "")
 
     async def run(self, command: str, arguments: Sequence[Any]) -> Any:
-        """`workspace/executeCommand`. Raises `JsonRpcInvalidParams`."""
+        """Handle `workspace/executeCommand`. Raises `JsonRpcInvalidParams`."""
         try:
             given, session = await self._session_of(repaired([*arguments]))
             match command:
@@ -109,16 +109,16 @@ class Commands:
             raise JsonRpcException(str(error), JsonRpcInvalidParams.CODE, {"kind": error.kind}) from None
 
     def _asks_nothing(self, arguments: Sequence[Any]) -> bool:
-        """A client that has a panel has a place to ask in, too."""
+        """Whether the command has no prompt, and the client has no chat panel to type one in."""
         return not self._client.features.chat_panel and _is_left_out(arguments)
 
     async def _open_to_ask(self) -> outgoing_commands.SentChatOut:
-        """The editor has no line to type a prompt in: the chat document is one."""
+        """Open the chat document, where the user can type a prompt."""
         await self._chats.open(None)
         return {"sessionId": None, "turnId": None}
 
     async def _session_of(self, arguments: Sequence[Any]) -> tuple[Sequence[Any], Session | None]:
-        """The arguments without the session that they name, and that session. Raises `SessionError`."""
+        """Return the arguments without the one that names a session, and that session. Raises `SessionError`."""
         objects = [cast("Mapping[str, Any]", each) for each in arguments if isinstance(each, Mapping)]
         named = next((each for each in objects if "sessionId" in each), None)
         if named is None:
@@ -148,7 +148,7 @@ class Commands:
                 raise JsonRpcInvalidParams(f"{command} is not a command of this server")
 
     def _cancel(self, named: Session | None) -> bool:
-        """Every turn that a command has started, or those of one session."""
+        """Cancel all turns that commands have started, or those of one session."""
         cancelled = [turn.cancel() for turn in self._running if named is None or turn in named.turns]
         if not any(cancelled):
             self._client.tell_user("There is nothing to cancel: no command is running.")
@@ -166,7 +166,7 @@ class Commands:
     async def _undo(self, named: Session | None) -> outgoing_checkpoints.RestoredOut:
         session = named or self._chat_session or self._session or await self._last_session()
         done = await session.undo()
-        # The conversation itself went on in its document: that it stays there needs no telling.
+        # The conversation goes on in the chat document, so an undo does not report that file.
         done.skipped = [each for each in done.skipped if not self._chats.is_chat(each.path.as_uri())]
         done.uncertain = [path for path in done.uncertain if not self._chats.is_chat(path.as_uri())]
         kind = types.MessageType.Warning if done.was_not_kept else types.MessageType.Info
@@ -185,13 +185,13 @@ class Commands:
     def _start(
         self, parts: tuple[PromptPart, ...] | None, named: Session | None, *, own_words: str | None = None
     ) -> outgoing_commands.CommandTurnOut:
-        """`own_words` as in `TurnRequest`: what a file or a checker says is another's word."""
+        """Start a turn. `own_words` as in `TurnRequest`: text from files and checkers is not the user's."""
         if parts is None:
             raise JsonRpcInvalidParams("the document is not a file")
         session = named or self._current_session()
         self._chat_session = None
         request = TurnRequest(parts=parts, own_words=own_words)
-        if self._client.features.chat_panel:  # which has the answer from the session's events
+        if self._client.features.chat_panel:  # which shows the answer from the session's events
             return self._started(session, self._turns.begin(session, request, events_token=None, work_token=None))
         return self._started(session, self._chats.ask(session, request))
 
@@ -200,7 +200,7 @@ class Commands:
             return {"sessionId": None, "turnId": None}
         session, turn, is_the_workspaces = sent
         self._chat_session = session
-        if is_the_workspaces:  # commands go on with what stands there
+        if is_the_workspaces:  # later commands continue this conversation
             self._session = session
         started = self._started(session, turn)
         return {"sessionId": started["sessionId"], "turnId": started["turnId"]}
@@ -212,7 +212,7 @@ class Commands:
         return {"sessionId": session.id, "turnId": turn.turn_id}
 
     async def _last_session(self) -> Session:
-        """The one that was used last in this folder, by a daemon before this one; else a new one."""
+        """Return the session last used in this folder, also by an earlier daemon; else a new one."""
         sessions = self._core.sessions
         folder = sessions.defaults.working_directory
         listed = (await sessions.page(SessionFilter(folder=folder, used=True))).sessions
@@ -227,7 +227,7 @@ class Commands:
         return self._session
 
     def send_held(self, session: Session) -> None:
-        """Send the prompts that are held in the session again. Raises `ModelError`, `SessionError`."""
+        """Send the session's held prompts again. Raises `ModelError`, `SessionError`."""
         for each in session.held:
             self._started(session, self._chats.ask(session, session.held_request(each.turn)))
 
@@ -252,7 +252,7 @@ class Commands:
         return session_out(session)
 
     async def end_chats(self) -> None:
-        """Let the answers of turns that have ended come into their documents; called when all have."""
+        """Finish writing the answers of ended turns; called after all turns have ended."""
         await self._chats.close()
 
 
@@ -264,17 +264,17 @@ def _text(arguments: Sequence[Any], place: int, what: str) -> str:
 
 
 def _text_or_none(arguments: Sequence[Any], what: str) -> str | None:
-    """The first argument; None where it is not given."""
+    """Return the first argument; None if it is not given."""
     return None if _is_left_out(arguments) else _text(arguments, 0, what)
 
 
 def _is_left_out(arguments: Sequence[Any]) -> bool:
-    """Whether the first argument is: clients whose users type none send null, or no text."""
+    """Whether the first argument is missing. Clients whose users type no argument send null, or empty text."""
     return not arguments or arguments[0] is None or (isinstance(arguments[0], str) and not arguments[0].strip())
 
 
 def _implementing(arguments: Sequence[Any]) -> tuple[Mode, str | None]:
-    """The mode in which a plan is implemented, and the chat document that it stands in."""
+    """Return the mode in which a plan is implemented, and the URI of the chat document with the plan."""
     given = _text_or_none(arguments, "the mode") or "default"
     for mode in IMPLEMENT_MODES:
         if mode == given:

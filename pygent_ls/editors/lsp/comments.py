@@ -1,7 +1,7 @@
-"""Comments that ask for something: `# pygent: make this async`. Pure.
+"""Requests in comments, such as `# pygent: make this async`. Pure.
 
-What a line means in its language is not known here. A comment sign counts where it stands outside of the quotes of its
-own line, and some signs count in some files only, since they are something else in all others.
+The language of a file is not parsed. A comment sign counts outside the quotes of its own line. Some signs count only in
+certain files, because they mean something else in others.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from pathlib import PurePosixPath
 MARK = "pygent:"
 
 MAX_LINE_CHARS = 2_000
-"""Of a line that is looked at: longer ones were written by programs, and quotes in them cost the square of this."""
+"""Maximum length of a line that is searched: longer lines are generated, and the time to match quotes grows with the
+square of the length."""
 
 MAX_REQUESTS = 100
-"""Of one document: a lens for each is shown."""
+"""Maximum number of requests in one document; each has a code lens."""
 
 _SIGNS = r"(?<![:/])/{2,}!?|/\*+!?|<!--|\#+[|:]?|-{2,}(?:\[\[)?|\{-\|?|\(\*+|\{\#|<%--"
-"""Anywhere in a line. A URL's `//` is none."""
+"""Signs that count anywhere in a line, except the `//` of a URL."""
 
 _SIGNS_AFTER_SPACE = r"(?<!\S)(?:;+|%+|\*+)|^\s*(?:\"\"\"|''')"
-"""At the beginning of a line, or after a space: elsewhere they are operators."""
+"""Signs that count only at the beginning of a line or after a space; elsewhere they are operators."""
 
 _STRINGS = r"""\"(?:\\.|[^"\\])*\"|(?<!\w)[bBfFrRuU]{0,2}'(?:\\.|[^'\\])*'|`[^`]*`"""
-"""An apostrophe in a word opens none, and a quote that is not closed in its line opens none either."""
+"""String literals. An apostrophe within a word and a quote that is not closed in its line start no string."""
 
 _ENDS = re.compile(r"""(?:(?<!\*)\*++(?:/\}?|\))|(?<!-)--++>|(?:(?<!-)--++)?%>|\|?-\}|\#\}|\|\#|\]\]|\"\"\"|''')$""")
 
@@ -36,7 +37,7 @@ def _pattern(signs: str) -> re.Pattern[str]:
 
 _USUAL = _pattern(f"{_SIGNS}|{_SIGNS_AFTER_SPACE}")
 _MARKUP = _pattern("<!--")
-"""Where a line that begins with a number sign is a heading, and one with an asterisk belongs to a list."""
+"""Pattern for files in which `#` marks a heading and `*` a list item."""
 
 _OWN: Mapping[str, re.Pattern[str]] = {
     **dict.fromkeys((".md", ".markdown", ".txt", ".xml", ".svg"), _MARKUP),
@@ -48,11 +49,11 @@ _OWN: Mapping[str, re.Pattern[str]] = {
     **dict.fromkeys((".f", ".for", ".f77", ".f90", ".f95", ".f03", ".f08"), _pattern(r"!+|^[cC*]")),
     **dict.fromkeys((".m4", ".ac"), _pattern(r"\bdnl\b|\#+")),
 }
-"""The signs of files that have others, by the end of their name or by the whole of it."""
+"""Patterns of files with other signs, by suffix or full name."""
 
 
 def comment_requests(uri: str, text: str) -> Iterator[tuple[int, str]]:
-    """The lines with a request, counted from 0, and what each asks for."""
+    """Yield the line number, from 0, and the text of each request."""
     if MARK not in text:
         return
     pattern = _pattern_of(uri)

@@ -1,4 +1,4 @@
-"""The editor's own configuration, section `pygent`: asked for, pushed, and asked for again when it changed."""
+"""The editor's configuration section `pygent`: requested at the start and after changes, or pushed by the editor."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pygent_ls.editors.lsp.features import ClientFeatures
 SECTION = "pygent"
 
 ANSWER_S = 0.2
-"""How long after the question a turn waits for the answer, which editors give within a few milliseconds."""
+"""How long a turn waits for the answer to the last request; editors answer within a few milliseconds."""
 
 
 class Configuration:
-    """Takes what the editor says, and shows what is wrong with it. An answer that never comes changes nothing."""
+    """Applies the editor's configuration and reports its problems. A missing answer changes nothing."""
 
     def __init__(
         self, endpoint: Endpoint, features: ClientFeatures, configure: Callable[[object], Sequence[str]]
@@ -27,13 +27,13 @@ class Configuration:
         self._features = features
         self._configure = configure
         self._questions = 0
-        """How often it was asked, or pushed; an answer to an earlier question counts no more."""
+        """Number of requests and pushes; an answer to an earlier request is ignored."""
         self._known = asyncio.Event()
         self._known.set()
         self._asked_at = 0.0
 
     def start(self) -> None:
-        """Ask, and ask to be told of changes, as far as the editor said that it can."""
+        """Request the configuration and register for changes, as far as the client supports this."""
         if self._features.configuration_registration:
             registration = {
                 "id": "pygent-configuration",
@@ -47,7 +47,8 @@ class Configuration:
             self._ask()
 
     def changed(self, settings: object) -> None:
-        """`workspace/didChangeConfiguration`. Some editors push the settings, others only say that they changed."""
+        """Handle `workspace/didChangeConfiguration`. Some editors push the settings, others only report that they
+        changed."""
         if isinstance(settings, Mapping) and SECTION in settings:
             self._questions += 1
             self._known.set()
@@ -58,7 +59,7 @@ class Configuration:
             self._take(None)
 
     async def known(self) -> None:
-        """Return when the last question is answered, or its answer is late."""
+        """Return when the last request is answered or has timed out."""
         while not self._known.is_set():
             number = self._questions
             try:

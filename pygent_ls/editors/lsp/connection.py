@@ -31,7 +31,8 @@ from pygent_ls.editors.ports import Blueprint, FrontEnd
 
 
 class Connection:
-    """Built after `initialize` was answered, since this is where the agent is imported."""
+    """The agent and the handlers of one client, built after the response to `initialize` because this imports the
+    agent."""
 
     def __init__(
         self,
@@ -98,12 +99,12 @@ class Connection:
         self.requests = Requests(client, self.core)
         self.commands = Commands(client, self.core, self.requests.turns, buffers)
         self.offers = Offers(client, self.core, self.commands)
-        if not gc.isenabled():  # it is the first one: what another client leaves behind shall not stay for ever
-            gc.freeze()  # what was imported stays: no collection needs to look at it again
+        if not gc.isenabled():  # the first connection: from now on, garbage of closed connections must be collected
+            gc.freeze()  # imported modules stay alive, so no collection needs to visit them
             gc.enable()
 
     async def close(self) -> None:
-        """Cancel every turn and wait for them, as long as `closing` says; no child process is left."""
+        """Cancel every turn and wait for them within the limits of `closing`; no child process is left."""
         await self.offers.close()
         await self.commands.close()
         await close(self.core)

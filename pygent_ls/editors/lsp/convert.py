@@ -1,4 +1,4 @@
-"""Core values as wire values, and back. Pure."""
+"""Conversion between core values and wire values. Pure."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from pygent_ls.sessions.index.entries import Entry
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.stream import SessionEvent
 
-if TYPE_CHECKING:  # with it comes pydantic's reading of journals
+if TYPE_CHECKING:  # imports pydantic and the journal reader
     from pygent_ls.sessions.journal.recalling import Recalled
 
 UriOf = Callable[[Path], str]
 
 
 def usage_out(usage: Usage) -> outgoing.UsageOut:
-    """See `outgoing.UsageOut`."""
+    """Convert token counts and cost."""
     return {
         "inputTokens": usage.input_tokens,
         "outputTokens": usage.output_tokens,
@@ -53,7 +53,7 @@ def usage_out(usage: Usage) -> outgoing.UsageOut:
 
 
 def event_out(session_event: SessionEvent, uri_of: UriOf) -> outgoing.WireEvent:
-    """An event with its place in the session."""
+    """Convert an event with its place in the session."""
     common: outgoing.EventOut = {
         "seq": session_event.seq,
         "turnId": session_event.turn_id,
@@ -287,7 +287,7 @@ def _changed(change: FileChange, uri_of: UriOf) -> outgoing.FileChangedOut:
 
 
 def turn_result(session_id: str, turn_id: str, result: TurnResult, uri_of: UriOf) -> outgoing.TurnResultOut:
-    """The result of `pygent/turn/start`."""
+    """Return the result of `pygent/turn/start`."""
     out: outgoing.TurnResultOut = {
         "sessionId": session_id,
         "turnId": turn_id,
@@ -306,7 +306,7 @@ def turn_result(session_id: str, turn_id: str, result: TurnResult, uri_of: UriOf
 
 
 def session_out(session: Session | Recalled | Entry) -> outgoing.SessionOut:
-    """A session."""
+    """Convert a session."""
     entry = session if isinstance(session, Entry) else _entry_of(session)
     return {
         "sessionId": entry.id,
@@ -329,11 +329,11 @@ def _entry_of(session: Session | Recalled) -> Entry:
 
 
 class BadBlockError(ValueError):
-    """A part of a prompt that is none: a URI that names no file, data that is no picture."""
+    """Raised for an invalid part of a prompt: a URI that is not a file, or data that is not an image."""
 
 
 def prompt_parts(prompt: str | Sequence[Any], context: incoming.EditorContext | None) -> tuple[PromptPart, ...]:
-    """The prompt with its attachments. Raises `BadBlockError`."""
+    """Return the prompt with its attachments. Raises `BadBlockError`."""
     parts: list[PromptPart] = [prompt] if isinstance(prompt, str) else [_part(block) for block in prompt]
     if context is not None:
         parts += _context_parts(context)
@@ -362,7 +362,8 @@ def _part(block: incoming.AnyContent) -> PromptPart:
 
 
 def _context_parts(context: incoming.EditorContext) -> list[PromptPart]:
-    """Background, never a prompt: what is no file (a new document, an output panel) is left out."""
+    """Return the editor context as background parts. What is not a file (a new document, an output panel) is left
+    out."""
     parts: list[PromptPart] = []
     visible = tuple(path for uri in context.visible_uris or () if (path := path_of(uri)))
     active = path_of(context.active_uri) if context.active_uri else None
@@ -370,7 +371,7 @@ def _context_parts(context: incoming.EditorContext) -> list[PromptPart]:
         parts.append(EditorPart(active=active, visible=visible))
     chosen = context.selection
     if chosen is not None and chosen.range.start != chosen.range.end and (path := path_of(chosen.uri)):
-        parts.append(FilePart(path=path, lines=lines_of(chosen.range), is_background=True))  # a cursor selects nothing
+        parts.append(FilePart(path=path, lines=lines_of(chosen.range), is_background=True))  # empty: a cursor
     for file in context.diagnostics or ():
         if file.items and (path := path_of(file.uri)):
             lines = tuple(_problem(item) for item in file.items)
@@ -400,17 +401,17 @@ def _path(uri: str) -> Path:
 
 
 def lines_of(where: incoming.WireRange) -> LineRange:
-    """The lines of a range; one that ends at a line's beginning does not have that line."""
+    """Return the lines of a range; a range that ends at the beginning of a line does not include that line."""
     last = where.end.line + (1 if where.end.character or where.end.line == where.start.line else 0)
     return LineRange(first=where.start.line + 1, last=last)
 
 
 SEVERITIES: Mapping[int, Severity] = {1: "error", 2: "warning", 3: "information", 4: "hint"}
-"""LSP's numbers in words."""
+"""LSP's severity numbers as words."""
 
 
 def origin_of(source: str | None, code: Any) -> str:
-    """Who says so, and by which rule; clients were seen to send objects as codes."""
+    """Return the source and rule of a diagnostic; some clients send objects as codes."""
     if isinstance(code, dict):
         code = cast("Mapping[str, Any]", code).get("value")
     return " ".join(str(part) for part in (source, code) if part is not None)

@@ -1,4 +1,5 @@
-"""Diagnostics of other servers, which editors pass on as they came: whatever is odd about one costs only that."""
+"""Normalisation of other servers' diagnostics, which editors pass on unchanged: an invalid member does not invalidate
+the request."""
 
 from __future__ import annotations
 
@@ -8,16 +9,16 @@ from typing import Any, cast
 Place = Mapping[str, Any]
 
 MAX_NUMBER = 2**31 - 1
-"""Of a line or a character: the protocol's `uinteger` ends there."""
+"""Maximum line or character number: the limit of the protocol's `uinteger`."""
 
 MAX_DIAGNOSTICS = 100
-"""Of one request that are read: of all that a file has, an editor sends those of a few lines."""
+"""Maximum number of diagnostics read from one request; editors send those of a few lines, not of the whole file."""
 
 
 def action_context(given: Mapping[str, Any], asked: Any) -> dict[str, Any]:
-    """The context of a `textDocument/codeAction` whose range is `asked`, so that it can be decoded.
+    """Return the context of a `textDocument/codeAction` with the range `asked`, in decodable form.
 
-    A diagnostic that has no place is where the actions are asked for. `only` is a list or missing.
+    A diagnostic without a range gets that of the request. `only` is a list or missing.
     """
     found = [_object(each) for each in _list(given.get("diagnostics"))[:MAX_DIAGNOSTICS]]
     mended: dict[str, Any] = {"diagnostics": [_diagnostic(each, asked) for each in found if each]}
@@ -31,7 +32,7 @@ def action_context(given: Mapping[str, Any], asked: Any) -> dict[str, Any]:
 
 
 def _diagnostic(given: Mapping[str, Any], asked: Any) -> dict[str, Any]:
-    """Everything that it has, but for members that are not what the protocol says they are."""
+    """Return the diagnostic without members whose types violate the protocol."""
     place = _range(given.get("range")) or _range(asked) or asked
     mended = {**given, "range": place, "message": _message(given.get("message"))}
     for name, is_right in _CHECKS.items():
@@ -41,7 +42,7 @@ def _diagnostic(given: Mapping[str, Any], asked: Any) -> dict[str, Any]:
 
 
 def _message(message: Any) -> str:
-    """Newer servers send it as markup."""
+    """Return the message as text; newer servers send it as markup."""
     if isinstance(message, Mapping):
         message = cast("Mapping[str, Any]", message).get("value")
     return "" if message is None else str(message)
@@ -54,7 +55,7 @@ def _range(given: Any) -> Place | None:
 
 
 def _position(given: Any) -> Place | None:
-    """Servers were seen to say -1 for the beginning, and a number without an end for the end of a line."""
+    """Return a valid position. Some servers send -1 for the beginning of a line, and a huge number for its end."""
     place = _object(given)
     line, character = place.get("line"), place.get("character", 0)
     if not isinstance(line, int | float) or not isinstance(character, int | float):

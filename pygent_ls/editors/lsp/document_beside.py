@@ -1,4 +1,4 @@
-"""A document that is shown beside a question which has no room for it, and is removed once the question is answered."""
+"""A document that shows the details of a question with too little room for them, and is removed after the answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pygent_ls.workspace.writing import write_atomically
 async def document_beside(
     endpoint: Endpoint, features: ClientFeatures, folder: Path, text: str, *, suffix: str = ".txt"
 ) -> AsyncGenerator[bool]:
-    """Whether the client shows the text, in a file of the folder that is for its owner alone."""
+    """Show a text in a temporary file of the folder, readable only by its owner. Yields whether the client shows it."""
     path = folder / f"question-{uuid4().hex}{suffix}"
     try:
         if features.show_document:

@@ -1,4 +1,4 @@
-"""Edit plans as `workspace/applyEdit`, and the proof that the editor did what it says."""
+"""Edit plans as `workspace/applyEdit`, and the proof that the editor applied them."""
 
 from __future__ import annotations
 
@@ -26,35 +26,36 @@ from pygent_ls.errors import Quote, RefusedEditError, UnprovenEditError
 from pygent_ls.workspace.changes import Replacement, at_most, minimal_edits
 
 DISK_POLL_S = 0.02
-"""Between two looks at a closed file: editors were seen to answer before they had written."""
+"""Interval between reads of a closed file; some editors answer before they have written it."""
 
 MAX_TEXT_EDITS = 100
-"""Sent for one document: eglot moves through the whole buffer for each edit. 20,000 edits took it minutes."""
+"""Maximum number of text edits sent for one document: eglot moves through the whole buffer for each edit, and took
+minutes for 20,000 edits."""
 
 MAX_ATTEMPTS = 3
-"""To make an edit that an editor refuses because it loaded the file again meanwhile."""
+"""Maximum number of attempts to apply an edit that an editor refuses because it has reloaded the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditorEdits:
-    """Carries out the part of a plan that belongs to the editor."""
+    """Applies the part of a plan that the editor can carry out."""
 
     endpoint: Endpoint
     features: ClientFeatures
     buffers: Buffers
     uris: FileUris
     previews: Callable[[], bool] = lambda: False
-    """Whether the editor shows each edit to its user first, where the plan allows that."""
+    """Whether the editor shows each edit to the user first, if the plan allows that."""
 
     def takes(self, operation: FileOperation) -> bool:
-        """Whether the editor carries it out; else the daemon writes to the disk itself."""
+        """Whether the editor carries out the operation; otherwise, the daemon writes to the disk."""
         if not self.features.apply_edit:
             return False
         can = self.features.resource_operations if self.features.document_changes else frozenset[str]()
         match operation:
             case WriteText(path=path, before=before, text=text):
                 buffer = self.buffers.get(path)
-                if buffer is not None:  # an edit that changes nothing in it could not be proven
+                if buffer is not None:  # an edit without an effect could not be proven
                     return not (buffer.text == text and buffer.is_behind)
                 return _is_plain(operation) and (before is not None or "create" in can)
             case MoveFile():
@@ -67,10 +68,10 @@ class EditorEdits:
     async def apply(self, plan: EditPlan) -> Applied:
         """Send one `applyEdit` and wait for its proof.
 
-        A buffer that is behind the disk is brought up to date by the same edit, except before a preview or a move,
-        where an edit of its own does so.
+        The same edit updates a buffer that is older than its file. Before a preview or a move, a separate edit does so.
 
-        Raises `RefusedEditError` where nothing was made, `UnprovenEditError` else; both say what the files hold now.
+        Raises `RefusedEditError` if nothing was applied, else `UnprovenEditError`. Both contain the current text of the
+        files.
         """
         hunks = hunks_of(plan) if plan.previewed and self.previews() else ()
         await self._bring_up_to_date(plan, are_shown=bool(hunks))
@@ -106,7 +107,7 @@ class EditorEdits:
         return Applied(asked=plan, stands=plan, note=self.note_on(merged))
 
     async def _bring_up_to_date(self, plan: EditPlan, *, are_shown: bool) -> None:
-        """Let buffers that are behind the disk hold what it does. `are_shown`: the user is shown the plan's hunks."""
+        """Update buffers that are older than their files. `are_shown`: the plan's hunks are shown to the user."""
         moved = {op.source for op in plan.operations if isinstance(op, MoveFile)}
         shown = {op.path for op in plan.operations if isinstance(op, WriteText) and are_shown}
         writes = [
@@ -132,19 +133,20 @@ class EditorEdits:
         return self.text_now(operation.path) == operation.before.text
 
     def text_now(self, path: Path) -> str | None:
-        """What the user or a program that reads the disk sees, whichever is newer; None for what is no text file."""
+        """Return the text of the buffer or the file, whichever is newer; None if it is not a text file."""
         buffer = self.buffers.current(path)
         return buffer.text if buffer else read_text_now(path)
 
     def _doubt(self, answer: Answer, failed: Sequence[FileOperation]) -> None:
-        """Without a version the editor cannot refuse a second edit that was made for the text before the first."""
+        """Mark the documents as uncertain: without versions, the editor cannot refuse a second edit made for the old
+        text."""
         if answer.applied and not self.features.document_changes:
             for operation in failed:
                 if isinstance(operation, WriteText):
                     self.buffers.doubt(operation.path)
 
     async def send(self, plan: EditPlan, hunks: Sequence[Hunk] = ()) -> Answer:
-        """Send the edit and return what the editor says; its user is asked about each of the hunks."""
+        """Send the edit and return the editor's answer. The user is asked about each of the given hunks."""
         edit = self._workspace_edit(plan.operations, hunks)
         if hunks:
             edit["changeAnnotations"] = change_annotations(plan, hunks)
@@ -153,10 +155,10 @@ class EditorEdits:
         try:
             result = await self.endpoint.ask("workspace/applyEdit", params, of_a_person=bool(hunks), longer_s=longer_s)
         except ClientError as error:
-            await self.endpoint.present()  # an editor that went away says what it holds when it is back
+            await self.endpoint.present()  # after a reconnect, the editor first sends what is open
             return Answer(
                 applied=True, said=str(error), longer_s=longer_s
-            )  # it may still have happened: the proof decides
+            )  # the edit may still have been applied: the proof decides
         if not isinstance(result, Mapping):
             return Answer(applied=True, said=f"it answered {result!r}", longer_s=longer_s)
         given = cast("Mapping[str, Any]", result)
@@ -167,7 +169,7 @@ class EditorEdits:
         is_users_no = given.get("applied") is False and not reason
         return Answer(applied=False, is_users_no=is_users_no, said=str(reason or "it gave no reason"))
 
-    # What is sent
+    # The workspace edit
 
     def _workspace_edit(self, operations: Sequence[FileOperation], hunks: Sequence[Hunk]) -> dict[str, Any]:
         if self.features.document_changes:
@@ -180,7 +182,7 @@ class EditorEdits:
         return {"changes": {self._uri(op.path): self._text_edits(op) for op in writes}}
 
     def _document_changes(self, operation: FileOperation, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """`ids` are those of the annotations: one for each text edit, or for all of a file that comes or goes."""
+        """`ids` are annotation ids: one for each text edit, or one for the whole file if it is created or deleted."""
         whole = {"annotationId": ids[0]} if ids else {}
         match operation:
             case WriteText(path=path, before=before):
@@ -204,8 +206,8 @@ class EditorEdits:
                 return []
 
     def _text_edits(self, operation: WriteText, *, are_annotated: bool = False) -> list[dict[str, Any]]:
-        """From what the editor has, which may be older than the text that the plan was made from. Edits that are
-        annotated are those of the hunks, one for one."""
+        """Return the edits from the editor's current text, which may be older than the plan's. Annotated edits match
+        the hunks one to one."""
         buffer = self.buffers.get(operation.path)
         old = buffer.text if buffer else operation.before.text if operation.before else ""
         if operation.before is None:
@@ -249,7 +251,7 @@ class EditorEdits:
         return self.is_on_disk(proof.operation)
 
     def is_on_disk(self, operation: FileOperation) -> bool:
-        """Whether the disk proves it; for an open document only the editor's own word does."""
+        """Whether the disk proves the operation; text of an open document is proven only by the editor."""
         match operation:
             case WriteText(path=path, text=text):
                 return self.buffers.get(path) is None and read_text_now(path) == text
@@ -261,14 +263,14 @@ class EditorEdits:
                 return True
 
     def is_merged(self, operation: FileOperation) -> bool:
-        """Whether the buffer is the new text with the user's further edits around it."""
+        """Whether the buffer holds the new text with further edits of the user around it."""
         if not isinstance(operation, WriteText) or operation.before is None:
             return False
         buffer = self.buffers.get(operation.path)
         return buffer is not None and holds_all_of(operation.before.text, operation.text, buffer.text)
 
     def failure(self, answer: Answer, failed: Sequence[FileOperation]) -> tuple[str, list[Quote]]:
-        """What the model reads of an edit that is not proven, and what of it is quoted."""
+        """Return the error text for the model about unproven operations, and the quotes in it."""
         quotes: list[Quote] = []
         is_unknown = answer.applied and not answer.confirmed
         what = (
@@ -284,7 +286,7 @@ class EditorEdits:
         return "\n".join(lines), quotes
 
     def note_on(self, merged: Sequence[FileOperation]) -> str:
-        """What the model reads of files that the user typed into at the same time; empty for none."""
+        """Return the note for the model about files that the user typed in at the same time, or an empty text."""
         names = ", ".join(op.path.name for op in merged if isinstance(op, WriteText))
         if not names:
             return ""
@@ -300,21 +302,21 @@ async def _pause(seen: asyncio.Future[None] | None, seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What the editor says of an edit."""
+    """The editor's answer to an edit."""
 
     applied: bool
-    """It may have happened."""
+    """Whether the edit may have been applied."""
     confirmed: bool = False
-    """The editor said so."""
+    """Whether the editor reported that it applied the edit."""
     is_users_no: bool = False
-    """It said no, and no reason, as editors do whose user closed the preview."""
+    """Whether the edit was refused without a reason, as by editors whose user closed the preview."""
     said: str
     longer_s: float = 0.0
-    """Seconds that the proof may take beyond the usual, for the number of text edits."""
+    """Additional time for the proof in seconds, for the number of text edits."""
 
 
 class _Proof(NamedTuple):
-    """What is waited for: `seen` is done when the editor tells of the new text."""
+    """An operation and its proof: `seen` is done when the editor reports the new text."""
 
     operation: FileOperation
     seen: asyncio.Future[None] | None
@@ -322,7 +324,7 @@ class _Proof(NamedTuple):
 
 
 def _n_text_edits(edit: Mapping[str, Any]) -> int:
-    """Text edits in a workspace edit."""
+    """Count the text edits in a workspace edit."""
     if "changes" in edit:
         return sum(map(len, edit["changes"].values()))
     return sum(len(each.get("edits", ())) for each in edit["documentChanges"])
@@ -333,7 +335,7 @@ def _is_on_disk(operation: FileOperation) -> bool:
 
 
 def _is_begun(proof: _Proof) -> bool:
-    """Whether a part of an operation that is not proven was made: the empty file of a new one, a half-done move."""
+    """Whether an unproven operation was partly carried out: a new file without its text, or half of a move."""
     match proof.operation:
         case WriteText(path=path, before=None) | MoveFile(destination=path) | CopyBytes(destination=path):
             return os.path.lexists(path)
@@ -342,8 +344,8 @@ def _is_begun(proof: _Proof) -> bool:
 
 
 def _is_plain(operation: WriteText) -> bool:
-    """Plain UTF-8 with one kind of line ending: anything else an editor was seen to convert when it opens a file.
-    And no new executable: no editor can be told to make one."""
+    """Whether the new text is plain UTF-8 with one kind of line ending, and not a new executable. Some editors convert
+    other text when they open a file, and no editor can set the executable bit."""
     if operation.before is None and (operation.mode or 0) & 0o111:
         return False
     encoding = operation.written_as

@@ -1,8 +1,8 @@
-"""The JSON-RPC endpoint: pygls' protocol with its decoding, its answers to errors and its outgoing requests replaced.
+"""The JSON-RPC endpoint: pygls' protocol with its decoding, error responses and outgoing requests replaced.
 
-pygls keeps the registry of handlers, runs them, cancels them, computes the capabilities and structures the parameters
-of standard methods. It does not decode: its `object_hook` takes any nested object with a `jsonrpc` key for a message,
-and turns the parameters of custom methods into named tuples with renamed keys.
+pygls keeps the registry of handlers, runs and cancels them, computes the capabilities, and structures the parameters of
+standard methods. Its decoding is not used: its `object_hook` takes any nested object with a `jsonrpc` key for a
+message, and turns the parameters of custom methods into named tuples with renamed keys.
 """
 
 from __future__ import annotations
@@ -51,40 +51,41 @@ REPLACED = (
     types.NOTEBOOK_DOCUMENT_DID_CLOSE,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
 )
-"""What pygls does by itself and the server does in its own way: pygls' documents split lines at form feeds, where
-editors do not, and its `exit` leaves from inside a callback."""
+"""Built-in handlers of pygls that the server replaces: pygls' documents split lines at form feeds, which editors do
+not, and its `exit` exits inside a callback."""
 
 
 RETURNED = frozenset({types.CODE_ACTION_RESOLVE, types.CODE_LENS_RESOLVE})
-"""Answered with their own parameters, which are therefore never decoded: whatever the client added to what it was sent
-comes back to it."""
+"""Methods that return their own parameters, which are therefore not decoded, so that members added by the client are
+returned to it."""
 
 LENIENT = frozenset({types.INITIALIZE, types.INITIALIZED})
-"""Minimal clients leave out of these what they have nothing to say of, or say null."""
+"""Methods in which minimal clients leave out required members, or set them to null."""
 
 
 MAX_NESTING = 100
-"""Of lists and objects in a message: far more than any has, far less than what exhausts the interpreter's stack in
-whatever walks through them."""
+"""Maximum nesting of lists and objects in a message: far more than any message needs, and far less than exhausts the
+interpreter's stack in code that traverses it."""
 
 MAX_ERROR_CHARS = 4_000
-"""Of an error's message."""
+"""Maximum length of an error message."""
 
 
 class Endpoint(Asking):
-    """Decodes, checks and routes messages; each request gets exactly one response, whatever it holds."""
+    """Decodes, validates and routes messages. Each request gets exactly one response, whatever it contains."""
 
     on_exit: Callable[[int], None]
-    """Told the exit code that `exit` asks for; set before the first message."""
+    """Called with the exit code of `exit`; must be set before the first message."""
 
     on_initialize: Callable[[types.InitializeParams, types.InitializeResult], None]
-    """Completes the result of `initialize`; set before the first message."""
+    """Completes the result of `initialize`; must be set before the first message."""
 
     mend: Callable[[str, Mapping[str, Any]], dict[str, Any]]
-    """Completes parameters, by their method, before they are decoded; set likewise."""
+    """Normalises the parameters of a method before they are decoded; must be set before the first message."""
 
     on_undecodable: Callable[[str, object], None]
-    """Told the method and the parameters of a notification that is dropped because it is wrong; set likewise."""
+    """Called with the method and parameters of an invalid notification, which is dropped; must be set before the first
+    message."""
 
     def __init__(self, server: LanguageServer, converter: Converter) -> None:
         super().__init__(server, converter)
@@ -97,7 +98,7 @@ class Endpoint(Asking):
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
         """Let pygls compute the capabilities, then complete them."""
-        # pygls would open a workspace of its own there, and fails on URIs that are none
+        # without folders, so that pygls opens no workspace of its own, which fails on invalid URIs
         result = yield from super().lsp_initialize(
             attrs.evolve(params, root_uri=None, root_path=None, workspace_folders=None)
         )
@@ -105,10 +106,10 @@ class Endpoint(Asking):
         self.phase = "running"
         return result
 
-    def get_message_type(  # pyright: ignore[reportIncompatibleVariableOverride] - it is no cache here
+    def get_message_type(  # pyright: ignore[reportIncompatibleVariableOverride] - a method without a cache
         self, method: str
     ) -> type[Any] | None:
-        """As in pygls, whose cache would keep each endpoint."""
+        """Return the type of a message, without pygls' cache, which would keep each endpoint alive."""
         if method in RETURNED:
             return None
         return cast("type[Any] | None", types.METHOD_TO_TYPES.get(method, (None,))[0])
@@ -116,13 +117,14 @@ class Endpoint(Asking):
     def get_result_type(  # pyright: ignore[reportIncompatibleVariableOverride]
         self, method: str
     ) -> type[Any] | None:
-        """Likewise."""
+        """Return the type of a result, without a cache."""
         return cast("type[Any] | None", types.METHOD_TO_TYPES.get(method, (None, None))[1])
 
-    # Coming in
+    # Incoming messages
 
     def receive(self, given: Message) -> None:
-        """Handle one message; the only place that catches everything, since no input may end the daemon."""
+        """Handle one message. This is the only place that catches every exception, because no input may end the
+        daemon."""
         message: Any = None
         try:
             message = _decoded(given)
@@ -136,7 +138,7 @@ class Endpoint(Asking):
             self._answer_error(request_id_of(message), JsonRpcInternalError(_described(error)))
 
     def _without_what_is_too_deep(self, message: dict[str, Any]) -> dict[str, Any]:
-        """An answer of the client becomes an error. Raises `JsonRpcInvalidParams` for all other messages."""
+        """Replace a response of the client by an error. Raises `JsonRpcInvalidParams` for any other message."""
         problem = f"it is nested deeper than {MAX_NESTING}"
         if "method" in message:
             raise JsonRpcInvalidParams(problem)
@@ -160,11 +162,12 @@ class Endpoint(Asking):
         elif self._is_for_a_handler(method, is_request=is_request):
             if method == types.SHUTDOWN:
                 self.phase = "shutdown"
-                message = {**message, "params": None}  # clients send an empty object or list, too
+                message = {**message, "params": None}  # some clients send an empty object or list
             self.handle_message(self._structured(message, is_request=is_request))
 
     def _is_for_a_handler(self, method: str, *, is_request: bool) -> bool:
-        """False for notifications that nobody handles. Raises for requests of that kind, and for what is the other."""
+        """Whether a handler must run; False for unknown notifications. Raises for unknown requests, and for a request
+        sent as a notification or the reverse."""
         if not self._is_known(method):
             if is_request:
                 raise JsonRpcMethodNotFound.of(method)
@@ -219,10 +222,10 @@ class Endpoint(Asking):
                 self.on_undecodable(method, cast("object", params))
             raise JsonRpcInvalidParams(f"invalid parameters of {method}: {misfit(error)}") from None
 
-    # Going out
+    # Outgoing messages
 
     def _send_handler_result(self, future: Future[Any], *, msg_id: MessageId) -> None:
-        """Answer a request whose handler has ended."""
+        """Send the response of a finished handler."""
         if future.cancelled():
             self._answer_error(msg_id, JsonRpcException("the request was cancelled", code=-32800))
             return
@@ -243,7 +246,7 @@ class Endpoint(Asking):
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
     ) -> None:
-        """Run a handler, and keep nothing of it: pygls would keep the future of each notification for ever."""
+        """Run a handler without storing its future: pygls would keep that of each notification for ever."""
 
         def ended(future: Any) -> None:
             if self._request_futures.get(msg_id) is future:
@@ -253,7 +256,7 @@ class Endpoint(Asking):
         super()._execute_handler(msg_id, handler, ended, args, kwargs)
 
     def _handle_request(self, msg_id: MessageId, method_name: str, params: Any) -> None:
-        handler = self._get_handler(method_name)  # raises the error that `receive` answers
+        handler = self._get_handler(method_name)  # its error is answered by `receive`
         asked_by = self._n_clients
 
         def answer(future: Future[Any]) -> None:
@@ -263,12 +266,12 @@ class Endpoint(Asking):
         self._execute_handler(msg_id=msg_id, handler=handler, args=(params,), callback=answer)
 
     def _handle_cancel_notification(self, msg_id: MessageId) -> None:
-        """Cancel a request that has begun: one that comes together with its cancel begins first, so that what it
-        has to say of itself is said."""
+        """Cancel a request after it has begun. A request that arrives together with its cancellation begins first, so
+        that it can send its events."""
         asyncio.get_running_loop().call_soon(super()._handle_cancel_notification, msg_id)
 
     def _check_handler_result(self, future: Future[Any]) -> None:
-        """A notification's handler has ended; what went wrong is for the log, since nobody waits for an answer."""
+        """Log the error of a notification's handler: a notification has no response."""
         error = None if future.cancelled() else future.exception()
         if error is not None:
             log.error("a notification could not be handled: %s", type(error).__name__, exc_info=error)
@@ -283,18 +286,20 @@ class Endpoint(Asking):
         self._send_data({"jsonrpc": "2.0", "id": msg_id, "error": body})
 
     def lose_client(self) -> None:
-        """The client is gone, and may come back: what it has asked goes on, and nobody waits for the answers."""
+        """Note that the client disconnected and may come back: its requests continue, but their responses are
+        discarded."""
         self._n_clients += 1
         self._request_futures.clear()
         self.go_away()
 
     def take_client(self) -> None:
-        """A client begins where the one before it was lost; it is answered, and asked nothing before `come_back`."""
+        """Accept the client that replaces a lost one. It is answered at once, but receives no requests before
+        `come_back`."""
         self.phase = "new"
         self._is_connected = True
 
     async def end_requests(self, patience_s: float) -> None:
-        """The client goes: wait so long for the answers that are due, then cancel what they wait for, and once more."""
+        """Wait up to `patience_s` for running requests; then cancel them, and wait again."""
         for cancel in (False, True):
             due = [each for each in self._request_futures.values() if isinstance(each, asyncio.Future)]
             for each in due if cancel else ():

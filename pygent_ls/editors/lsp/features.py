@@ -1,4 +1,4 @@
-"""What the client said in `initialize` that it can do; nothing else is ever probed for."""
+"""The client capabilities from `initialize`; they are never determined in another way."""
 
 from __future__ import annotations
 
@@ -26,48 +26,49 @@ class ClientFeatures:
     work_done_progress: bool = False
     show_document: bool = False
     code_lens_refresh: bool = False
-    """It asks for code lenses again when it is told to."""
+    """Whether it can refresh code lenses on request."""
     configuration: bool = False
-    """It answers `workspace/configuration`."""
+    """Whether it answers `workspace/configuration`."""
     configuration_registration: bool = False
-    """It tells of changes of its configuration where that is registered for."""
+    """Whether it reports changes of its configuration after registration."""
     save_documents: bool = False
-    """It answers `pygent/client/save`."""
+    """Whether it answers `pygent/client/save`."""
     question_request: bool = False
-    """It answers `pygent/question/request`."""
+    """Whether it answers `pygent/question/request`."""
     review_request: bool = False
-    """It answers `pygent/review/request`."""
+    """Whether it answers `pygent/review/request`."""
     change_annotations: bool = False
-    """It asks its user about edits that need confirmation."""
+    """Whether it asks the user about edits that need confirmation."""
     permission_request: bool = False
-    """It answers `pygent/permission/request`."""
+    """Whether it answers `pygent/permission/request`."""
     context_updates: bool = False
-    """It sends `pygent/context/didChange`."""
+    """Whether it sends `pygent/context/didChange`."""
     text_digests: bool = False
-    """It compares the text of a document that has no version with the digest of the edit."""
+    """Whether it compares the text of a document without a version with the digest of the edit."""
     chat_panel: bool = False
-    """It shows conversations itself."""
+    """Whether it shows conversations itself."""
     restricted: bool = False
-    """It does not trust the workspace."""
+    """Whether the workspace is not trusted."""
     has_plugin: bool = False
-    """It knows something of the daemon's own protocol."""
+    """Whether it supports parts of the daemon's own protocol."""
 
 
 RESOURCE_OPERATIONS = ("create", "rename", "delete")
 
 SPOILS_NEW_FILES = frozenset({"emacs", "Vim"})
-"""What lsp-mode and yegappan/lsp call themselves. A file that one edit creates and fills is refused by the first, which
-has opened a buffer of it before, and left empty by the second. Eglot calls itself "Eglot", vim-lsp "vim-lsp"."""
+"""Client names of lsp-mode and yegappan/lsp. If one edit creates and fills a file, lsp-mode refuses it because it has
+already opened a buffer for the file, and yegappan/lsp leaves the file empty. Eglot's name is "Eglot", that of vim-lsp
+"vim-lsp"."""
 
 COUNTS_CHARACTERS = frozenset({"Vim", "vim-lsp"})
-"""What yegappan/lsp and vim-lsp call themselves. The first offers UTF-16 in every Vim, and counts characters in those
-before 9.0.1629, where it does not offer UTF-8; the second offers nothing, and always does."""
+"""Client names of yegappan/lsp and vim-lsp. yegappan/lsp offers UTF-16 in every Vim; before Vim 9.0.1629 it does not
+offer UTF-8, and counts characters instead. vim-lsp offers no encoding and always counts characters."""
 
 
 def used_capabilities(capabilities: Any) -> Any:
-    """What `features_of` reads of `capabilities` as it came, and no more; what is no object comes back as it is.
+    """Return the part of `capabilities` that `features_of` reads; a value that is not an object is returned unchanged.
 
-    The rest would have to be of types that are known here, and every editor has some that are not.
+    Other members are dropped because every editor sends some that do not match the known types.
     """
     if not isinstance(capabilities, Mapping):
         return capabilities
@@ -108,7 +109,7 @@ def _texts(given: Mapping[str, Any], name: str) -> list[str]:
 
 
 def features_of(params: types.InitializeParams) -> ClientFeatures:
-    """Read the capabilities; what is missing is False."""
+    """Read the capabilities; missing ones are False."""
     capabilities = params.capabilities
     workspace, window, general = capabilities.workspace, capabilities.window, capabilities.general
     edit = workspace.workspace_edit if workspace else None
@@ -134,7 +135,7 @@ def features_of(params: types.InitializeParams) -> ClientFeatures:
         context_updates=_own(params).get("contextUpdates") is True,
         text_digests=_own(params).get("textDigests") is True,
         chat_panel=_own(params).get("chatPanel") is True,
-        restricted=_own(params).get("restricted", False) is not False,  # an odd value is read the safe way
+        restricted=_own(params).get("restricted", False) is not False,  # an invalid value counts as restricted
         has_plugin=bool(_own(params)),
         code_lens_refresh=bool(workspace and workspace.code_lens and workspace.code_lens.refresh_support),
         show_document=bool(window and window.show_document and window.show_document.support),
@@ -149,13 +150,13 @@ def _encoding(name: str, offered: Sequence[str]) -> Encoding:
 
 
 def _own(params: types.InitializeParams) -> ClientCapabilities:
-    """`capabilities.experimental.pygent`, whose values may be anything."""
+    """Return `capabilities.experimental.pygent`, whose values are not validated."""
     experimental: Any = params.capabilities.experimental
     own = cast("Mapping[str, Any]", experimental).get("pygent") if isinstance(experimental, Mapping) else None
     return cast("ClientCapabilities", own) if isinstance(own, Mapping) else {}
 
 
 def editor_options(params: types.InitializeParams) -> Any:
-    """`initializationOptions.pygent` as it came; None where there is none."""
+    """Return `initializationOptions.pygent` as received; None if it is missing."""
     options: Any = params.initialization_options
     return cast("Mapping[str, Any]", options).get("pygent") if isinstance(options, Mapping) else None

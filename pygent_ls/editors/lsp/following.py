@@ -1,4 +1,4 @@
-"""Places in a document that are followed while its user types."""
+"""Places in a document that move along while its user types."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pygent_ls.workspace.changes import minimal_edits
 
 
 class Span(NamedTuple):
-    """Characters from `start` to `end`; both are the same where a place is meant between two characters."""
+    """Characters from `start` to `end`; both are equal for a place between two characters."""
 
     start: int
     end: int
 
 
 class Followed:
-    """Stretches of whole lines in a document, moved along as it changes.
+    """Ranges of whole lines that move along with changes of their document.
 
-    A stretch is lost as soon as a character inside it is changed: what stands there then is the user's.
+    A range is lost when a character inside it changes: the text there is then the user's.
     """
 
     def __init__(self, path: Path, text: str, spans: Sequence[Span]) -> None:
@@ -28,10 +28,10 @@ class Followed:
         self._spans: list[Span | None] = list(spans)
 
     def changed(self, start: int, end: int, new: str, text: str) -> None:
-        """The characters from `start` to `end` became `new`, and the document `text`.
+        """Apply a change: the characters from `start` to `end` became `new`, and the document became `text`.
 
-        Some editors tell of one change from the first place that was typed at to the last: what is equal in both is
-        taken out of it.
+        Some editors report several edits as one change from the first to the last place. Text that is equal in both is
+        excluded from the change.
         """
         old = self._text[start:end]
         for edit in reversed(minimal_edits(old, new) if old and new else [(0, len(old), new)]):
@@ -39,16 +39,16 @@ class Followed:
         self._text = text
 
     def catch_up(self, text: str) -> None:
-        """The document is this now, however it came to be."""
+        """Update to the document's current text, whatever changed it."""
         if text != self._text:
             self.changed(0, len(self._text), text, text)
 
     def is_at(self, text: str) -> bool:
-        """Whether this is the text that the places are in."""
+        """Whether this is the text that the ranges refer to."""
         return self._text is text or self._text == text
 
     def lines(self, number: int) -> Span | None:
-        """Where a stretch is now; None where its lines were changed, or are no longer whole lines."""
+        """Return a range; None if its lines were changed, or are no longer whole lines."""
         span = self._spans[number]
         return span if span and all(_is_between_lines(self._text, at) for at in span) else None
 
@@ -57,8 +57,9 @@ class Followed:
 
 
 def _moved(span: Span, start: int, end: int, n_new: int) -> Span | None:
-    """The span after the characters from `start` to `end` became `n_new` others; None where they were inside it."""
-    if end <= span.start and (end < span.end or start < end):  # before it; what is typed at its start is, too
+    """Return the span after the characters from `start` to `end` became `n_new` others; None if the change was inside
+    it."""
+    if end <= span.start and (end < span.end or start < end):  # before it, or inserted at its start
         shift = n_new - (end - start)
         return Span(span.start + shift, span.end + shift)
     return span if start >= span.end else None

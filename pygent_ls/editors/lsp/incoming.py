@@ -20,7 +20,7 @@ class Params(BaseModel):
 
 
 def _whole(value: Any) -> Any:
-    """Accepts `1.0` for 1: some clients write every number with a decimal point."""
+    """Accept `1.0` for 1: some clients write every number with a decimal point."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -150,7 +150,7 @@ Prompt = Annotated[
         custom_error_message="Input should be text, or a list of content blocks",
     ),
 ]
-"""The discriminator lets an error name the one field that is wrong."""
+"""Prompt as text or content blocks. The discriminator makes an error name only the invalid field."""
 
 
 class ContextSelection(Params):

@@ -1,4 +1,4 @@
-"""A Unix socket that its owner alone can reach: made, found, and removed. Only the standard library is needed."""
+"""A Unix socket that only its owner can access: creation, connection and removal. Uses only the standard library."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from pathlib import Path
 from pygent_ls.errors import SocketError
 
 MAX_PATH_BYTES = 107 if sys.platform.startswith("linux") else 103
-"""Of a socket's path: `sun_path` has 108 bytes on Linux, 104 on BSD and macOS, and its last one is a zero."""
+"""Maximum length of a socket's path: `sun_path` has 108 bytes on Linux and 104 on BSD and macOS, including the final
+NUL."""
 
 BACKLOG = 64
-"""Clients that may wait to be accepted, while the daemon starts or is busy."""
+"""Number of clients that may wait to be accepted while the daemon starts or is busy."""
 
 TURN_S = 2.0
-"""To wait for another daemon that starts in the same folder: it is alone there for a moment."""
+"""Time limit for the lock that another daemon holds while it starts in the same folder."""
 
 LOOK_AGAIN_S = 0.02
 
 
 @contextmanager
 def listening(path: Path) -> Generator[socket.socket]:
-    """Listen at an absolute path, with mode 0600 from the first moment on; the file is removed at the end.
+    """Listen at an absolute path, with mode 0600 from the start; the file is removed at the end.
 
-    The file of a daemon that is no more is replaced. Raises `SocketError` for a path where no socket can be, and where
-    somebody listens.
+    Replaces the socket file of a daemon that has ended. Raises `SocketError` if no socket can be created there, or a
+    daemon already listens.
     """
     check_path(path)
     with _alone_in(path.parent):
@@ -42,7 +43,7 @@ def listening(path: Path) -> Generator[socket.socket]:
         made = path.lstat()
     try:
         yield listener
-    finally:  # as long as somebody answers there, no other daemon puts a file of its own in its place
+    finally:  # before the socket is closed: as long as it answers, no other daemon replaces the file
         with suppress(OSError):
             found = path.lstat()
             if (found.st_dev, found.st_ino) == (made.st_dev, made.st_ino):
@@ -51,8 +52,8 @@ def listening(path: Path) -> Generator[socket.socket]:
 
 
 def reach(path: Path) -> socket.socket:
-    """A connection to the daemon that listens at an absolute path. Raises `SocketError`: nobody listens, or another
-    user does."""
+    """Connect to the daemon that listens at an absolute path. Raises `SocketError` if no daemon listens, or that of
+    another user."""
     check_path(path)
     with suppress(OSError):
         mode = path.stat().st_mode
@@ -76,15 +77,15 @@ def reach(path: Path) -> socket.socket:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who has the other end of a connection, as the system says."""
+    """The process at the other end of a connection, as reported by the system."""
 
     pid: int
-    """0 for a process that cannot be seen from here, as one outside of a container."""
+    """Process id; 0 if the process is not visible from here, such as one outside of a container."""
     uid: int
 
     @property
     def is_ours(self) -> bool:
-        """Whether this process has started it, or one that did."""
+        """Whether this process is an ancestor of the peer."""
         pid, seen = self.pid, set[int]()
         while pid > 1 and pid not in seen:
             seen.add(pid)
@@ -98,10 +99,10 @@ class Peer:
 
 
 def peer(connection: socket.socket) -> Peer | None:
-    """The other end; None where the system does not tell, and the file's mode alone has seen to it."""
+    """Return the peer; None if the system does not report it, so that only the mode of the socket file protects it."""
     if not hasattr(socket, "SO_PEERCRED"):
         return None
-    form = "iII"  # the process, its user, its group
+    form = "iII"  # process, user, group
     pid, uid, _ = struct.unpack(
         form, connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(form))
     )
@@ -109,7 +110,7 @@ def peer(connection: socket.socket) -> Peer | None:
 
 
 def check_path(path: Path) -> None:
-    """Raises `SocketError` for a path that no socket can have."""
+    """Raise `SocketError` if a path cannot be that of a socket."""
     n_bytes = len(os.fsencode(path))
     if n_bytes > MAX_PATH_BYTES:
         raise SocketError(
@@ -121,7 +122,7 @@ def check_path(path: Path) -> None:
 
 def _bound(path: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    usual = os.umask(0o177)  # a chmod would come a moment too late
+    usual = os.umask(0o177)  # chmod after the bind would be too late
     try:
         listener.bind(str(path))
         listener.listen(BACKLOG)
@@ -134,10 +135,10 @@ def _bound(path: Path) -> socket.socket:
 
 
 def _make_room(path: Path) -> None:
-    """Remove the file of a daemon that is no more. Raises `SocketError` where anything else is in the way."""
+    """Remove the socket file of a daemon that has ended. Raises `SocketError` if anything else is there."""
     try:
         found = path.lstat()
-    except (FileNotFoundError, NotADirectoryError):  # binding says what is wrong with the folder
+    except (FileNotFoundError, NotADirectoryError):  # the bind reports what is wrong with the folder
         return
     except OSError as error:
         raise SocketError(f"{path} cannot be accessed: {error.strerror}.", is_misuse=True) from None
@@ -161,7 +162,7 @@ def _answers(path: Path) -> bool:
             probe.connect(str(path))
         except (ConnectionRefusedError, FileNotFoundError):
             return False
-        except BlockingIOError:  # so many wait to be accepted
+        except BlockingIOError:  # the queue of waiting clients is full
             return True
         except OSError as error:
             raise SocketError(
@@ -172,10 +173,10 @@ def _answers(path: Path) -> bool:
 
 @contextmanager
 def _alone_in(folder: Path) -> Generator[None]:
-    """While this is held no other daemon makes a socket in the folder: of two that start together and find
-    the same stale file, one would remove what the other has made.
+    """Lock the folder while a daemon creates its socket. Of two daemons that start together and find the same stale
+    file, one would otherwise remove the socket of the other.
 
-    Raises `SocketError` where the folder is not let go of in time.
+    Raises `SocketError` on a timeout.
     """
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -197,7 +198,7 @@ def _lock(descriptor: int, folder: Path) -> None:
             if time.monotonic() > ends_s:
                 raise SocketError(f"{folder} is in use by another program. Choose another folder.") from None
             time.sleep(LOOK_AGAIN_S)
-        except OSError:  # a file system without locks: daemons that start together are on their own
+        except OSError:  # a file system without locks: daemons that start together are not protected
             return
         else:
             return

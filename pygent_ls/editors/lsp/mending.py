@@ -1,4 +1,4 @@
-"""Messages as some clients send them, made what the protocol says they are."""
+"""Normalisation of messages that violate the protocol, as some clients send them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from pygent_ls.editors.lsp.diagnostics import action_context
 
 
 def mended(method: str, params: Mapping[str, Any], version_of: Callable[[str], int]) -> dict[str, Any]:
-    """The parameters with what can be told from the rest: a version that is missing or null, a null range, the
-    language, settings that are left out; arguments of a command that are no list; what diagnostics of other servers
-    have that is not known. Everything else stays as it is, right or wrong. `version_of` tells the last version of a
-    document.
-    """
+    """Return the parameters with defaults for missing or null members: document version, range, language and settings.
+    Also makes the arguments of a command a list, and drops invalid members of other servers' diagnostics. Everything
+    else is unchanged, valid or not. `version_of` returns the last version of a document."""
     match method:
         case types.WORKSPACE_DID_CHANGE_CONFIGURATION:
             return {"settings": None, **params}
@@ -49,14 +47,14 @@ def _with_document(method: str, params: Mapping[str, Any], version_of: Callable[
 
 
 def document_of(params: object) -> str | None:
-    """The URI of the document that parameters are about, however wrong they are else."""
+    """Return the URI of the document that the parameters name, even if they are otherwise invalid."""
     document = cast("Mapping[str, Any]", params).get("textDocument") if isinstance(params, Mapping) else None
     uri = cast("Mapping[str, Any]", document).get("uri") if isinstance(document, Mapping) else None
     return uri if isinstance(uri, str) else None
 
 
 def _arguments(given: Any) -> list[Any]:
-    """Clients that let their users type them send one alone, too."""
+    """Return the arguments as a list; clients whose users type the arguments may send a single value."""
     if given is None:
         return []
     return cast("list[Any]", given) if isinstance(given, list) else [given]
@@ -67,5 +65,5 @@ def _change(change: Any) -> Any:
 
 
 def _said(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Without those of the names that are null."""
+    """Return the members without those of the named ones that are null."""
     return {key: value for key, value in given.items() if value is not None or key not in names}

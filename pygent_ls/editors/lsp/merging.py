@@ -1,4 +1,5 @@
-"""Whether a text holds an edit that came together with the user's typing, so that it was never seen by itself."""
+"""Detection of an edit in a text that the user changed at the same time, so that the edited text alone was never
+reported."""
 
 from __future__ import annotations
 
@@ -12,17 +13,17 @@ Lines = Sequence[str]
 
 
 class Span(NamedTuple):
-    """From a line to the one that is no longer meant."""
+    """Lines from `start` up to, but excluding, `end`."""
 
     start: int
     end: int
 
 
 def holds_all_of(before: str, expected: str, current: str) -> bool:
-    """Whether `current` is `expected` with the user's further changes around what the edit changed.
+    """Whether `current` is `expected` with further changes of the user outside the edited lines.
 
-    False where it may as well be `before` with changes around that place, made without the edit: an edit that was
-    dropped must not count as made. The fewer lines were typed, and at the fewer places, the better they explain a text.
+    False if `current` may also be `before` with changes of the user there but without the edit: an edit that was
+    dropped must not count as applied. The explanation with fewer typed lines at fewer places is preferred.
     """
     old, new, now = split_lines(before), split_lines(expected), split_lines(current)
     regions = _regions(old, new)
@@ -37,10 +38,10 @@ def holds_all_of(before: str, expected: str, current: str) -> bool:
 
 
 def _regions(old: Lines, new: Lines) -> list[Block]:
-    """What the edit changed, each place widened to all lines that it might as well be.
+    """Return the edited regions, each extended to all lines that may equally have been edited.
 
-    One of two equal lines is gone: both are the place. Where nothing is left of a place in one of the texts, the lines
-    next to it belong to it.
+    If one of two equal lines was removed, both belong to the region. If a region is empty in one of the texts, it
+    includes the adjacent lines.
     """
     found = differing_blocks(old, new)
     regions: list[Block] = []
@@ -56,7 +57,7 @@ def _regions(old: Lines, new: Lines) -> list[Block]:
 
 
 def _widened(old: Lines, new: Lines, block: Block, above: int, below: int) -> Block:
-    """`above` and `below` are how many equal lines there are up to the next block."""
+    """Extend a block. `above` and `below` are the numbers of equal lines up to the adjacent blocks."""
     start, end, new_start, new_end = block
     if start < end and new_start < new_end:
         return block
@@ -72,7 +73,7 @@ def _widened(old: Lines, new: Lines, block: Block, above: int, below: int) -> Bl
 
 
 def _is_typed_into(text: Lines, kept: Sequence[Span], now: Lines) -> bool:
-    """Whether `now` is the text with one stretch of lines replaced that touches none of the kept ones."""
+    """Whether `now` is the text with one range of lines replaced that touches none of the kept spans."""
     n_head, n_tail = common_head(text, now), common_tail(text, now, 0)
     gaps = zip([0, *(span.end for span in kept)], [*(span.start for span in kept), len(text)], strict=True)
     return any(
@@ -81,13 +82,13 @@ def _is_typed_into(text: Lines, kept: Sequence[Span], now: Lines) -> bool:
 
 
 def _leaves_alone(text: Lines, kept: Sequence[Span], now: Lines) -> bool:
-    """Whether none of the kept stretches is where the two texts differ."""
+    """Whether the two texts differ only outside the kept spans."""
     changed = [Span(block.old_start, block.old_end) for block in differing_blocks(text, now)]
     return not any(_is_inside(each, span) for each in changed for span in kept)
 
 
 def _n_changed(text: Lines, now: Lines) -> int:
-    """How many lines are other ones, gone, or new."""
+    """Count the lines that were changed, removed or added."""
     return sum(
         block.old_end - block.old_start + block.new_end - block.new_start for block in differing_blocks(text, now)
     )
@@ -100,7 +101,7 @@ def _is_inside(changed: Span, kept: Span) -> bool:
 
 
 def _has_in_order(text: Lines, kept: Sequence[Span], now: Lines) -> bool:
-    """Whether the kept stretches stand in `now`, in their order and each between the lines that it stood between."""
+    """Whether the kept spans are in `now`, in order and each between the same adjacent lines."""
     done = 0
     for span in kept:
         found = _find(now, text[max(0, span.start - 1) : span.end + 1], done)
@@ -111,7 +112,7 @@ def _has_in_order(text: Lines, kept: Sequence[Span], now: Lines) -> bool:
 
 
 def _find(lines: Lines, wanted: Lines, start: int) -> int:
-    """Where the wanted lines stand next, or -1."""
+    """Return the next index of the wanted lines, or -1."""
     for at in range(start, len(lines) - len(wanted) + 1):
         if lines[at : at + len(wanted)] == wanted:
             return at

@@ -1,4 +1,4 @@
-"""Names that `initialize` returns, without their types, whose import would delay the answer.
+"""Method, event and command names that `initialize` returns, without their types, whose import would delay the answer.
 
 A test compares them with `protocol.py` and `convert.py`.
 """

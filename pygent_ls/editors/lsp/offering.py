@@ -1,4 +1,5 @@
-"""A session whose turn was cut off when the program ended is offered again, once the editor has its first answers."""
+"""Crash recovery: offers to continue a session whose turn was interrupted when the daemon ended, after the editor's
+first requests."""
 
 from __future__ import annotations
 
@@ -19,34 +20,35 @@ from pygent_ls.sessions.offering import AnsweredOffers
 from pygent_ls.sessions.session import Session
 
 AFTER_S = 1.0
-"""From `initialized` to the look for such sessions: what an editor asks first comes before it."""
+"""Delay from `initialized` to the search for such sessions, so that the editor's first requests are answered before
+it."""
 
 MAX_PROMPT_CHARS = 100
-"""Of each prompt that is offered: a dialog has little room."""
+"""Maximum length of each held prompt in a dialog."""
 
 MAX_LOOKED_AT = 50
-"""Sessions of a folder, the last one used first: an older one is not waited for any more."""
+"""Maximum number of sessions checked in a folder, most recently used first; older ones are not offered."""
 
 NOT_NOW, GO_ON, SEND = "Not now", "Continue", "Send"
-"""The actions in their order: some clients can choose only the first."""
+"""The actions, in order: some clients can choose only the first."""
 
 
 class Offers:
-    """Looks once for one client, and asks its user. It owns the task."""
+    """Searches once for one client and asks the user. Owns the task."""
 
     def __init__(self, client: Client, core: Core, commands: Commands) -> None:
-        """`commands` go on with the session."""
+        """`commands` continues the session."""
         self._client = client
         self._core = core
         self._commands = commands
         self._task: asyncio.Task[None] | None = None
 
     def start(self, after_s: float = AFTER_S) -> None:
-        """Look in a while; returns at once."""
+        """Start the delayed search; returns at once."""
         self._task = asyncio.create_task(self._offer(after_s))
 
     async def close(self) -> None:
-        """Ask no more."""
+        """Cancel the search and its question."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -79,7 +81,7 @@ class Offers:
                 endpoint.show_message(str(error), types.MessageType.Warning)
 
     async def _offer_held(self, session: Session) -> None:
-        """Ask whether the prompts that waited are to be sent. Raises `SessionError`, `ModelError`."""
+        """Ask whether to send the held prompts. Raises `SessionError`, `ModelError`."""
         held = [one_line(each.told.prompt, MAX_PROMPT_CHARS) for each in session.held]
         if not held:
             return
@@ -93,7 +95,7 @@ class Offers:
             self._commands.send_held(session)
 
     async def _interrupted(self) -> Sequence[Entry]:
-        """The sessions of the open folders that nobody has and whose last turn was cut off, the last one used first."""
+        """Return the interrupted sessions of the open folders that no daemon uses, most recently used first."""
         sessions = self._core.sessions
         found: list[Entry] = []
         for folder in self._client.folders() or [sessions.defaults.working_directory]:

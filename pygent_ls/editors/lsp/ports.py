@@ -1,4 +1,4 @@
-"""The `Workspace` port on an editor: files as the editor has them."""
+"""The `Workspace` port on an editor: open documents as the editor has them."""
 
 from __future__ import annotations
 
@@ -36,69 +36,59 @@ from pygent_ls.workspace.plan_runs import Run, first_run, independent, inverse
 
 
 class LspWorkspace:
-    """The `Workspace` port: open buffers first, the disk for all else."""
+    """The `Workspace` port: open buffers take precedence over the disk."""
 
     def __init__(self, buffers: Buffers, editor: EditorEdits, saving: Saving, folders: Sequence[Path]) -> None:
         self._buffers = buffers
         self._editor = editor
         self._saving = saving
         self._edited: set[Path] = set()
-        """What tools changed through the editor; whether it is saved by now, the buffers tell."""
+        """Files that tools changed through the editor; their buffers report whether they are saved."""
         self._applying = asyncio.Lock()
         self._more: Sequence[Path] = ()
         self.set_folders(folders)
 
     def set_folders(self, folders: Sequence[Path]) -> None:
-        """Take the workspace folders that the editor has now."""
+        """Set the current workspace folders."""
         self._folders = Folders.of(folders, self._more)
         self._disk = DiskWorkspace(folders)
 
     def use_also(self, folders: Sequence[Path]) -> None:
-        """See the port."""
         self._more = folders
         self._folders = Folders.of(self._folders.given, folders)
 
     @property
     def folders(self) -> Sequence[Path]:
-        """See the port."""
         return self._folders.resolved
 
     @property
     def more_folders(self) -> Sequence[Path]:
-        """See the port."""
         return self._folders.more
 
     def resolve(self, path: str, *, follow: bool = True) -> Path:
-        """See the port."""
         return self._folders.resolve(path, follow=follow)
 
     def shown(self, path: Path) -> str:
-        """See the port."""
         return self._folders.shown(path)
 
     def kind_of(self, path: Path) -> Literal["file", "folder", "missing"]:
-        """See the port."""
         return self._disk.kind_of(path)
 
     async def read(self, path: Path) -> Document:
-        """See the port."""
         return self.open_document(path) or await self._disk.read(path)
 
     async def read_binary(self, path: Path) -> bytes:
-        """See the port."""
         return await self._disk.read_binary(path)
 
     async def lines_on_disk(self, wanted: Mapping[Path, Collection[int]]) -> Mapping[Path, Mapping[int, bytes]]:
-        """See the port."""
         return await self._disk.lines_on_disk(wanted)
 
     async def stamp(self, path: Path) -> Stamp:
-        """See the port."""
         buffer = self._buffers.current(path)
         return buffer.stamp if buffer else await self._disk.stamp(path)
 
     async def tree_stamp(self, folder: Path) -> Stamp | None:
-        """See the port: the disk's stamp and those of the buffers below the folder."""
+        """Return a stamp of the folder on disk and of the buffers below it."""
         on_disk = await self._disk.tree_stamp(folder)
         if on_disk is None:
             return None
@@ -106,23 +96,20 @@ class LspWorkspace:
         return hashlib.sha256("\n".join([on_disk, *sorted(below)]).encode("utf-8", "surrogateescape")).hexdigest()
 
     async def status(self, path: Path) -> FileStatus:
-        """See the port."""
         return await self._disk.status(path)
 
     async def files_named(self, is_wanted: Callable[[str], bool]) -> Sequence[Path]:
-        """See the port."""
         return await self._disk.files_named(is_wanted)
 
     async def files_below(self, path: Path) -> Sequence[Path]:
-        """See the port."""
         return await self._disk.files_below(path)
 
     def unsaved(self) -> Sequence[Document]:
-        """See the port. What the user sees in a document that is out of step is not known; its file counts."""
+        """Return the documents with unsaved changes. For a document whose text is unknown, the file applies."""
         return [buffer.document() for buffer in self._buffers if buffer.is_dirty and not buffer.out_of_step]
 
     def open_document(self, path: Path) -> Document | None:
-        """See the port. Raises `ToolError` where a change of the document could not be decoded."""
+        """Return the document of an open buffer. Raises `ToolError` if a change of it could not be decoded."""
         buffer = self._buffers.current(path)
         if buffer is not None and buffer.out_of_step:
             raise ToolError(
@@ -133,17 +120,17 @@ class LspWorkspace:
         return buffer.document() if buffer else None
 
     async def check(self, plan: EditPlan) -> None:
-        """See the port. An operation that builds on an earlier one is checked when its turn comes."""
+        """Check a plan. Operations that depend on an earlier one are checked just before they run."""
         await asyncio.to_thread(check_plan, plan, self._folders)
         await self._verify_all([plan.operations[place] for place in independent(plan.operations)])
 
     async def apply(self, plan: EditPlan) -> Applied:
-        """See the port. One plan at a time.
+        """Apply a plan; one at a time.
 
-        The editor's part goes first, since only it can refuse, unless it builds on what the daemon does. What was done
-        before a part that fails is taken back.
+        The editor's part runs first, because only the editor can refuse, unless it depends on the daemon's part. If a
+        part fails, the earlier parts are undone.
 
-        While no editor is there it waits: nothing is changed behind what the user had open, and may have unsaved.
+        Waits while the editor is disconnected, because it may have open documents with unsaved changes.
         """
         async with self._applying:
             await self._editor.endpoint.present()
@@ -166,7 +153,7 @@ class LspWorkspace:
             return applied
 
     async def _carry_out(self, run: Run, plan: EditPlan) -> Applied:
-        """Do a part of a plan. Raises `ToolError` and its kinds as `apply` does."""
+        """Run a part of a plan. Raises the `ToolError` types of `apply`."""
         part = replace(plan, operations=run.operations)
         first = [run.operations[place] for place in independent(run.operations)]
         await self._verify_all(first)
@@ -176,13 +163,14 @@ class LspWorkspace:
             return Applied(asked=part, stands=part)
         try:
             applied = await self._editor.apply(part)
-        finally:  # what was not proven may have happened all the same
+        finally:  # an unproven edit may still have been applied
             self._edited.update(op.path for op in part.operations if isinstance(op, WriteText))
         self._let_go(applied.stands.operations)
         return applied
 
     async def _failure(self, error: ToolError, done: EditPlan) -> ToolError:
-        """The error of a part, after the parts before it are taken back; they stay where it may have been made."""
+        """Undo the earlier parts and return the error of the failed part. They are kept if that part may have been
+        applied."""
         if not done.operations:
             return error
         left = done.operations if isinstance(error, UnprovenEditError) else await self._take_back(done)
@@ -192,7 +180,7 @@ class LspWorkspace:
         return UnprovenEditError(f"{error} Earlier changes remain: {names}.", error.quotes)
 
     async def _take_back(self, done: EditPlan) -> tuple[FileOperation, ...]:
-        """Take back what was done, the last first; returns what could not be."""
+        """Undo operations, the last first; returns those that could not be undone."""
         left: list[FileOperation] = []
         for operation in reversed(done.operations):
             opposite = inverse(operation)
@@ -208,7 +196,7 @@ class LspWorkspace:
         return tuple(reversed(left))
 
     def _let_go(self, operations: Sequence[FileOperation]) -> None:
-        """What the editor deleted or moved away is gone, also where it never says that it closed the document."""
+        """Mark what the editor deleted or moved as gone, even if it never closes the document."""
         for operation in operations:
             match operation:
                 case DeleteFile(path=path):
@@ -221,20 +209,18 @@ class LspWorkspace:
                     pass
 
     async def save_changes(self, reader: str) -> None:
-        """See the port. Whoever goes on without saving is asked again the next time."""
+        """Save the files that tools changed. If the user continues without saving, they are asked again the next
+        time."""
         self._edited = {path for path in self._edited if (buffer := self._buffers.get(path)) and buffer.is_dirty}
         await self._saving.save(sorted(self._edited), reader)
 
     def told(self) -> int:
-        """See the port."""
         return self._buffers.generation
 
     def told_since(self, moment: int) -> Collection[Path]:
-        """See the port."""
         return self._buffers.touched_since(moment)
 
     async def changed_on_disk(self) -> Sequence[Path]:
-        """See the port."""
         return await changed_on_disk(self._buffers)
 
     async def _verify_all(self, operations: Sequence[FileOperation]) -> None:
@@ -242,7 +228,7 @@ class LspWorkspace:
             await self._verify(operation)
 
     async def _verify(self, operation: FileOperation) -> None:
-        """Check once more what the plan was made from. Raises `StaleDocumentError` or `ToolError`."""
+        """Check again that the base of an operation is unchanged. Raises `StaleDocumentError` or `ToolError`."""
         match operation:
             case WriteText(path=path, before=None):
                 await self._must_be_free(path)
@@ -261,8 +247,8 @@ class LspWorkspace:
             self._must_be_saved(operation)
 
     def _check_buffers(self, operations: Sequence[FileOperation]) -> None:
-        """Check the open documents once more, all in one moment: the user may have typed into one of them while
-        another file was read. Raises as `_verify` does."""
+        """Check all open documents again without awaiting: the user may have typed in one while another file was read.
+        Raises the errors of `_verify`."""
         for operation in operations:
             match operation:
                 case (
@@ -318,7 +304,7 @@ class LspWorkspace:
 
 
 def _joined(applied: Applied, made: Applied) -> Applied:
-    """What became of a plan, with its next part."""
+    """Append the result of the next part."""
     n_before = len(applied.asked.operations)
     moved = (replace(each, hunk=replace(each.hunk, place=each.hunk.place + n_before)) for each in made.rejected)
     return replace(
@@ -331,7 +317,7 @@ def _joined(applied: Applied, made: Applied) -> Applied:
 
 
 def _with_mode(operation: FileOperation) -> FileOperation:
-    """A deletion with the permission bits that the file has, so that it can be taken back."""
+    """Add the file's permission bits to a deletion, so that it can be undone."""
     if isinstance(operation, DeleteFile):
         with suppress(OSError):
             return replace(operation, mode=stat.S_IMODE(status_of(operation.path).st_mode))

@@ -1,4 +1,4 @@
-"""Edits that the editor shows to its user first, hunk by hunk: what was unticked is read from the text that arrives."""
+"""Edits that the editor previews hunk by hunk. The rejected hunks are determined from the resulting text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pygent_ls.editors.lsp.edits import EditorEdits
 
 POLL_S = 0.02
-"""Between two looks at what has arrived."""
+"""Interval between checks for changes."""
 
 CANNOT = (
     'edits.review = "ask" has no effect here: this editor cannot preview edits hunk by hunk. The mode and your '
@@ -35,21 +35,21 @@ CANNOT = (
 EMPTY = "the user accepted the file but not its content: it was created empty"
 
 QUIET_S = 0.1
-"""Without a further change, a part of an edit is taken for all that the user wants of it."""
+"""Time without a change after which an incomplete edit counts as what the user accepted."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Previews:
-    """Whether the editor shows edits to its user before it makes them."""
+    """Whether the editor previews edits before it applies them."""
 
     endpoint: Endpoint
     features: ClientFeatures
     are_wanted: Callable[[], bool]
-    """What `edits.review` says now."""
+    """Returns the current value of `edits.review`."""
     _is_told: bool = False
 
     def __call__(self) -> bool:
-        """Where it is wanted and the editor cannot, the user is told so, once."""
+        """Whether to preview. If the setting requires it and the editor cannot, the user is told once."""
         if self.features.review_request or not self.are_wanted():
             return False
         if not self.features.change_annotations and not self._is_told:
@@ -59,19 +59,19 @@ class Previews:
 
 
 class Preview:
-    """One edit, each hunk with an annotation that needs the user's confirmation."""
+    """One edit in which each hunk has an annotation that needs confirmation."""
 
     def __init__(self, editor: EditorEdits, plan: EditPlan, hunks: Sequence[Hunk]) -> None:
         self._editor = editor
         self._plan = plan
         self._hunks = hunks
         self._seen: dict[int, Sequence[Hunk]] = {}
-        """What each document lacked when it held a part of the edit last, by the operation's place."""
+        """By index of the operation: the hunks missing when the document last held a part of the edit."""
         self._changed = asyncio.Event()
         self._were_there = {op.path for op in plan.operations if isinstance(op, DeleteFile) and _is_there(op.path)}
 
     async def run(self) -> Applied:
-        """Send it and wait for the user; returns what they did not untick. Raises `UnprovenEditError`."""
+        """Send the edit, wait for the user, and return the accepted part. Raises `UnprovenEditError`."""
         with ExitStack() as stack:
             for place, operation in enumerate(self._plan.operations):
                 if isinstance(operation, WriteText):
@@ -96,7 +96,8 @@ class Preview:
         )
 
     def _standing(self, rejected: Sequence[Hunk], empty: Collection[int]) -> EditPlan:
-        """The plan without what was rejected; `empty` are the places of new files that were made without their text."""
+        """Return the plan without the rejected hunks; `empty` has the indices of new files that were created without
+        text."""
         operations = [
             replace(op, text="", diff=None) if isinstance(op, WriteText) and place in empty else op
             for place, op in enumerate(self._plan.operations)
@@ -114,7 +115,7 @@ class Preview:
         return look
 
     async def _settled(self) -> None:
-        """Return when something of each file has arrived, or nothing more is to be expected."""
+        """Return when a part of each file's edit has arrived and no more changes follow, or on a timeout."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._editor.endpoint.patience.proof_s
         quiet_from = loop.time()
@@ -146,7 +147,7 @@ class Preview:
         return [hunk for hunk in self._hunks if hunk.place == place]
 
     def _rejected_at(self, place: int) -> Sequence[Hunk] | None:
-        """The hunks of an operation that were not made; None where what is there cannot be explained so."""
+        """Return the hunks of an operation that were not applied; None if the current state has another cause."""
         if place in self._seen:
             return self._seen[place]
         operation = self._plan.operations[place]
@@ -178,9 +179,9 @@ class Preview:
 
 
 def rejected_in(new: str, hunks: Sequence[Hunk], text: str) -> Sequence[Hunk] | None:
-    """The hunks that `text` lacks of the new text; None where it is not the new text with some of them left out."""
+    """Return the hunks missing in `text`; None if `text` is not `new` without some of the hunks."""
     reached: dict[int, tuple[Hunk, ...]] = {0: ()}
-    """How far the text is explained, and by which rejected hunks."""
+    """Offsets in `text` up to which it is explained, with the rejected hunks of each explanation."""
     done = 0
     for hunk in hunks:
         kept = new[done : hunk.new_start]
@@ -202,7 +203,7 @@ def _is_there(path: Path) -> bool:
 
 
 def change_annotations(plan: EditPlan, hunks: Sequence[Hunk]) -> Mapping[str, Mapping[str, Any]]:
-    """`changeAnnotations`, by the hunks' ids."""
+    """Return `changeAnnotations`, by hunk id."""
     return {
         hunk.id: {
             "label": f"{plan.label}: {_where(plan, hunk)}",

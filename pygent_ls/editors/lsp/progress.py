@@ -31,12 +31,13 @@ from pygent_ls.sessions.stream import SessionEvent
 Token = str | int
 
 MAX_MESSAGE_CHARS = 200
-"""Of what runs now: editors show it in a status line, and what a provider or a server says may be a page."""
+"""Maximum length of a work-done message: editors show it in a status line, and messages of providers and servers can be
+long."""
 
 
 @dataclass(kw_only=True)
 class TurnProgress:
-    """A turn's `Subscriber`: sends its events on the partial result token, and what runs now on the work-done token.
+    """A turn's `Subscriber`: sends its events on the partial result token, and its status on the work-done token.
 
     Either token may be None.
     """
@@ -48,32 +49,29 @@ class TurnProgress:
     work_token: Token | None
     _begun: bool = False
     _calls: dict[str, str] = field(default_factory=dict[str, str])
-    """The titles of the calls that are not over, the newest last."""
+    """Titles of the running calls, the newest last."""
     _asked: set[str] = field(default_factory=set[str])
-    """The permissions that wait for the user."""
+    """Permission prompts that wait for the user."""
     _last: tuple[str, str] | None = None
-    """The last work-done message, kept for a token that the client has yet to accept."""
+    """Last work-done message, sent again when the client accepts the token."""
 
     def __post_init__(self) -> None:
         self._line_number = self.line.number
 
     @property
     def _is_for_nobody(self) -> bool:
-        """The client that gave the tokens is gone."""
+        """Whether the connection that provided the tokens is gone."""
         return self.line.number != self._line_number
 
     @property
     def congested(self) -> bool:
-        """See `Subscriber`."""
         return not self._is_for_nobody and self.line.congested
 
     async def drained(self) -> None:
-        """See `Subscriber`."""
         if not self._is_for_nobody:
             await self.line.drained()
 
     def deliver(self, events: Sequence[SessionEvent]) -> None:
-        """See `Subscriber`."""
         if self._is_for_nobody:
             return
         if self.events_token is not None:
@@ -83,7 +81,7 @@ class TurnProgress:
             self._report(each)
 
     def accept_token(self, token: Token) -> None:
-        """The client accepted a progress that the daemon made: begin it, with what was missed."""
+        """Begin the work-done progress that the client has accepted, with the last message."""
         self.work_token = token
         if self._last is not None:
             kind, message = self._last
@@ -141,5 +139,5 @@ class TurnProgress:
             value |= {"title": "pygent", "cancellable": True}
             self._begun = True
         elif not self._begun:
-            return  # a turn that was cancelled while it waited
+            return  # a turn that was cancelled while queued
         self.endpoint.tell("$/progress", {"token": self.work_token, "value": value})

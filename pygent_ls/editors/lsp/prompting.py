@@ -1,4 +1,4 @@
-"""Questions to a person: as a message with buttons, which every editor shows, or in a form of the client's own."""
+"""Questions to the user: as a message with buttons, which every editor supports, or in the client's own dialog."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pygent_ls.editors.lsp.requests import repaired
 
 
 async def chosen_title(endpoint: Endpoint, prompt: Mapping[str, Any]) -> str | None:
-    """Show `prompt`, the parameters of `window/showMessageRequest`, for as long as the user takes.
+    """Show `prompt`, the parameters of `window/showMessageRequest`, without a time limit.
 
-    Returns the title of the action that they chose; None for anything but one of those that were offered.
+    Returns the title of the chosen action; None if it is not one of those that were offered.
     """
     try:
         answer = await endpoint.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, prompt, of_a_person=True)
@@ -29,9 +29,9 @@ async def chosen_title(endpoint: Endpoint, prompt: Mapping[str, Any]) -> str | N
 async def ask_in_its_form(
     endpoint: Endpoint, method: str, params: Mapping[str, Any], *, withdrawal: tuple[str, Mapping[str, Any]]
 ) -> object:
-    """Send a request that the client shows in its own form, for as long as the user takes.
+    """Send a request that the client shows in its own dialog, without a time limit.
 
-    Returns the answer as it came, with broken characters mended; None where it is an error. A cancel also sends
+    Returns the raw answer with invalid characters replaced; None for an error. On cancellation, also sends
     `withdrawal`, a notification and its parameters.
     """
     try:

@@ -74,7 +74,7 @@ CANCELLED: dict[str, Any] = {
     "pygent/turn/start": outgoing.TurnResultOut,
     "pygent/session/attach": outgoing_sessions.DetachedOut,
 }
-"""The `data` of the error of a cancelled request, for the requests that have one."""
+"""Types of the `data` of a cancelled request's error, by request."""
 
 COMMAND_RESULTS: dict[str, Any] = {
     "pygent.ask": outgoing_commands.SentChatOut,
@@ -92,7 +92,7 @@ COMMAND_RESULTS: dict[str, Any] = {
     "pygent.setModel": outgoing.SessionOut,
     "pygent.setup": outgoing_commands.SetupOut,
 }
-"""The result of each command of `workspace/executeCommand`."""
+"""Results of the commands of `workspace/executeCommand`."""
 
 NOTIFICATIONS: dict[str, Any] = {
     "$/progress (partialResultToken)": outgoing.EventsOut,
@@ -115,11 +115,11 @@ CLIENT_REQUESTS: dict[str, tuple[Any, type[incoming.Params]]] = {
     "pygent/permission/request": (PermissionRequestOut, PermissionResult),
     "pygent/client/save": (SaveRequestOut, SaveResult),
 }
-"""Requests of the daemon to clients that announce support in `initialize`, with parameters and result."""
+"""Requests of the daemon to clients that announce support for them in `initialize`, with parameters and result."""
 
 
 def wire_schema() -> dict[str, Any]:
-    """The JSON Schema of everything that either side sends beyond LSP, as one document."""
+    """Return the JSON Schema of all types beyond LSP, as one document."""
     from pydantic.json_schema import models_json_schema
 
     inputs = [(params, "validation") for params, _ in REQUESTS.values()]

@@ -1,4 +1,4 @@
-"""`docs/protocol.md` and its JSON Schema, made from the types that the server uses."""
+"""`docs/protocol.md` and its JSON Schema, generated from the types that the server uses."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ of refused requests.
 
 
 def protocol_page() -> str:
-    """The whole of `docs/protocol.md`."""
+    """Return the text of `docs/protocol.md`."""
     schema = wire_schema()
     definitions: Schema = schema["$defs"]
     parts = [_HEAD, "## Capabilities\n"]
@@ -204,5 +204,5 @@ def _joined(names: list[str]) -> str:
 
 
 def schema_text() -> str:
-    """What `pygent-ls schema` prints."""
+    """Return the output of `pygent-ls schema`."""
     return json.dumps(wire_schema(), indent=2)

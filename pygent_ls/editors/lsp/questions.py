@@ -1,4 +1,4 @@
-"""The `Questioner` port on an editor: its own form of a question where it has one, else a message with buttons."""
+"""The `Questioner` port on an editor: the client's own question dialog if it has one, else a message with buttons."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ NO_INPUT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LspQuestioner:
-    """Asks for as long as the user takes."""
+    """Asks the user, without a time limit."""
 
     endpoint: Endpoint
     has_own_form: bool
-    """The client answers `pygent/question/request`."""
+    """Whether the client answers `pygent/question/request`."""
 
     async def ask(self, question: Question) -> QuestionAnswer:
-        """See the port."""
         if not self.has_own_form and not question.choices:
             return CannotAsk(NO_INPUT)
         if not self.has_own_form:
@@ -46,7 +45,7 @@ class LspQuestioner:
 
 
 def question_out(question: Question) -> QuestionRequestOut:
-    """The parameters of `pygent/question/request`."""
+    """Return the parameters of `pygent/question/request`."""
     choices: list[ChoiceOut] = []
     for choice in question.choices:
         choice_out: ChoiceOut = {"title": choice.title}
@@ -68,7 +67,7 @@ def question_out(question: Question) -> QuestionRequestOut:
 
 
 def question_message(question: Question) -> dict[str, Any]:
-    """The parameters of `window/showMessageRequest`: what the choices mean stands in the text."""
+    """Return the parameters of `window/showMessageRequest`; the text explains the choices."""
     meanings = [f"{choice.title}: {choice.description}" for choice in question.choices if choice.description]
     return {
         "type": int(types.MessageType.Info),
@@ -78,7 +77,7 @@ def question_message(question: Question) -> dict[str, Any]:
 
 
 def read_answer(answer: object, question: Question) -> QuestionAnswer:
-    """What the user said: one of the choices, words of their own, or both; everything else is no answer."""
+    """Return the chosen title, the user's own text, or both. Anything else counts as unanswered."""
     try:
         given = QuestionResult.model_validate(answer)
     except ValidationError:

@@ -1,4 +1,4 @@
-"""The handlers of the `pygent/*` requests: validate, call, encode."""
+"""Dispatch of the `pygent/*` requests: validate, call, encode."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STARTED_AT = monotonic()
 
 
 class Requests:
-    """Answers every `pygent/*` request of one client."""
+    """Answers the `pygent/*` requests of one client."""
 
     def __init__(self, client: Client, core: Core) -> None:
         self.turns = Turns(client, core.sessions)
@@ -91,7 +91,7 @@ class Requests:
         self._told: dict[str, Callable[[Any], None]] = {"pygent/context/didChange": client.told.changed}
 
     async def handle(self, method: str, params: Mapping[str, Any]) -> Any:
-        """The result of a request. Raises `JsonRpcException` for what is wrong with it."""
+        """Return the result of a request. Raises `JsonRpcException` for an invalid request."""
         try:
             result = self._handlers[method](validated(protocol.REQUESTS[method][0], params))
             return await cast("Awaitable[Any]", result) if hasattr(result, "__await__") else result
@@ -101,7 +101,7 @@ class Requests:
             raise JsonRpcInvalidParams(f"model: {error.message}") from None
 
     def take(self, method: str, params: Mapping[str, Any]) -> None:
-        """A notification. What is wrong with one is for the log, since nobody waits for an answer."""
+        """Handle a notification. Errors are logged, because a notification has no response."""
         kind, handler = protocol.CLIENT_NOTIFICATIONS[method], self._told[method]
         try:
             given = validated(kind, params)
@@ -229,7 +229,7 @@ class Requests:
 
 
 def validated(model: type[P], params: Mapping[str, Any]) -> P:
-    """The parameters with their types. Raises `JsonRpcInvalidParams` that names each wrong field."""
+    """Validate the parameters. Raises `JsonRpcInvalidParams` that names each invalid field."""
     try:
         return model.model_validate(repaired(params))
     except ValidationError as error:
@@ -241,7 +241,7 @@ def validated(model: type[P], params: Mapping[str, Any]) -> P:
 
 
 def repaired(value: Any) -> Any:
-    """With U+FFFD for each half of a surrogate pair: editors cut texts there, and no provider takes it."""
+    """Replace each half of a surrogate pair with U+FFFD: editors cut texts there, and providers reject it."""
     match value:
         case str():
             return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -265,7 +265,7 @@ def _model_out(model: ListedModel) -> outgoing_lists.ModelOut:
 
 
 def resident_bytes() -> int:
-    """Memory that the daemon holds now; on systems without /proc, the most that it ever held."""
+    """Return the current memory of the daemon; on systems without /proc, the maximum so far."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,4 +1,4 @@
-"""Windows that come back: the server of a client that was lost goes on with its turns, and waits a while for it."""
+"""Reconnecting windows: the server of a lost client continues its turns and waits a while for its window."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from pygent_ls.editors.lsp.stdio import BrokenFrame, Message
 log = logging.getLogger(__name__)
 
 MAX_WAITING = 64
-"""Servers that wait for their windows: as many as there may be clients."""
+"""Maximum number of waiting servers, equal to the maximum number of clients."""
 
 MAX_ID_CHARS = 200
-"""Of a window's name."""
+"""Maximum length of a window id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Who comes back."""
+    """Identity of a client's window."""
 
     id: str
-    """The client's own name for it, the same before and after."""
+    """The client's own id of the window, unchanged by a reconnection."""
     says: str
-    """What it is and can do, and where: a window that comes back as something else begins anew."""
+    """Capabilities, client, options and first folder, as JSON. A window that differs in them gets a new server."""
 
 
 def window_of(given: Message) -> Window | None:
-    """The window that an `initialize` request names; None for any other message, and where none is named."""
+    """Return the window that an `initialize` request names; None for any other message, and without a window id."""
     if isinstance(given, BrokenFrame) or '"windowId"' not in given:
         return None
     try:
@@ -43,7 +43,7 @@ def window_of(given: Message) -> Window | None:
         window_id: Any = params["capabilities"]["experimental"]["pygent"]["windowId"]
         parts = [params.get(name) for name in ("capabilities", "clientInfo", "initializationOptions")]
         says = json.dumps([*parts, _first_folder(params)], sort_keys=True)
-    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):  # the endpoint says what is wrong
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):  # the endpoint reports the error
         return None
     if not isinstance(window_id, str) or not 0 < len(window_id) <= MAX_ID_CHARS:
         return None
@@ -51,7 +51,7 @@ def window_of(given: Message) -> Window | None:
 
 
 def _first_folder(params: Mapping[str, Any]) -> object:
-    """Where relative paths lead and commands begin: a turn does not go on in another folder than it began in."""
+    """Return the folder for relative paths and commands: a turn must not continue in another folder."""
     folders = params.get("workspaceFolders")
     return str(folders[0]["uri"]) if folders else params.get("rootUri") or params.get("rootPath")
 
@@ -64,14 +64,14 @@ class _Waiting:
 
 
 class WaitingServers:
-    """Those whose windows are away. It owns the tasks in which they end."""
+    """Servers whose windows are disconnected. Owns the tasks that close them."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, _Waiting] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
     def keep(self, window: Window, server: PygentServer, linger_s: float) -> None:
-        """Wait so long for the window; when it is late its turns are cancelled."""
+        """Keep the server for `linger_s` seconds; after that, its turns are cancelled."""
         self._give_up(window.id)
         if len(self._waiting) >= MAX_WAITING:
             self._give_up(next(iter(self._waiting)))
@@ -80,7 +80,7 @@ class WaitingServers:
         log.info("a client disconnected; its turns continue for %g s", linger_s)
 
     def take(self, window: Window) -> PygentServer | None:
-        """The server that waits for it."""
+        """Remove and return the server that waits for the window."""
         waiting = self._waiting.get(window.id)
         if waiting is None:
             return None
@@ -93,7 +93,7 @@ class WaitingServers:
         return waiting.server
 
     async def close(self) -> None:
-        """End all of them, and wait for it."""
+        """Close all waiting servers."""
         for window_id in list(self._waiting):
             self._give_up(window_id)
         await asyncio.gather(*self._ending, return_exceptions=True)

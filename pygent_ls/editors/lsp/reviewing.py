@@ -1,4 +1,4 @@
-"""The `Reviewer` port on an editor that shows hunks: what the user rejects is taken back, what they type is kept."""
+"""The `Reviewer` port on an editor that shows hunks: rejected hunks are undone, and the user's own changes are kept."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ REVIEW_REQUEST = "pygent/review/request"
 REVIEW_CANCELLED = "pygent/review/cancelled"
 
 MAX_ATTEMPTS = 3
-"""To take hunks back while the user types: each is made from the text of its moment, and dropped where that is over."""
+"""Maximum number of attempts to undo hunks while the user types. Each edit is made from the current text, and refused
+if that changes."""
 
 CHANGED_SINCE = "the user rejected it but had already changed these lines; the user's version was kept"
 TYPED_INTO = "the user rejected it but had already typed in the file; the user's version was kept"
@@ -53,7 +54,7 @@ GONE = "the user rejected it, but the file no longer exists or cannot be read"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LspReviewer:
-    """Asks about each edit, for as long as the user takes."""
+    """Asks about each edit, without a time limit."""
 
     endpoint: Endpoint
     buffers: Buffers
@@ -62,7 +63,6 @@ class LspReviewer:
     features: ClientFeatures
 
     async def review(self, applied: Applied, call: ReviewedCall) -> Applied:
-        """See the port."""
         hunks = hunks_of(applied.stands)
         if not self.features.review_request or not hunks:
             return applied
@@ -84,10 +84,10 @@ class LspReviewer:
                 return applied
             return await to_its_end(_TakingBack(self.workspace, applied, hunks, rejected, followed).run())
 
-    # Asking
+    # Requests
 
     async def _ask(self, plan: EditPlan, hunks: Sequence[Hunk], call: ReviewedCall) -> object:
-        """The client's answer as it is; None where there is none."""
+        """Return the client's raw answer; None if none came."""
         review_id = f"review-{uuid4().hex[:12]}"
         request: ReviewRequestOut = {
             "reviewId": review_id,
@@ -115,7 +115,7 @@ class LspReviewer:
         return files
 
     async def _undone(self, plan: EditPlan) -> set[int]:
-        """The places of the edits that the user has taken back themselves, or closed without saving them."""
+        """Return the indices of the operations that the user has undone, or closed without saving."""
         found: set[int] = set()
         for place, operation in enumerate(plan.operations):
             if isinstance(operation, WriteText) and operation.before is not None:
@@ -124,10 +124,10 @@ class LspReviewer:
                         found.add(place)
         return found
 
-    # Following
+    # Positions
 
     def _followed(self, plan: EditPlan, hunks: Sequence[Hunk]) -> Mapping[int, Followed]:
-        """The hunks of each edited file, by its place in the plan, from its text as it is now."""
+        """Return the positions of the hunks of each edited file in its new text, by index of the operation."""
         found: dict[int, Followed] = {}
         for place, operation in enumerate(plan.operations):
             if isinstance(operation, WriteText) and operation.before is not None:
@@ -137,7 +137,7 @@ class LspReviewer:
 
 
 class _TakingBack:
-    """Rejected hunks on their way out: one edit for all of them, made again where the user types into its way."""
+    """Undoes rejected hunks with one edit, which is made again if the user's typing interferes."""
 
     def __init__(
         self,
@@ -153,12 +153,12 @@ class _TakingBack:
         self._rejected = [hunk for hunk in hunks if hunk.id in rejected]
         self._followed = followed
         self._left: dict[str, str] = {}
-        """Why hunks stay, by their id."""
+        """Reasons why hunks remain, by id."""
         self._done: set[int] = set()
-        """The operations that need nothing more, by their place."""
+        """Indices of the operations that need nothing more."""
 
     async def run(self) -> Applied:
-        """What stands in the end. Raises nothing."""
+        """Undo the hunks and return the result. Raises nothing."""
         problem = ""
         for _ in range(MAX_ATTEMPTS):
             operations = [op for place in self._places() if (op := await self._operation(place)) is not None]
@@ -191,7 +191,7 @@ class _TakingBack:
         return sorted({hunk.place for hunk in self._rejected} - self._done)
 
     async def _typed_since(self, plan: EditPlan) -> bool:
-        """Whether a file is no longer what the edit was made from; else the editor does not want it, however often."""
+        """Whether a file has changed since the edit was made; otherwise, the editor refuses the edit itself."""
         for operation in plan.operations:
             if isinstance(operation, WriteText | DeleteFile) and operation.before is not None:
                 current = await self._read(operation.path)
@@ -200,7 +200,7 @@ class _TakingBack:
         return False
 
     async def _note_done(self, plan: EditPlan) -> None:
-        """Of an edit that failed as a whole a part may have been made."""
+        """Note which parts of a failed edit were applied."""
         for operation in plan.operations:
             for place in self._places():
                 if _path_of(self._applied.stands.operations[place]) == _path_of(operation) and await self._holds(
@@ -221,7 +221,8 @@ class _TakingBack:
             return None
 
     async def _operation(self, place: int) -> FileOperation | None:
-        """What takes back the rejected hunks of a file as it is now; None where nothing can."""
+        """Return the operation that undoes the rejected hunks of a file in its current state; None if that is not
+        possible."""
         hunks = [hunk for hunk in self._rejected if hunk.place == place and hunk.id not in self._left]
         asked = self._applied.stands.operations[place]
         match asked:
@@ -261,12 +262,12 @@ class _TakingBack:
 
 
 def _would_join(hunk: Hunk, span: Span, text: str) -> bool:
-    """Whether the old lines, of which the last has no line break, would come before a line that is there by now."""
+    """Whether old text without a final line break would join the line that now follows it."""
     return bool(hunk.old_text) and hunk.old_text[-1] not in "\r\n" and span.end < len(text)
 
 
 def _decisions(answer: object) -> tuple[set[str], set[str]]:
-    """The ids of the hunks that were accepted, and of those that were rejected; what is odd is neither."""
+    """Return the ids of the accepted and of the rejected hunks; invalid decisions are in neither."""
     given = cast("Mapping[str, Any]", answer).get("hunks") if isinstance(answer, Mapping) else None
     accepted: set[str] = set()
     rejected: set[str] = set()

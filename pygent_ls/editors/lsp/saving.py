@@ -1,4 +1,4 @@
-"""Before a program reads the disk: what the agent changed in open documents is saved, as the user wants it."""
+"""Saving of open documents that the agent changed, before a program reads the disk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TITLES = ("Save and continue", "Continue without saving", "Cancel")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saving:
-    """Saves buffers through the client where it can, else asks the user and writes them."""
+    """Saves buffers through the client if it supports this; otherwise asks the user and writes the files."""
 
     endpoint: Endpoint
     features: ClientFeatures
@@ -34,7 +34,7 @@ class Saving:
     async def save(self, paths: Sequence[Path], reader: str) -> None:
         """Save the open documents of these paths that have unsaved changes; `reader` is the tool that reads the disk.
 
-        Raises `ToolError` where the user cancels.
+        Raises `ToolError` if the user cancels.
         """
         dirty = [each for path in paths if (each := self.buffers.get(path)) is not None and each.is_dirty]
         if dirty and self.features.save_documents:
@@ -52,7 +52,8 @@ class Saving:
                 raise ToolError(f"The user cancelled {reader}: {names} has unsaved changes.")
 
     async def _saved_by_client(self, dirty: Sequence[Buffer]) -> list[Buffer]:
-        """Ask the client to save; returns what it did not. What another program changed since is not for it to save."""
+        """Ask the client to save the documents; returns those that it did not save. Files that another program has
+        changed are not sent."""
         uris = [buffer.uri for buffer in dirty if buffer.text_on_disk() == buffer.base_text]
         if not uris:
             return list(dirty)
@@ -83,13 +84,13 @@ class Saving:
                 return "save"
             case "Continue without saving":
                 return "leave"
-            case _:  # an odd answer runs nothing
+            case _:  # an invalid answer must not run anything
                 return "cancel"
 
     async def _write(self, buffer: Buffer) -> None:
-        """Write the buffer as it is now over the text that it was made from, in the encoding that its file has.
+        """Write the buffer to its file, in the file's encoding.
 
-        Raises `ToolError` where the disk holds another text by now, or refuses.
+        Raises `ToolError` if the file no longer holds the text that the buffer was made from, or cannot be written.
         """
         name = buffer.path.name
         if buffer.out_of_step:
@@ -108,7 +109,7 @@ class Saving:
 
 
 async def changed_on_disk(buffers: Buffers) -> list[Path]:
-    """The open documents without unsaved changes whose file holds another text by now; each is told once."""
+    """Return the open documents without unsaved changes whose files have changed; each change is returned once."""
     changed: list[Path] = []
     for buffer in list(buffers):
         stamp = await asyncio.to_thread(disk_stamp, buffer.path)

@@ -1,4 +1,4 @@
-"""The life of the daemon: from the first frame to the exit code."""
+"""The daemon on standard input and output, from the first frame to the exit code."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from pygent_ls.editors.ports import ReadSettings
 
 UNWINDING_S = 0.1
-"""For what is left to clean up once all is closed."""
+"""Time limit for the remaining tasks after shutdown."""
 
 LAST_WORDS_S = 0.3
-"""For the editor to read what was written last."""
+"""Time limit for the editor to read the last messages."""
 
 GONE_S = 2.8
-"""From the end of the input to the end of the process, also where something holds the event loop; a little more than
-the two above and `CLOSING_S`."""
+"""Time from the end of the input to the end of the process, even if the event loop is blocked; slightly more than the
+two limits above and `CLOSING_S`."""
 
 PARENT_POLL_S = 1.0
-"""Where the system cannot tell that a process has ended."""
+"""Interval between checks of the parent process, on systems that cannot report its end."""
 
 
 def serve(read_settings: ReadSettings, trace: Trace | None = None) -> int:
-    """Speak LSP on standard input and output until the editor goes; returns the exit code. `trace` records the wire.
+    """Speak LSP on standard input and output until the editor disconnects. `trace` records the wire.
 
-    0 after `shutdown`, 1 without.
+    Returns the exit code: 0 after `shutdown`, 1 without.
     """
     descriptor_in, descriptor_out = claim_standard_streams()
-    # Never closed: closing it would wait for threads that a tool may have left behind, and the process ends anyway
+    # Not closed: closing waits for threads that a tool may have left behind, and the process ends anyway.
     return asyncio.Runner().run(_serve(read_settings, descriptor_in, descriptor_out, trace))
 
 
@@ -78,15 +78,15 @@ async def _serve(read_settings: ReadSettings, descriptor_in: int, descriptor_out
 
 
 def end_at_last() -> None:
-    """End the process after `GONE_S` by a watch that needs neither the event loop nor the interpreter's lock.
+    """End the process after `GONE_S`, with a watchdog that needs neither the event loop nor the interpreter's lock.
 
-    It writes to standard error where each thread was.
+    Writes the stack of each thread to standard error.
     """
     faulthandler.dump_traceback_later(GONE_S, exit=True)
 
 
 async def cancel_the_rest() -> None:
-    """End the tasks that are left, as far as they end soon."""
+    """Cancel the remaining tasks and wait for them for a short time."""
     rest = asyncio.all_tasks() - {asyncio.current_task()}
     for task in rest:
         task.cancel()
@@ -95,9 +95,9 @@ async def cancel_the_rest() -> None:
 
 
 def watch_process(pid: int, on_gone: Callable[[], None]) -> Callable[[], None]:
-    """Call `on_gone` when a process is gone, also where something else still holds our standard input.
+    """Call `on_gone` when a process has ended, even if another process still holds standard input open.
 
-    What is returned ends the watch.
+    Returns a function that stops watching.
     """
     loop = asyncio.get_running_loop()
     try:
@@ -105,9 +105,9 @@ def watch_process(pid: int, on_gone: Callable[[], None]) -> Callable[[], None]:
     except ProcessLookupError:
         on_gone()
         return _nothing
-    except (OverflowError, ValueError):  # no process can have that number
+    except (OverflowError, ValueError):  # not a valid process id
         return _nothing
-    except (AttributeError, OSError):  # not Linux, or an old one
+    except (AttributeError, OSError):  # not Linux, or an old kernel
         return _poll_process(pid, on_gone)
 
     def gone() -> None:
@@ -144,4 +144,4 @@ def _poll_process(pid: int, on_gone: Callable[[], None]) -> Callable[[], None]:
 
 
 def _nothing() -> None:
-    """There is no watch to end."""
+    """Do nothing, because no process is watched."""

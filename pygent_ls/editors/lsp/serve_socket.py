@@ -1,4 +1,4 @@
-"""The life of a daemon that serves several clients over a Unix socket: from the first connection to the exit code."""
+"""The daemon that serves several clients over a Unix socket, from the first connection to the exit code."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_CLIENTS = 64
-"""At once; each has two threads."""
+"""Maximum number of connected clients; each has two threads."""
 
 FIRST_CLIENT_S = 30.0
-"""For the first client to come, where the daemon ends by itself."""
+"""Minimum wait for the first client, if the daemon ends by itself."""
 
 NO_DESCRIPTOR_S = 1.0
-"""To the next look where the system has no descriptor left for a client."""
+"""Delay before the next accept when no file descriptor is left."""
 
 TOO_MANY = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"this daemon serves %d clients already"}}'
 
@@ -49,12 +49,12 @@ def serve_socket(
     *,
     linger_s: float | None = None,
 ) -> int:
-    """Speak LSP with each client that connects, until a signal says that it is enough, or nobody came for `linger_s`;
-    returns the exit code.
+    """Speak LSP with each client that connects, until a signal arrives or no client was connected for `linger_s`
+    seconds. Returns the exit code.
 
-    `core` is what all clients have in common, and is closed at the end; `trace` records the wires.
+    `core` is shared by all clients and closed at the end; `trace` records the wires.
     """
-    for descriptor in claim_standard_streams():  # nothing reads or writes there
+    for descriptor in claim_standard_streams():  # standard input and output are not used
         os.close(descriptor)
     tap = trace.tap if trace else untapped
     daemon = Daemon(listener, read_settings, core, tap=tap)
@@ -72,7 +72,7 @@ async def _serve(daemon: Daemon) -> int:
 
     daemon.on_deserted = end
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as below nohup
+        if signal.getsignal(number) is not signal.SIG_IGN:  # ignored under nohup
             asyncio.get_running_loop().add_signal_handler(number, end)
     await daemon.serve()
     await cancel_the_rest()
@@ -80,7 +80,7 @@ async def _serve(daemon: Daemon) -> int:
 
 
 class Daemon:
-    """Accepts clients, and owns the task of each; it awaits them when it ends."""
+    """Accepts clients, owns their tasks, and awaits them at the end."""
 
     def __init__(
         self,
@@ -92,10 +92,10 @@ class Daemon:
         max_clients: int = MAX_CLIENTS,
         tap: Callable[[], Tap] = untapped,
     ) -> None:
-        """Serves the clients of one user alone; by default its own."""
+        """Serve the clients of one user only; by default, that of this process."""
         self.linger_s: float | None = None
-        """It goes on for so long after its last client has gone, and then ends; None: it waits for clients for ever,
-        and no client's turns outlast it."""
+        """Time from the end of the last client to the end of the daemon, during which turns continue. None: the daemon
+        waits for clients for ever, and turns end with their client."""
         self._tap = tap
         self._listener = listener
         self._read_settings = read_settings
@@ -106,11 +106,11 @@ class Daemon:
         self._waiting = WaitingServers()
         self._deserted: asyncio.TimerHandle | None = None
         self.on_deserted: Callable[[], None] = self.end
-        """Nobody came, or came back, while it lingered."""
+        """Called when no client has connected within `linger_s`."""
         self._ended = asyncio.Event()
 
     async def serve(self) -> None:
-        """Accept clients until `end`, and wait for their end."""
+        """Accept clients until `end` is called, and wait for their end."""
         self._listener.settimeout(0)
         self._expect(FIRST_CLIENT_S)
         accepting = asyncio.create_task(self._accept())
@@ -125,7 +125,7 @@ class Daemon:
             await asyncio.gather(*ending, return_exceptions=True)
 
     def end(self) -> None:
-        """Let every client go, and end."""
+        """Disconnect every client, and end."""
         self._ended.set()
 
     async def _accept(self) -> None:
@@ -133,7 +133,7 @@ class Daemon:
         while True:
             try:
                 connection, _ = await loop.sock_accept(self._listener)
-            except OSError as error:  # none left for the process, or the system
+            except OSError as error:  # no file descriptor left in the process or the system
                 log.warning("a client could not be accepted: %s", error.strerror)
                 await asyncio.sleep(NO_DESCRIPTOR_S)
                 continue
@@ -144,7 +144,7 @@ class Daemon:
 
     def _takes(self, connection: socket.socket) -> bool:
         other = peer(connection)
-        if other is not None and (other.uid != self._uid or other.is_ours):  # a command could answer for the user
+        if other is not None and (other.uid != self._uid or other.is_ours):  # the agent's commands must not answer
             log.warning("%s was refused", "a command of ours" if other.uid == self._uid else "another user's client")
             return False
         if sum(not each.is_leaving for each in self._clients.values()) >= self._max_clients:
@@ -162,17 +162,16 @@ class Daemon:
         task.add_done_callback(self._over)
 
     def _over(self, task: asyncio.Task[None]) -> None:
-        """What goes wrong with one client is no other's business."""
+        """Remove an ended client. Its error is logged and does not affect the others."""
         del self._clients[task]
         self._expect(0.0)
         error = None if task.cancelled() else task.exception()
         if error is not None:
             log.error("a client was lost: %s", type(error).__name__, exc_info=error)
 
-    # Windows that come back
+    # Reconnecting windows
 
     def give(self, window: Window) -> PygentServer | None:
-        """See `Windows`."""
         if not self.linger_s or self._ended.is_set():
             return None
         for client in self._clients.values():
@@ -181,14 +180,13 @@ class Daemon:
         return self._waiting.take(window)
 
     def keep(self, window: Window, server: PygentServer) -> bool:
-        """See `Windows`."""
         if not self.linger_s or self._ended.is_set():
             return False
         self._waiting.keep(window, server, self.linger_s)
         return True
 
     def _expect(self, at_least_s: float) -> None:
-        """Where nobody is here, and it lingers: wait so long for the next client, and end."""
+        """Without clients, end after the linger time, but not before `at_least_s`."""
         if self.linger_s is not None and not self._clients and not self._ended.is_set():
             self._expect_nobody()
             wait_s = max(self.linger_s, at_least_s)

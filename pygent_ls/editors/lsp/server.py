@@ -1,4 +1,4 @@
-"""The language server: pygls' registry filled with handlers. Each decodes, calls, and encodes."""
+"""The language server: pygls' registry with the daemon's handlers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pygent_ls.editors.lsp.mending import document_of, mended
 from pygent_ls.editors.lsp.stdio import FrameWriter
 from pygent_ls.editors.lsp.uris import FileUris, path_of
 
-if TYPE_CHECKING:  # imported by `_connect`, so that `initialize` is answered without them
+if TYPE_CHECKING:  # imported by `connection`, so that `initialize` is answered without them
     from pygent_ls.editors.lsp.connection import Connection
     from pygent_ls.editors.lsp.initializing import ServerCapabilities
     from pygent_ls.editors.ports import Blueprint, ReadSettings
@@ -32,14 +32,15 @@ log = logging.getLogger(__name__)
 SERVER_NAME = "pygent-ls"
 
 MAX_FILES_CHANGED = 500
-"""At once; more are taken for all files, since each is looked for in all that is cached."""
+"""Maximum number of changed files handled one by one; more count as a change of all files, because each is searched for
+in all caches."""
 
 MAX_NAME_CHARS = 100
-"""Of a client's name in the log."""
+"""Maximum length of a client's name in the log."""
 
 
 class PygentServer(LanguageServer):
-    """One client's server. The settings are read at `initialize`; the agent is built when it is first needed."""
+    """The server of one client. Settings are read at `initialize`; the agent is built on first use."""
 
     def __init__(self, read_settings: ReadSettings, writer: FrameWriter) -> None:
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - pygls passes untyped arguments on
@@ -66,7 +67,7 @@ class PygentServer(LanguageServer):
 
     @property
     def connection(self) -> Connection:
-        """The agent and the handlers that use it, built on first use."""
+        """The agent and its handlers, built on first use."""
         if self._connection is None:
             from pygent_ls.editors.lsp.connection import Connection
 
@@ -82,20 +83,20 @@ class PygentServer(LanguageServer):
         return self._connection
 
     async def close(self) -> None:
-        """Cancel every turn and wait for them, as long as `closing` says; no child process is left."""
+        """Cancel every turn and wait for them within the limits of `closing`; no child process is left."""
         if self._connection is not None:
             await self._connection.close()
 
     @property
     def sessions_with_turns(self) -> list[str]:
-        """The sessions in which turns of this client run or wait."""
+        """Ids of the sessions in which turns of this client run or wait."""
         if self._connection is None:
             return []
         sessions = self._connection.core.sessions
         return [each.id for each in sessions.all() if any(turn.home is sessions for turn in each.turns)]
 
     def lose_client(self) -> None:
-        """Its connection is gone, and it may come back: its turns go on, and wait where they need it."""
+        """Note that the connection was lost. Turns continue, and wait when they need the client."""
         self.endpoint.lose_client()
         self.endpoint.write = _nowhere
         self.line.cut()
@@ -103,7 +104,7 @@ class PygentServer(LanguageServer):
             self._connection.requests.attachments.end()
 
     def take_client(self, writer: FrameWriter) -> None:
-        """It is back, in a new connection, and begins with `initialize` as it did before."""
+        """Connect a returned client, which begins with `initialize` again."""
         self.line.connect(writer)
         self.endpoint.take_client()
         self.buffers.forget_all()
@@ -140,7 +141,7 @@ class PygentServer(LanguageServer):
         }
 
     def initialized(self) -> None:
-        """Say what is wrong with the settings, and load what is heavy."""
+        """Report problems of the settings, and load slow imports."""
         if self._is_back:
             self.connection.configuration.start()
             self.endpoint.expect_back()
@@ -150,19 +151,19 @@ class PygentServer(LanguageServer):
         for problem in self._blueprint.problems:
             self.endpoint.show_message(f"pygent-ls: {problem}", types.MessageType.Warning)
         self.connection.configuration.start()
-        self.connection.previews()  # says where the editor cannot
+        self.connection.previews()  # reports it if the editor has no preview
         self.connection.core.start_loading()
         self.connection.offers.start()
 
     def change_folders(self, event: types.WorkspaceFoldersChangeEvent) -> None:
-        """`workspace/didChangeWorkspaceFolders`."""
+        """Handle `workspace/didChangeWorkspaceFolders`."""
         removed = {folder.uri for folder in event.removed}
         kept = [uri for uri in self._folder_uris if uri not in removed]
         self._folder_uris = kept + [folder.uri for folder in event.added if folder.uri not in kept]
         self.connection.workspace.set_folders(self.uris.set_folders(self._folder_uris))
 
     def files_changed(self, uris: Sequence[str]) -> None:
-        """`workspace/didChangeWatchedFiles`."""
+        """Handle `workspace/didChangeWatchedFiles`."""
         for path in filter(None, map(path_of, uris)) if len(uris) <= MAX_FILES_CHANGED else (Path("/"),):
             self._file_changed(path)
 
@@ -177,14 +178,14 @@ class PygentServer(LanguageServer):
 
 
 def _offer_no_resolving(capabilities: types.ServerCapabilities) -> None:
-    """pygls offers it where there is a handler."""
+    """Remove the resolve capabilities, which pygls announces because handlers exist."""
     for options in (capabilities.code_action_provider, capabilities.code_lens_provider):
         if isinstance(options, types.CodeActionOptions | types.CodeLensOptions):
             options.resolve_provider = False
 
 
 def _nowhere(_body: bytes) -> None:
-    """Nobody is there; what has to be heard is said again when somebody is."""
+    """Discard the message: the client is disconnected, and open requests are sent again when it is back."""
 
 
 def _name_of(client: types.ClientInfo | None) -> str:
@@ -234,8 +235,7 @@ def _register_request(server: PygentServer, method: str) -> None:
 
 
 def _register_resolving(server: PygentServer, method: str) -> None:
-    """Actions and lenses are whole as they are sent. Some clients resolve them all the same, unasked: they get them
-    back."""
+    """Return code actions and lenses unchanged. They are sent complete, but some clients resolve them all the same."""
 
     @server.feature(method)
     def resolve(params: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The handlers of sessions, and of prompts that are being written: decode, call, encode."""
+"""Handlers of the requests about sessions, and of completion."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import Sessions
 
 CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2)}
-"""What an offset counts: a codec, and the bytes of its units."""
+"""Units of an offset: a codec, and the bytes per unit."""
 
 
 class SessionRequests:
-    """Lists sessions, shows them, changes what they are. Errors are `SessionError` and `ModelError`."""
+    """Lists, shows and changes sessions. Errors are `SessionError` and `ModelError`."""
 
     def __init__(self, encoding: Encoding, sessions: Sessions) -> None:
         self._encoding: Encoding = encoding
@@ -30,7 +30,7 @@ class SessionRequests:
         self._completions = Completions()
 
     async def list_some(self, params: incoming_sessions.SessionListParams) -> outgoing_sessions.SessionsOut:
-        """`pygent/session/list`."""
+        """Handle `pygent/session/list`."""
         page = await self._sessions.page(_filter(params))
         out: outgoing_sessions.SessionsOut = {"sessions": [session_out(each) for each in page.sessions]}
         if page.cursor is not None:
@@ -38,7 +38,7 @@ class SessionRequests:
         return out
 
     async def search(self, params: incoming_sessions.SessionSearchParams) -> outgoing_sessions.MatchesOut:
-        """`pygent/session/search`."""
+        """Handle `pygent/session/search`."""
         return {
             "matches": [
                 {
@@ -53,7 +53,7 @@ class SessionRequests:
         }
 
     async def load(self, params: incoming_sessions.SessionLoadParams) -> outgoing_sessions.LoadedSessionOut:
-        """`pygent/session/load`."""
+        """Handle `pygent/session/load`."""
         session = await self._sessions.look_at(params.session_id)
         wanted = session.messages if params.messages else ()
         messages = [cast("outgoing_messages.MessageOut", message_out(each)) for each in wanted]
@@ -62,26 +62,26 @@ class SessionRequests:
         return {**session_out(session), "messages": messages, "turnIds": turn_ids, "notices": notices}
 
     async def rename(self, params: incoming_sessions.SessionRenameParams) -> outgoing.SessionOut:
-        """`pygent/session/rename`."""
+        """Handle `pygent/session/rename`."""
         session = await self._sessions.hold(params.session_id)
         session.rename(params.name)
         return session_out(session)
 
     async def delete(self, params: incoming.SessionParams) -> outgoing_sessions.DeletedOut:
-        """`pygent/session/delete`."""
+        """Handle `pygent/session/delete`."""
         await self._sessions.delete(params.session_id)
         return {"deleted": True}
 
     async def fork(self, params: incoming_sessions.SessionForkParams) -> outgoing.SessionOut:
-        """`pygent/session/fork`."""
+        """Handle `pygent/session/fork`."""
         return session_out(await self._sessions.fork(params.session_id, params.at_turn_id))
 
     async def export(self, params: incoming_sessions.SessionExportParams) -> outgoing_sessions.ExportOut:
-        """`pygent/session/export`."""
+        """Handle `pygent/session/export`."""
         return {"content": await self._sessions.export(params.session_id, params.format)}
 
     async def configure(self, params: incoming_sessions.SessionConfigureParams) -> outgoing.SessionOut:
-        """`pygent/session/configure`."""
+        """Handle `pygent/session/configure`."""
         session = await self._sessions.hold(params.session_id)
         wanted = Configured(
             agent=params.agent,
@@ -95,7 +95,7 @@ class SessionRequests:
         return session_out(session)
 
     async def compact(self, params: incoming_sessions.SessionCompactParams) -> outgoing_sessions.CompactionOut:
-        """`pygent/session/compact`."""
+        """Handle `pygent/session/compact`."""
         done = await (await self._sessions.hold(params.session_id)).compact(params.instruction)
         return {
             "tokensBefore": done.tokens_before,
@@ -104,18 +104,18 @@ class SessionRequests:
         }
 
     async def clear(self, params: incoming.SessionParams) -> outgoing.SessionOut:
-        """`pygent/session/clear`."""
+        """Handle `pygent/session/clear`."""
         session = await self._sessions.hold(params.session_id)
         session.clear()
         return session_out(session)
 
     async def close(self, params: incoming.SessionParams) -> outgoing_sessions.ClosedOut:
-        """`pygent/session/close`."""
+        """Handle `pygent/session/close`."""
         await self._sessions.close_one(params.session_id)
         return {"closed": True}
 
     async def complete(self, params: incoming_sessions.CompleteParams) -> outgoing_sessions.CompletionOut:
-        """`pygent/complete`."""
+        """Handle `pygent/complete`."""
         sessions = self._sessions
         session = sessions.draft() if params.session_id is None else await sessions.hold(params.session_id)
         codec, n_bytes = CODECS[self._encoding]
@@ -138,11 +138,11 @@ def _filter(params: incoming_sessions.SessionListParams) -> SessionFilter:
 
 
 def _folder(cwd: str) -> Path:
-    """The folder as a session has its own; it may be gone by now. Raises `JsonRpcInvalidParams`."""
+    """Return the absolute folder, which need not exist. Raises `JsonRpcInvalidParams`."""
     problem = JsonRpcInvalidParams(f"cwd: {cwd!r} is not the absolute path of a folder")
     try:
         if Path(cwd).is_absolute():
             return Path(cwd).resolve()
-    except (ValueError, RuntimeError):  # no file can be called so; links go round in a circle
+    except (ValueError, RuntimeError):  # an invalid path, or a cycle of links
         raise problem from None
     raise problem

@@ -1,4 +1,4 @@
-"""One client at a Unix socket: its frames, and the server that answers it."""
+"""One client on a Unix socket: its frames, and the server that answers it."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_UNHANDLED_FRAMES = 32
-"""Of one client: more are not read before these were handled, so one that floods the daemon waits, and nobody else."""
+"""Maximum number of unhandled frames of one client. A client that floods the daemon is read no further, and does not
+delay the others."""
 
 MAX_UNREAD_BYTES = 64 * 1024 * 1024
-"""Written for a client that reads nothing; with more it is let go of. Events wait long before that."""
+"""Maximum output for a client that does not read; with more, it is disconnected. Events are held back far earlier."""
 
 
 class Windows(Protocol):
-    """Where the servers of windows are that are away, or seem to be here."""
+    """Keeps the servers of disconnected windows."""
 
     def give(self, window: Window) -> PygentServer | None:
-        """The server that such a window has had, whose client is lost; None where it begins anew."""
+        """Return the server of such a window whose client is lost; None if it starts with a new one."""
         ...
 
     def keep(self, window: Window, server: PygentServer) -> bool:
-        """Keep the server, whose client is lost, for when the window comes back; False where it is to end."""
+        """Keep the server of a lost client until the window reconnects; False if the server must be closed."""
         ...
 
 
 class SocketClient:
-    """One client: its frames, its endpoint, its buffers, until it leaves."""
+    """One client with its frames and its server, until it disconnects."""
 
     def __init__(
         self, connection: socket.socket, read_settings: ReadSettings, windows: Windows, tap: Tap = UNTAPPED
@@ -59,20 +60,20 @@ class SocketClient:
 
     @property
     def is_leaving(self) -> bool:
-        """Nothing that it says counts any more."""
+        """Whether the client is disconnecting, so that its messages are ignored."""
         return self._leaving.is_set()
 
     def leave(self) -> None:
-        """End this connection: its turns are cancelled, what was said last is written."""
+        """End this connection: cancel its turns, and write the remaining output."""
         self._leaving.set()
 
     def lose(self) -> None:
-        """The client has gone without a word, and may come back."""
+        """Note that the client disconnected without `exit`, and may reconnect."""
         self._is_lost = self._is_lost or not self.is_leaving
         self.leave()
 
     def can_hand_over(self, window: Window) -> bool:
-        """Whether the window is here, or was until just now, and has not said goodbye."""
+        """Whether the window is connected here, or was until now, and did not exit."""
         is_of = self._window is not None and self._window.id == window.id
         return is_of and not self._has_left and self._server is not None and self._server.endpoint.phase == "running"
 
@@ -81,7 +82,8 @@ class SocketClient:
         return self.is_leaving and not self._is_lost
 
     def hand_over(self) -> tuple[Window, PygentServer]:
-        """The window is here once more, before this connection was known to be lost: give away its server, and end."""
+        """Give away the server and end: the window has connected again before the loss of this connection was
+        noticed."""
         assert self._window is not None
         assert self._server is not None
         server, self._server = self._server, None
@@ -90,9 +92,9 @@ class SocketClient:
         return self._window, server
 
     async def serve(self) -> None:
-        """Speak with it until it leaves."""
+        """Serve the client until it disconnects."""
         with self._connection:
-            self._connection.settimeout(None)  # for the threads
+            self._connection.settimeout(None)  # the threads use blocking calls
             loop = asyncio.get_running_loop()
             with self._connection.makefile("rb") as stream, self._undo:
                 writer = FrameWriter(self._connection.fileno(), loop, on_broken=self.lose, tap=self._tap)
@@ -112,7 +114,7 @@ class SocketClient:
                     await self._part(writer)
 
     def _serve_with(self, server: PygentServer, writer: FrameWriter) -> None:
-        """Let that server answer this client."""
+        """Connect a server to this client."""
 
         def write(body: bytes) -> None:
             if writer.unwritten_bytes > MAX_UNREAD_BYTES:
@@ -123,7 +125,7 @@ class SocketClient:
                 writer.write(body)
 
         def watch(pid: int) -> None:
-            if _is_there(pid):  # it may be the number of a process in another container
+            if _is_there(pid):  # the id may be that of a process in another container
                 self._undo.callback(watch_process(pid, self.lose))
 
         server.endpoint.write = write
@@ -137,14 +139,14 @@ class SocketClient:
             return
         if self._server.endpoint.phase == "new" and (window := window_of(message)):
             known = self._windows.give(window)
-            self._window = window  # not before: `give` looks for others that say so
+            self._window = window  # only now, because `give` looks for clients of the same window
             if known is not None:
                 known.take_client(writer)
                 self._serve_with(known, writer)
         self._server.endpoint.receive(message)
 
     async def _part(self, writer: FrameWriter) -> None:
-        """The client is gone, or is let go of: its server ends, or waits for it."""
+        """Close or keep the server, and close the connection."""
         writer.stop_waiting()
         server, self._server = self._server, None
         if server is not None and not self._is_kept(server):
@@ -165,9 +167,10 @@ class SocketClient:
         self.lose()
 
     async def _hang_up(self, writer: FrameWriter) -> None:
-        """Both threads have let go of the descriptor when this returns: its number will be another client's."""
+        """Close the connection after both threads have stopped using the descriptor, because its number will be
+        reused."""
         await asyncio.to_thread(writer.close, LAST_WORDS_S)
-        with suppress(OSError):  # the client was faster
+        with suppress(OSError):  # the client has already closed it
             self._connection.shutdown(socket.SHUT_RDWR)
         await self._read_all.wait()
         await asyncio.to_thread(writer.close, LAST_WORDS_S)

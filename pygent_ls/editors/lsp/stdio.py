@@ -1,7 +1,7 @@
-"""Standard input and output as a message stream: frames are read in a thread, and written by another.
+"""Standard input and output as message streams: one thread reads frames, another writes them.
 
-Threads, because a read through an executor keeps a process alive that was told to end, and a write in the event loop
-freezes it when the editor stops reading.
+Threads are used because a read in an executor keeps an ending process alive, and a write in the event loop blocks it
+when the editor stops reading.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
 MAX_BODY_BYTES = 256 * 1024 * 1024
-"""A longer body is not read and answered as broken: four times the largest file any editor was seen to open."""
+"""Maximum length of a body; a longer one is skipped and answered with an error. It is four times the largest file that
+any editor was seen to open."""
 
 CONGESTED_BYTES = 256 * 1024
-"""Unwritten output from which on events wait and merge: four times a Linux pipe."""
+"""Unwritten output from which on events are held back and merged: four times a Linux pipe buffer."""
 
 MAX_HEADER_BYTES = 16 * 1024
-"""Of one header line; longer ones are no headers."""
+"""Maximum length of a header line; a longer line is not a header."""
 
 MAX_DIGITS = 15
-"""Of a Content-Length: a thousand terabytes."""
+"""Maximum number of digits of a Content-Length, which allows a thousand terabytes."""
 
 MAX_LENGTH_HEADER_BYTES = 64
-"""Of a Content-Length header with its spaces."""
+"""Maximum length of a Content-Length header with its spaces."""
 
 _CONTENT_LENGTH = re.compile(rb"content-length[ \t]*:([^:]*)$", re.IGNORECASE)
 
@@ -42,11 +43,11 @@ class BrokenFrame:
 
 
 Message = str | BrokenFrame
-"""A message as it came: JSON as text, or why there is none."""
+"""A received message: JSON text, or the reason why it could not be read."""
 
 
 def message_of(frame: bytes | BrokenFrame) -> Message:
-    """The text of a frame's body, in the encodings that JSON may have."""
+    """Decode a frame's body, in any encoding that JSON allows."""
     if isinstance(frame, BrokenFrame):
         return frame
     try:
@@ -56,40 +57,40 @@ def message_of(frame: bytes | BrokenFrame) -> Message:
 
 
 class Tap(Protocol):
-    """Hears what goes over one client's wire, in the order in which the daemon takes and gives it; must not block."""
+    """Records the messages of one client, in the order in which the daemon handles and sends them; must not block."""
 
     def came(self, frame: bytes | BrokenFrame) -> None:
-        """The daemon is about to take this."""
+        """Record a frame that the daemon is about to handle."""
         ...
 
     def went(self, body: bytes) -> None:
-        """The daemon gave this to be sent."""
+        """Record a message that the daemon sends."""
         ...
 
 
 class Untapped:
-    """Nobody listens."""
+    """Tap that records nothing."""
 
     def came(self, frame: bytes | BrokenFrame) -> None:
-        """See `Tap`."""
+        """Ignore the frame."""
 
     def went(self, body: bytes) -> None:
-        """See `Tap`."""
+        """Ignore the message."""
 
 
 UNTAPPED = Untapped()
 
 
 def untapped() -> Tap:
-    """For a client to whom nobody listens."""
+    """Return the tap of a client that is not recorded."""
     return UNTAPPED
 
 
 def claim_standard_streams() -> tuple[int, int]:
-    """Take file descriptors 0 and 1 for the protocol, and return their copies.
+    """Take over file descriptors 0 and 1 for the protocol, and return copies of them.
 
-    Afterwards 0 is empty and 1 is standard error, so that neither a stray `print` nor a child process can read or
-    write the wire.
+    Afterwards 0 is empty and 1 is standard error, so that neither a stray `print` nor a child process can read or write
+    the wire.
     """
     own_in, own_out = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -100,10 +101,10 @@ def claim_standard_streams() -> tuple[int, int]:
 
 
 def read_frame(stream: BinaryIO) -> bytes | BrokenFrame | None:
-    """The next frame's body; None at the end of the stream. Raises nothing for any input.
+    """Return the next frame's body; None at the end of the stream. Raises nothing for any input.
 
-    After a broken frame the next one is found by its header, wherever that begins in a line: what stands before it
-    is the broken one's body.
+    After a broken frame, the next frame is found by its header, at any place in a line; the text before it belongs to
+    the broken frame.
     """
     given: bytes | None = None
     seen_header = False
@@ -113,13 +114,13 @@ def read_frame(stream: BinaryIO) -> bytes | BrokenFrame | None:
         if not part:
             return None
         line = unfinished + part
-        if not part.endswith(b"\n"):  # no header is that long: garbage, at whose end a header may begin
+        if not part.endswith(b"\n"):  # too long for a header, but a header may begin at its end
             unfinished = line[-MAX_LENGTH_HEADER_BYTES:]
             continue
         unfinished = b""
         if line in (b"\r\n", b"\n"):
             if not seen_header:
-                continue  # blank lines between frames do no harm
+                continue  # ignore blank lines between frames
             break
         seen_header = True
         if found := _CONTENT_LENGTH.search(line):
@@ -137,9 +138,9 @@ def read_frame(stream: BinaryIO) -> bytes | BrokenFrame | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameReader:
-    """Reads frames in a daemon thread and hands their text to the event loop.
+    """Reads frames in a daemon thread and passes their text to the event loop.
 
-    It keeps nothing of what it handed over, and no body beside its text: documents of 200 MB are opened too.
+    Stores neither a frame that was passed on nor a body in addition to its text: documents may have 200 MB.
     """
 
     stream: BinaryIO
@@ -147,13 +148,13 @@ class FrameReader:
     on_message: Callable[[Message], None]
     on_end: Callable[[], None]
     on_end_at_once: Callable[[], None] = lambda: None
-    """Called in the reading thread, whatever the event loop does."""
+    """Called in the reading thread, even if the event loop is blocked."""
     before_frame: Callable[[], object] = lambda: None
-    """Called in the reading thread before a frame is handed over, which waits for it."""
+    """Called in the reading thread before each frame is passed on; may block."""
     tap: Tap = UNTAPPED
 
     def start(self) -> None:
-        """Begin; the thread ends with the stream, or with the process."""
+        """Start the thread, which ends with the stream or with the process."""
         threading.Thread(target=self._read, name="lsp-reader", daemon=True).start()
 
     def _read(self) -> None:
@@ -161,9 +162,9 @@ class FrameReader:
             while (message := self._next()) is not None:
                 self.before_frame()
                 self.loop.call_soon_threadsafe(self._take, message)
-                del message  # else it is kept until the next one has come
+                del message  # otherwise, it is kept until the next one arrives
             self._end()
-        except (OSError, ValueError):  # the descriptor went away
+        except (OSError, ValueError):  # the descriptor was closed
             self._end()
         except RuntimeError:  # the loop is closed: the daemon has ended
             return
@@ -172,7 +173,7 @@ class FrameReader:
         try:
             frame = read_frame(self.stream)
             return None if frame is None else message_of(frame)
-        except MemoryError:  # before the body was read, which is skipped then, or behind it
+        except MemoryError:  # either before the body was read, which is then skipped, or after it
             return BrokenFrame("there is not enough memory for the body")
 
     def _take(self, message: Message) -> None:
@@ -186,7 +187,7 @@ class FrameReader:
 
 
 class FrameWriter:
-    """Writes frames in a daemon thread, in order. Used from the event loop's thread alone."""
+    """Writes frames in a daemon thread, in order. Must be used in the event loop's thread only."""
 
     def __init__(
         self,
@@ -210,12 +211,12 @@ class FrameWriter:
 
     @property
     def congested(self) -> bool:
-        """The editor reads slower than the daemon writes."""
+        """Whether the editor reads slower than the daemon writes."""
         return self._unwritten_bytes > CONGESTED_BYTES
 
     @property
     def unwritten_bytes(self) -> int:
-        """What the editor has not taken yet."""
+        """Number of bytes that the editor has not read."""
         return self._unwritten_bytes
 
     async def drained(self) -> None:
@@ -223,7 +224,7 @@ class FrameWriter:
         await self._drained.wait()
 
     def write(self, body: bytes) -> None:
-        """Send one frame; does not block. Nothing is kept for an editor that is gone."""
+        """Send one frame without blocking. Frames for an editor that is gone are discarded."""
         if self._is_broken:
             return
         self._tap.went(body)
@@ -234,12 +235,12 @@ class FrameWriter:
         self._queue.put(frame)
 
     def stop_waiting(self) -> None:
-        """The daemon ends: nothing waits any more for the editor to read."""
+        """Stop waiting for the editor to read, because the daemon ends."""
         self._is_ending = True
         self._drained.set()
 
     def close(self, timeout_s: float) -> bool:
-        """Write what is left, for at most that long; whether nothing writes any more."""
+        """Write the remaining frames, for at most `timeout_s`. Returns whether the thread has ended."""
         self._queue.put(None)
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
@@ -258,7 +259,7 @@ class FrameWriter:
     def _tell_loop(self, callback: Callable[..., None], *arguments: object) -> None:
         try:
             self._loop.call_soon_threadsafe(callback, *arguments)
-        except RuntimeError:  # the loop is closed: nobody waits any more
+        except RuntimeError:  # the loop is closed: no task waits any longer
             return
 
     def _written(self, n_bytes: int) -> None:

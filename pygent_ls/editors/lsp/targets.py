@@ -1,4 +1,4 @@
-"""What a command is about: what its arguments say, and for the rest where code actions were asked for last."""
+"""Targets of commands: from the arguments, or else from the last code action request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pygent_ls.editors.lsp.actions import Target, start_line
 
 
 def target_in(arguments: Sequence[Any], last: Target | None) -> Target:
-    """A document, and lines in it that count from 0. Raises `JsonRpcInvalidParams`."""
+    """Return the document and the lines, which count from 0. Raises `JsonRpcInvalidParams`."""
     match list(arguments):
         case [str() as uri, int() | float() as first, int() | float() as end, *_]:
             return _target(uri, int(first), int(end), last)
@@ -27,7 +27,7 @@ def target_in(arguments: Sequence[Any], last: Target | None) -> Target:
 
 
 def fix_target_in(arguments: Sequence[Any], last: Target | None) -> Target:
-    """The same, with the diagnostics that stand behind the document, one or a list. Raises as `target_in` does."""
+    """Return the target with the diagnostics that follow the document, one or a list. Raises as `target_in`."""
     match list(arguments):
         case [str() as uri, dict() | list(), *_]:
             listed = cast("list[Any]", arguments[1] if isinstance(arguments[1], list) else [arguments[1]])

@@ -1,4 +1,4 @@
-"""What the client told beside its documents: the `EditorState` port."""
+"""Editor context: what the client reports apart from its documents. Implements the `EditorState` port."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from pygent_ls.workspace.positions import LineIndex, Position
 from pygent_ls.workspace.reading import disk_stamp
 
 MAX_FILES = 500
-"""Whose diagnostics are kept: more than a person ever fixes, and bounded, whatever a client sends."""
+"""Maximum number of files whose diagnostics are kept: more than a user ever fixes."""
 
 MAX_PER_FILE = 500
-"""Diagnostics that are kept of one file."""
+"""Maximum number of diagnostics kept for one file."""
 
 MAX_KEPT_CHARS = 2_000
-"""Of one diagnostic's message."""
+"""Maximum length of a diagnostic's message."""
 
 MAX_VISIBLE = 100
-"""Visible files that are kept."""
+"""Maximum number of visible files."""
 
 MAX_OPEN = 500
-"""Open files that are kept."""
+"""Maximum number of open files."""
 
 MAX_FRONTS = 50
-"""Files that were in front that are kept."""
+"""Maximum number of files kept in the history of active files."""
 
 NEVER_TOLD = (
     "The editor has sent no diagnostics. Editors do not pass the diagnostics of one language server to another; "
@@ -51,7 +51,7 @@ NOT_YET = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Told:
-    """A diagnostic as it came, its place in the client's encoding."""
+    """A diagnostic as received, with its position in the client's encoding."""
 
     line: int
     character: int
@@ -62,10 +62,10 @@ class _Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """Of a document when it was told of: whether it is still the same, two of these say."""
+    """State of a document when its diagnostics were received; a different state makes them stale."""
 
     generation: int | None
-    """The buffer's; None where it was not open."""
+    """Generation of the buffer; None if the document was not open."""
     is_dirty: bool
     on_disk: str
 
@@ -76,11 +76,11 @@ class _File:
     state: _State
     is_whole: bool
     is_old: bool = False
-    """It was told for another version of the document than the one that was open."""
+    """Whether the diagnostics were for another version than that of the open document."""
 
 
 class Told:
-    """Keeps what one client told last. All of it belongs to the event loop's thread."""
+    """Stores the last state that one client reported. Used in the event loop's thread only."""
 
     def __init__(self, buffers: Buffers, *, sends_updates: bool) -> None:
         self._buffers = buffers
@@ -89,13 +89,13 @@ class Told:
         self._has_told = False
         self._open: tuple[Path, ...] | None = None
         self._fronts: dict[Path, None] = {}
-        """Files that were in front, the last one at the end."""
+        """Files that were active, the most recent last."""
         self.view = View()
         self.is_live = False
 
     @property
     def recent(self) -> Sequence[Path]:
-        """See the port. A client that does not say what is open is taken to have what it opened here."""
+        """The recently used files. If the client does not report its open files, its open documents are used."""
         opened = self._open
         if opened is None:
             opened = [each.path for each in sorted(self._buffers, key=lambda each: each.generation, reverse=True)]
@@ -103,18 +103,17 @@ class Told:
 
     @property
     def why_silent(self) -> str:
-        """See the port."""
         return NOT_YET if self._sends_updates else NEVER_TOLD
 
-    # Being told
+    # Updates
 
     def changed(self, context: incoming.EditorContext) -> None:
-        """`pygent/context/didChange`."""
+        """Handle `pygent/context/didChange`."""
         self.is_live = True
         self.take(context)
 
     def take(self, context: incoming.EditorContext) -> None:
-        """What the client says of now. Members that are missing stay as they were; null takes them back."""
+        """Update the state. Missing fields keep their values; null clears them."""
         given = context.model_fields_set
         if "active_uri" in given:
             self._activate(path_of(context.active_uri) if context.active_uri else None)
@@ -134,11 +133,12 @@ class Told:
             self._replace(file)
 
     def add(self, uri: str, items: Iterable[incoming.WireDiagnostic]) -> None:
-        """Some diagnostics of a file, as a prompt brings them."""
+        """Add diagnostics of a file that a prompt contains."""
         self._add(uri, [_of_wire(item) for item in items])
 
     def looked_at(self, params: types.CodeActionParams) -> None:
-        """`textDocument/codeAction`: where the user is, for a client that says no more, and the diagnostics there."""
+        """Take the user's position and the diagnostics from a `textDocument/codeAction`, for a client that sends no
+        context."""
         self._add(params.text_document.uri, [_of_lsp(each) for each in params.context.diagnostics])
         path = path_of(params.text_document.uri)
         if self.is_live or path is None:
@@ -150,11 +150,11 @@ class Told:
         self.view = replace(self.view, selected=(path, lines) if is_some else None)
 
     def _activate(self, path: Path | None) -> None:
-        """This file is in front now."""
+        """Make a file the active one."""
         self.view = replace(self.view, active=path)
         if path is None:
             return
-        self._fronts.pop(path, None)  # so that it is the last
+        self._fronts.pop(path, None)  # inserted again at the end
         self._fronts[path] = None
         if len(self._fronts) > MAX_FRONTS:
             del self._fronts[next(iter(self._fronts))]
@@ -180,7 +180,7 @@ class Told:
 
     def _keep(self, path: Path, problems: Iterable[_Told], *, is_whole: bool, is_old: bool = False) -> None:
         kept = tuple(sorted(problems, key=lambda each: (each.line, each.character))[:MAX_PER_FILE])
-        self._files.pop(path, None)  # so that it is the newest
+        self._files.pop(path, None)  # inserted again at the end
         self._files[path] = _File(problems=kept, state=self._state(path), is_whole=is_whole, is_old=is_old)
         while len(self._files) > MAX_FILES:
             del self._files[next(iter(self._files))]
@@ -201,10 +201,9 @@ class Told:
             return then.generation != now.generation
         return then.on_disk != now.on_disk or then.is_dirty or now.is_dirty
 
-    # Telling
+    # Queries
 
     def counts(self) -> Sequence[tuple[Path, int, int]]:
-        """See the port."""
         counted = [
             (path, *(sum(each.severity == kind for each in file.problems) for kind in (1, 2)))
             for path, file in self._newest_first()
@@ -213,7 +212,7 @@ class Told:
         return [(path, errors, warnings) for path, errors, warnings in counted if errors or warnings]
 
     async def problems(self) -> Sequence[FileProblems] | None:
-        """See the port. Columns are those in the text as it is now."""
+        """Return the diagnostics, with columns in the current text."""
         if not self._has_told:
             return None
         return [await self._problems(path, file) for path, file in self._newest_first()]
@@ -237,7 +236,7 @@ class Told:
         return FileProblems(path=path, problems=problems, is_stale=is_stale, is_whole=file.is_whole)
 
     async def _columns(self, path: Path, file: _File) -> list[int]:
-        """Where the diagnostics begin in their lines, counted in characters."""
+        """Return the columns of the diagnostics, in characters."""
         text = None
         if any(each.character for each in file.problems):
             buffer = self._buffers.get(path)
@@ -252,7 +251,7 @@ class Told:
 
 
 def _selected(selection: incoming.ContextSelection | None) -> tuple[Path, LineRange] | None:
-    """The lines that are selected; a cursor selects none."""
+    """Return the selected lines; None for a cursor."""
     path = path_of(selection.uri) if selection else None
     if selection is None or path is None or selection.range.start == selection.range.end:
         return None

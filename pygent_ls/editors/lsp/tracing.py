@@ -1,16 +1,17 @@
-"""A recording of the wire: each message in both directions with its time, a line of JSON each.
+"""Recording of the wire: each message in both directions with its time, as JSON lines.
 
     {"v": 1, "type": "trace", "at": …, "version": …, "python": …, "platform": …, "folder": …, "state": …,
      "environment": {"PYGENT_…": …}}
     {"t": 0.001204, "client": 1, "from": "client", "message": {…}}
     {"t": 0.003117, "client": 1, "from": "server", "message": {…}}
 
-`t` is seconds since the recording began, when the daemon's event loop took or gave the message. In place of `message`
-stands `raw`, the body's text, where it is not JSON; `broken`, the problem, where there was no body; `omitted`, its
-bytes, where so much waited to be written that it was let go, or the disk was full when the client said it.
+`t` is the time in seconds from the start of the recording until the daemon's event loop handled or sent the message.
+`message` is replaced by `raw`, the text of a body that is not JSON; by `broken`, the problem of a body that could not
+be read; or by `omitted`, the size in bytes of a message that was dropped because too much data was waiting to be
+written, or of a client's message for which the disk was full.
 
-What looks like a secret becomes as many `*`, so that every position in a text stays what it was and the recording can
-be replayed. A thread masks and writes: the event loop only hands over bytes.
+Secrets are replaced by the same number of `*`, so that all positions stay valid and the recording can be replayed. A
+thread masks and writes the messages; the event loop only passes on bytes.
 """
 
 from __future__ import annotations
@@ -36,17 +37,18 @@ from pygent_ls.editors.lsp.stdio import BrokenFrame
 VERSION = 1
 
 MAX_WAITING_BYTES = 64 * 1024 * 1024
-"""That wait to be written; what comes then is noted without its body, since nothing may wait for a recording."""
+"""Maximum size of the queue; the bodies of further messages are omitted, because recording must not delay the
+daemon."""
 
 SWITCH_S = 0.0005
-"""After which the event loop has the interpreter again while a long message is masked. 60 requests right behind a
-document of 2 MB took 0.1 s without a recording, 0.5 s with Python's own 5 ms, and 0.2 to 0.3 s with this."""
+"""Interpreter switch interval while a thread masks long messages. Answering 60 requests right after a document of 2 MB
+took 0.1 s without a recording, 0.5 s with Python's default of 5 ms, and 0.2 to 0.3 s with this."""
 
 MAX_MISSING = 1_000
-"""Messages that a full disk did not take and that are noted once it takes some again; the last ones."""
+"""Maximum number of omitted messages, the most recent ones, that are noted when a full disk accepts data again."""
 
 MAX_NAMES = 1_000
-"""Files of one name that are tried for a recording, before it is refused."""
+"""Maximum number of file names tried for a recording."""
 
 Side = Literal["client", "server"]
 
@@ -54,29 +56,29 @@ _SECRET_KEY = re.compile(
     r"(?i:(?:api[-_]?key|access[-_]?key|authorization|password|passwd|secret|auth[-_]?token)$)"
     r"|_(?:TOKEN|KEY|SECRET|PASS)$"
 )
-"""Of an object's member whose text is masked whatever it is. `token` alone is LSP's own word for something else."""
+"""Names of object members whose text is always masked. `token` alone has another meaning in LSP."""
 
 _SECRET_VARIABLE = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS|HEADERS)$")
-"""Of an environment variable whose value is masked wherever it occurs."""
+"""Names of environment variables whose values are masked wherever they occur."""
 
 _QUESTION = "pygent/question/request"
 _KEYS = "pygent/keys/set"
 
 LEAST_SECRET = 8
-"""Characters: what is shorter would be found within words."""
+"""Minimum length of a masked value: shorter ones would match parts of words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Masks:
-    """Masks what looks like a secret, and the values of the environment's own, without changing a length."""
+    """Masks text that looks like a secret, and given values, without changing its length."""
 
     values: tuple[str, ...] = ()
 
     hidden: Callable[[], Iterable[str]] = tuple
-    """More values, which may come to be known later."""
+    """Returns further values to mask, which may become known later."""
 
     def text(self, text: str) -> str:
-        """The text with `*` for each character of a secret."""
+        """Return the text with each character of a secret replaced by `*`."""
         if len(text) < LEAST_SECRET:
             return text
         from pygent_ls.workspace.secret_finder import find_secrets
@@ -90,7 +92,7 @@ class Masks:
         return text
 
     def everything(self, value: Any, key: str = "") -> Any:
-        """The same for all text within a value of JSON; the names of members stay."""
+        """Mask all text in a JSON value; the names of members are unchanged."""
         if isinstance(value, str):
             return "*" * len(value) if value and _SECRET_KEY.search(key) else self.text(value)
         if isinstance(value, dict):
@@ -102,7 +104,7 @@ class Masks:
 
 
 def masks_of(environment: Mapping[str, str], hidden: Callable[[], Iterable[str]] = tuple) -> Masks:
-    """Masks that also know the secrets of the environment, the longest first."""
+    """Return masks that include the secrets of the environment, the longest first."""
     values = {value for name, value in environment.items() if _SECRET_VARIABLE.search(name)}
     return Masks(tuple(sorted((each for each in values if len(each) >= LEAST_SECRET), key=len, reverse=True)), hidden)
 
@@ -113,19 +115,19 @@ class _Message:
     client: int
     side: Side
     body: bytes | BrokenFrame | int
-    """The bytes of one that was let go."""
+    """An int is the size in bytes of a message whose body is omitted."""
 
 
 @dataclass(slots=True)
 class Lines:
-    """Appends lines to a file, each to one of its own, whatever became of the one before. Blocks."""
+    """Appends lines to a file, so that a failed write does not damage later lines. Blocking."""
 
     descriptor: int
     _missing: deque[bytes] = field(default_factory=lambda: deque[bytes](maxlen=MAX_MISSING))
     _is_torn: bool = False
 
     def add(self, line: bytes, instead: bytes | None = None) -> None:
-        """Append a line. Where the disk does not take it, `instead` is written once it takes lines again."""
+        """Append a line. If that fails, `instead` is written when the disk accepts data again."""
         try:
             while self._missing:
                 self.write(self._missing[0])
@@ -138,14 +140,14 @@ class Lines:
     def write(self, line: bytes) -> None:
         """Append a line. Raises OSError."""
         view = memoryview(b"%b%b\n" % (b"\n" if self._is_torn else b"", line))
-        while view:  # a disk that is nearly full takes a part
+        while view:  # a nearly full disk accepts a part
             n_bytes = os.write(self.descriptor, view)
             view, self._is_torn = view[n_bytes:], True
         self._is_torn = False
 
 
 class Trace:
-    """A recording that is being made. Its taps belong to the event loop's thread."""
+    """A recording in progress. Its taps must be used in the event loop's thread."""
 
     def __init__(
         self,
@@ -156,14 +158,14 @@ class Trace:
         hidden: Callable[[], Iterable[str]] = tuple,
         max_waiting_bytes: int = MAX_WAITING_BYTES,
     ) -> None:
-        """Begin it in a new file, readable for the user alone: `path`, or where that is there already, the next of
-        `NAME-2.EXT`, `NAME-3.EXT`, … `hidden` tells values to mask beside those of the environment. Raises OSError."""
+        """Start a recording in a new file that only the user can read: `path`, or the next free name of `NAME-2.EXT`,
+        `NAME-3.EXT`, … `hidden` returns values to mask in addition to those of the environment. Raises OSError."""
         self.path, descriptor = _new_file(path)
         self._lines = Lines(descriptor)
         self._max_waiting_bytes = max_waiting_bytes
         self._masks = masks_of(environment, hidden)
         self._secret_answers: set[tuple[int, Any]] = set()
-        """Clients and ids of questions whose answers are keys. The event loop adds them, the thread takes them out."""
+        """Clients and ids of questions whose answers are keys. The event loop adds them, the thread removes them."""
         self._began_s = perf_counter()
         self._n_clients = 0
         self._waiting_bytes = 0
@@ -174,12 +176,12 @@ class Trace:
         self._thread.start()
 
     def tap(self) -> ClientTap:
-        """For one more client, whose number it will have."""
+        """Return the tap of a new client, which gets the next number."""
         self._n_clients += 1
         return ClientTap(self._take, self._n_clients)
 
     def close(self, timeout_s: float) -> None:
-        """Write what waits, for at most that long."""
+        """Write the waiting messages, for at most `timeout_s`."""
         self._queue.put(None)
         self._thread.join(timeout_s)
 
@@ -190,14 +192,14 @@ class Trace:
         kept: bytes | BrokenFrame | int = body
         if self._waiting_bytes + n_bytes > self._max_waiting_bytes:
             kept, n_bytes = n_bytes, 0
-        self._waiting_bytes += n_bytes  # the two threads may lose a count to each other: it is a bound, not an account
+        self._waiting_bytes += n_bytes  # an inexact count, changed by two threads, suffices for a limit
         self._queue.put(_Message(perf_counter() - self._began_s, client, side, kept))
 
     def _write(self) -> None:
         while (message := self._queue.get()) is not None:
             n_bytes = len(message.body) if isinstance(message.body, bytes) else 0
             omitted = replace(message, body=n_bytes)
-            # What the server said and was not recorded, a replay does without.
+            # A replay does not need the server's messages.
             instead = _json(_line(omitted, self._masks)) if message.side == "client" else None
             self._lines.add(_json(self._masked(message)), instead)
             self._waiting_bytes -= n_bytes
@@ -216,7 +218,7 @@ class Trace:
 
 
 def _secret_question(body: bytes) -> object:
-    """The id of a question to which the answer is a key; None for every other message."""
+    """Return the id of a question whose answer is a key; None for any other message."""
     if b'"pygent/question/request"' not in body or b'"secret"' not in body:
         return None
     message: Any = json.loads(body)
@@ -228,7 +230,7 @@ def _is_hashable(answered: tuple[int, Any]) -> bool:
 
 
 def _unseen(value: Any) -> Any:
-    """The value with `*` for each character of its texts."""
+    """Replace each character of all texts in a value by `*`."""
     if isinstance(value, str):
         return "*" * len(value)
     if isinstance(value, dict):
@@ -238,17 +240,15 @@ def _unseen(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ClientTap:
-    """See `Tap`."""
+    """Tap that passes the messages of one client to a recording."""
 
     take: Callable[[int, Side, bytes | BrokenFrame], None]
     client: int
 
     def came(self, frame: bytes | BrokenFrame) -> None:
-        """See `Tap`."""
         self.take(self.client, "client", frame)
 
     def went(self, body: bytes) -> None:
-        """See `Tap`."""
         self.take(self.client, "server", body)
 
 

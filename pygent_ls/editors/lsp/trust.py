@@ -1,7 +1,7 @@
-"""The question whether a workspace's own settings are trusted, as `window/showMessageRequest`.
+"""The workspace trust question, as `window/showMessageRequest`.
 
-Nothing that is asked about is cut. A dialog may cut a long message itself, so a long question is put into a document
-that the client shows beside it; the user of a client that shows none is told how to answer in a terminal.
+The question is never shortened. Because a dialog may cut a long message, a long question is put into a document that
+the client shows next to it. If the client cannot show documents, the user is told how to answer in a terminal.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from pygent_ls.editors.lsp.prompting import chosen_title
 from pygent_ls.editors.ports import TrustQuestion
 
 ANSWERS: Mapping[str, bool] = {"Do not trust": False, "Trust this folder's settings": True}
-"""The actions in their order: some clients can choose only the first."""
+"""The actions, in order: some clients can choose only the first."""
 
 MAX_MESSAGE_CHARS = 900
-"""Of a question that stands in the dialog: VS Code cuts a message at 1,000."""
+"""Maximum length of a question in a dialog: VS Code cuts a message at 1,000 characters."""
 
 DOCUMENT_COLUMNS = 100
-"""Of the document's lines: an editor may not wrap what is longer."""
+"""Width of the document's lines: an editor may not wrap longer ones."""
 
 
 async def ask_trust(
     endpoint: Endpoint, features: ClientFeatures, state_folder: Callable[[], Path], question: TrustQuestion
 ) -> bool | None:
-    """See `AskTrust`: anything but one of the titles is no answer."""
+    """Ask whether to trust the folder. Returns None unless one of the titles was chosen."""
     text = question.text
     if len(text) <= MAX_MESSAGE_CHARS:
         return await _answer(endpoint, text)
@@ -56,7 +56,7 @@ async def _answer(endpoint: Endpoint, text: str) -> bool | None:
 
 
 def _in_lines(text: str) -> Iterator[str]:
-    """Lines that an editor shows without scrolling aside; what goes on is indented."""
+    """Yield lines short enough to need no horizontal scrolling, with continuation lines indented."""
     for line in text.split("\n"):
         yield line[:DOCUMENT_COLUMNS]
         for start in range(DOCUMENT_COLUMNS, len(line), DOCUMENT_COLUMNS - 4):

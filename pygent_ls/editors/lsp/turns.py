@@ -1,4 +1,4 @@
-"""The handlers of turns: decode, call the session, encode."""
+"""Handlers of the requests about turns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REQUEST_CANCELLED = -32800
 
 
 class Turns:
-    """Starts turns for requests and commands, and finds them by their work-done token."""
+    """Starts turns for requests and commands, and finds them by work-done token."""
 
     def __init__(self, client: Client, sessions: Sessions) -> None:
         self._client = client
@@ -34,7 +34,7 @@ class Turns:
         self._by_token: dict[Token, RunningTurn] = {}
 
     async def start(self, params: incoming.TurnStartParams) -> outgoing.TurnResultOut:
-        """`pygent/turn/start`. Raises `JsonRpcException`."""
+        """Handle `pygent/turn/start`. Raises `JsonRpcException`."""
         request = request_of(params)
         self._learn(params)
         session = await self.session_for(params)
@@ -42,19 +42,19 @@ class Turns:
         return await self._result(session, turn)
 
     async def resume(self, params: incoming.ResumeParams) -> outgoing.TurnResultOut:
-        """`pygent/turn/resume`. Raises `JsonRpcException`, `SessionError`."""
+        """Handle `pygent/turn/resume`. Raises `JsonRpcException`, `SessionError`."""
         session = await self._sessions.hold(params.session_id)
         request = session.held_request(params.turn_id)
         turn = self.begin(session, request, events_token=params.partial_result_token, work_token=params.work_done_token)
         return await self._result(session, turn)
 
     async def steer(self, params: incoming.SteerParams) -> outgoing_lists.AcceptedOut:
-        """`pygent/turn/steer`. Raises `JsonRpcException`."""
+        """Handle `pygent/turn/steer`. Raises `JsonRpcException`."""
         session = await self._sessions.hold(params.session_id)
         return {"accepted": await steer(session, params.turn_id, _parts_of(params.prompt, None))}
 
     def _learn(self, params: incoming.TurnStartParams) -> None:
-        """What the request says of where the user is holds for what comes after it, too."""
+        """Store the editor context of the request, which also applies to later turns."""
         if params.context is not None:
             self._client.told.take(params.context)
         for block in params.prompt if isinstance(params.prompt, list) else ():
@@ -62,7 +62,7 @@ class Turns:
                 self._client.told.add(block.uri, block.items)
 
     async def session_for(self, params: incoming.TurnStartParams) -> Session:
-        """The session of that id, or a new one."""
+        """Return the session with that id, or a new one."""
         if params.session_id is not None:
             return await self._sessions.hold(params.session_id)
         return self._sessions.new(NewSession(agent=params.agent, model=params.model, mode=params.mode))
@@ -76,8 +76,8 @@ class Turns:
         work_token: Token | None,
         through: Callable[[Subscriber], Subscriber] = lambda progress: progress,
     ) -> RunningTurn:
-        """Start or queue a turn that reports to the client; makes a work-done progress where none is given. `through`
-        makes what stands between the turn and its progress."""
+        """Start or queue a turn that reports to the client; creates a work-done progress if no token is given.
+        `through` wraps the turn's progress in another subscriber."""
         client = self._client
         progress = TurnProgress(
             endpoint=client.endpoint,
@@ -103,17 +103,17 @@ class Turns:
             turn.task.add_done_callback(lambda _: self._forget(token, turn))
 
     def _forget(self, token: Token, turn: RunningTurn) -> None:
-        if self._by_token.get(token) is turn:  # not where a later turn has the same token
+        if self._by_token.get(token) is turn:  # a later turn may use the same token
             del self._by_token[token]
 
     def cancel_progress(self, token: Token) -> None:
-        """`window/workDoneProgress/cancel`."""
+        """Handle `window/workDoneProgress/cancel`."""
         turn = self._by_token.get(token)
         if turn is not None:
             turn.cancel()
 
     async def _result(self, session: Session, turn: RunningTurn) -> outgoing.TurnResultOut:
-        """Wait for the turn. A cancel of the request cancels it, and carries the whole result in its error."""
+        """Wait for the turn. Cancelling the request cancels the turn, and the error then contains the turn's result."""
         assert turn.task is not None
         uri_of = self._client.uri_of
         try:
@@ -129,10 +129,10 @@ class Turns:
 
 
 def request_of(params: incoming.TurnStartParams) -> TurnRequest:
-    """What the session is asked for. Raises `JsonRpcException`."""
+    """Return the turn request. Raises `JsonRpcException`."""
     parts = _parts_of(params.prompt, params.context)
     try:
-        StructuredAnswer.to(params.output_schema)  # before a session is made for it
+        StructuredAnswer.to(params.output_schema)  # before a session is created for it
     except SessionError as error:
         raise JsonRpcException(f"outputSchema: {error}", JsonRpcInvalidParams.CODE, {"kind": error.kind}) from None
     return TurnRequest(

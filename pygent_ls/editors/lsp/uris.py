@@ -1,4 +1,4 @@
-"""File URIs and paths. An editor's own spelling of a URI is kept, since it knows its documents by it."""
+"""File URIs and paths. An editor's own spelling of a URI is kept, because the editor identifies its documents by it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 MAX_FOLDERS = 500
-"""Of a workspace: each path that is named is compared with all of them."""
+"""Maximum number of workspace folders: each path is compared with all of them."""
 
 
 def path_of(uri: str, *, follow: bool = True) -> Path | None:
-    """The absolute path with links resolved (the last part too, unless `follow` is False), or None for what is not a
-    file."""
+    """Return the absolute path with links resolved (the last component too, unless `follow` is False), or None if the
+    URI is not a file."""
     try:
         parts = urlsplit(uri)
         if parts.scheme != "file" or not parts.path:
@@ -22,18 +22,18 @@ def path_of(uri: str, *, follow: bool = True) -> Path | None:
             return Path(os.path.realpath(path))
         folder, name = os.path.split(os.path.normpath(path))
         return Path(os.path.realpath(folder), name)
-    except ValueError:  # a host that can be none, a NUL byte, half a surrogate pair
+    except ValueError:  # an invalid host, a NUL byte, half a surrogate pair
         return None
 
 
 class FileUris:
-    """Makes URIs of paths, in the client's spelling of its workspace folders."""
+    """Makes URIs of paths, using the client's spelling of its workspace folders."""
 
     def __init__(self) -> None:
         self._folders: dict[Path, str] = {}
 
     def set_folders(self, uris: list[str]) -> list[Path]:
-        """Take the client's folders; returns their paths. Those beyond `MAX_FOLDERS` are left out."""
+        """Set the client's folders and return their paths. Those beyond `MAX_FOLDERS` are left out."""
         taken = uris[:MAX_FOLDERS]
         self._folders = {path: uri.rstrip("/") for uri in taken if (path := path_of(uri)) is not None}
         return list(self._folders)
@@ -44,7 +44,7 @@ class FileUris:
         return list(self._folders)
 
     def uri_of(self, path: Path) -> str:
-        """The URI of an absolute, resolved path."""
+        """Return the URI of an absolute, resolved path."""
         for folder, uri in self._folders.items():
             if path == folder:
                 return uri

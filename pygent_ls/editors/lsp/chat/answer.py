@@ -1,4 +1,4 @@
-"""The answer of a turn as it stands in a chat document, made of the turn's events. Pure."""
+"""The answer of a turn as text of a chat document, made from the turn's events. Pure."""
 
 from __future__ import annotations
 
@@ -18,33 +18,34 @@ from pygent_ls.editors.turn_text import STOP_WORDS, failure_line, limit_line, re
 from pygent_ls.sessions.stream import SessionEvent
 
 MAX_LINE_CHARS = 300
-"""Of a line that says what happens: more than a window is wide."""
+"""Maximum length of a status line: wider than a window."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-"""Never text, and orders to a terminal that shows the file; tabs and line breaks stay."""
+"""Control characters, which are not text and may control a terminal that shows the file; tabs and line breaks are
+kept."""
 
 
 class Words:
-    """A text of the model's that comes in pieces. What stands in `text` stays as it is, until `finish`."""
+    """Streamed text of the model. `text` only grows until `finish`."""
 
     def __init__(self, item_id: str) -> None:
         self.item_id = item_id
         self.text = ""
         self.said: list[str] = []
-        """As it came."""
+        """The pieces as received."""
         self.is_finished = False
         self._fences = Fences()
         self._line = ""
         """The last line so far."""
         self._shown = 0
-        """Characters of it that stand in the text; 0 also where it is not known yet how it begins."""
+        """Number of its characters already in `text`; 0 while it is undecided whether the line must be escaped."""
         self._gap = ""
-        """What stands before the next line with words: empty lines are shown with it."""
+        """Empty lines before the next line that is not empty; they are added together with it."""
         self._held = ""
-        """The first half of a character or of a line break."""
+        """First half of a surrogate pair or of a line break."""
 
     def feed(self, piece: str) -> None:
-        """The next piece."""
+        """Add the next piece."""
         self.said.append(piece)
         piece = self._held + piece
         self._held = ""
@@ -53,7 +54,7 @@ class Words:
         self._take(piece)
 
     def finish(self) -> None:
-        """It is whole."""
+        """Finish the text: it is complete."""
         if self.is_finished:
             return
         held, self._held = self._held, ""
@@ -88,7 +89,7 @@ class Words:
 
 @dataclass(slots=True)
 class _Line:
-    """A line of ours."""
+    """A line that the daemon writes."""
 
     text: str
     is_tool: bool = False
@@ -96,14 +97,14 @@ class _Line:
 
 @dataclass(slots=True)
 class Answer:
-    """What stands below the heading. It grows at its end; it becomes shorter only where words are withdrawn."""
+    """The text below the answer heading. It grows at its end, and becomes shorter only when text is withdrawn."""
 
     _parts: list[Words | _Line] = field(default_factory=list[Words | _Line])
     _tool_ids: set[str] = field(default_factory=set[str])
 
     @property
     def text(self) -> str:
-        """All of it so far, its lines ending with line feeds."""
+        """The whole text so far, with line feeds as line breaks."""
         shown = [each for each in self._parts if each.text]
         pieces: list[str] = []
         for before, each in zip([None, *shown], shown, strict=False):
@@ -114,7 +115,8 @@ class Answer:
         return "".join(pieces)
 
     def take(self, told: SessionEvent) -> None:
-        """The next event of the turn. What a subagent does is told by the line of the call that it is."""
+        """Handle the next event of the turn. A subagent's events are left out; the line of its tool call stands for
+        them."""
         if told.parent_tool_id is None:
             self._take(told.event)
 
@@ -146,7 +148,7 @@ class Answer:
                 pass
 
     def end(self, stop_reason: ev.StopReason, failure: str = "") -> None:
-        """The turn is over; `failure` says why, where it failed."""
+        """Finish the answer at the end of the turn; `failure` is the reason if the turn failed."""
         self._finish_words()
         if failure:
             self._add(_Line(status_line("The turn failed", failure)))
@@ -161,7 +163,7 @@ class Answer:
             self._say(f"Sent during this turn: {steered.content}")
 
     def _call(self, tool_id: str, title: str) -> None:
-        if tool_id not in self._tool_ids:  # else it is told again, with other arguments
+        if tool_id not in self._tool_ids:  # the event is repeated if a hook changes the call
             self._tool_ids.add(tool_id)
             self._add(_Line(f"> tool: {on_one_line(title)[:MAX_LINE_CHARS]}", is_tool=True))
 
@@ -187,7 +189,7 @@ class Answer:
             last.finish()
 
     def _replace(self, item_id: str, content: str) -> None:
-        """The whole text of an item, where it is not what came in pieces."""
+        """Set the whole text of an item if it differs from the streamed pieces."""
         found = [each for each in self._parts if isinstance(each, Words) and each.item_id == item_id]
         if "".join(piece for each in found for piece in each.said) != content:
             whole = Words(item_id)
@@ -206,14 +208,14 @@ class Answer:
 
 
 def status_line(what: str, text: str) -> str:
-    """One line in italics that says what happens; it is nobody's words."""
+    """Return a status line in italics, which is not part of the conversation."""
     shown = on_one_line(" ".join(text.split()))
     shown = shown[: MAX_LINE_CHARS - 1] + "…" if len(shown) > MAX_LINE_CHARS else shown
     return f"*{what}: {shown.replace('*', chr(0x2217)) or 'no reason given'}*"
 
 
 def cleaned(text: str) -> str:
-    """The text with line feeds alone, without controls and without halves of surrogate pairs."""
+    """Return the text with line feeds only, and without control characters and halves of surrogate pairs."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.isascii():
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

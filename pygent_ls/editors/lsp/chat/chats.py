@@ -1,4 +1,4 @@
-"""The chat documents of one client: what is offered in them, their sessions, and the turns that write into them."""
+"""The chat documents of one client: lenses and actions, their sessions, and the turns that write to them."""
 
 from __future__ import annotations
 
@@ -36,11 +36,10 @@ from pygent_ls.sessions.turns import RunningTurn, TurnRequest
 log = logging.getLogger(__name__)
 
 CLOSING_S = 0.1
-"""For the answers of turns that have just ended to come into their documents when the daemon ends."""
+"""Time limit for writing the answers of ended turns when the daemon ends."""
 
 SOON_S = 1.0
-"""For the rest of an answer that is over to come into its document, before the next question is refused: whoever sends
-it waits for as long."""
+"""Time limit for writing the rest of a finished answer. The next question waits for it, and is refused afterwards."""
 
 BEGIN_TITLE = "Ask pygent: add “## You” here"
 SEND_TITLE = "Send to pygent"
@@ -48,7 +47,7 @@ STOP_TITLE = "Stop pygent"
 
 
 class _Answering(NamedTuple):
-    """An answer that is written."""
+    """An answer that is being written."""
 
     path: Path
     session: Session
@@ -62,11 +61,11 @@ class Sent(NamedTuple):
     session: Session
     turn: RunningTurn
     is_the_workspaces: bool
-    """Its document is the one of the answers to commands."""
+    """Whether it was in the workspace's document, to which the answers of commands are written."""
 
 
 class Chats:
-    """Owns the tasks that write. All of it belongs to the event loop's thread."""
+    """Manages chat documents and owns the tasks that write to them. Used in the event loop's thread only."""
 
     def __init__(self, client: Client, core: Core, turns: Turns, buffers: Buffers) -> None:
         self._client = client
@@ -79,30 +78,30 @@ class Chats:
             is_kept=lambda: sessions.journals is not None and sessions.defaults.persist,
         )
         self._sending: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
-        """Held while a question is looked at: one that is sent twice at once is sent once."""
+        """Held while a question is being sent, so that it is not sent twice."""
         self._locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
         self._answering: list[_Answering] = []
-        """In the order in which they were asked for."""
+        """The answers being written, in the order of their questions."""
         self._plans: dict[Path, Known] = {}
-        """Documents whose last answer is a plan, and where their sessions were then, the last one last."""
+        """Documents whose last answer is a plan, with the state of their sessions; the most recent last."""
         self._last_uri: str | None = None
 
     @staticmethod
     def is_chat(uri: str) -> bool:
-        """Whether a document is a conversation, by its name."""
+        """Whether a document is a chat document, by its name."""
         path = path_of(uri, follow=False)
         return path is not None and path.name.endswith(SUFFIX)
 
     @property
     def workspace_path(self) -> Path:
-        """The document that the answers to commands are written to."""
+        """Path of the document to which the answers of commands are written."""
         folders = self._client.folders()
         return Path(os.path.realpath(chat_path(self._core.state_folder, folders[0] if folders else None)))
 
-    # What is offered
+    # Lenses and actions
 
     def lenses(self, uri: str, text: str) -> list[types.CodeLens]:
-        """On the last question: to send it, or to stop its turn; and to implement the plan above it."""
+        """Return the lenses on the last question: send it or stop its turn, and implement the plan above it."""
         self._last_uri = uri
         asking = read_document(text).asking
         if asking is None:
@@ -111,7 +110,8 @@ class Chats:
         return [types.CodeLens(range=place, command=each) for each in self._commands(uri)]
 
     def actions(self, uri: str, text: str, line: int) -> list[types.CodeAction]:
-        """The same, wherever in the document. Without a question, the paragraph in that line can become one."""
+        """Return the same commands as actions, for any line. Without a question, the action turns the paragraph at that
+        line into one."""
         self._last_uri = uri
         if read_document(text).asking is None:
             return [_begin_question(uri, text, line)]
@@ -138,11 +138,11 @@ class Chats:
     # Turns
 
     async def send(self, uri: str | None, named: Session | None, unused: Session | None) -> Sent | None:
-        """Send the last question of a document, the one that was looked at last by default; None where there is nothing
-        to send, or not now, of which the user is told. What was chosen for `unused`, which has no turn yet, counts for
-        a document that begins.
+        """Send the last question of a document, by default the last one viewed. Returns None, and tells the user, if
+        there is nothing to send or an answer is still being written. A new document continues with the choices of
+        `unused`, a session without turns.
 
-        Raises `JsonRpcInvalidParams` for what is no chat document, `ModelError` and `SessionError` as `start_turn`.
+        Raises `JsonRpcInvalidParams` if it is not a chat document, and `ModelError` and `SessionError` as `start_turn`.
         """
         uri = uri or self._last_uri
         if uri is None:
@@ -160,10 +160,10 @@ class Chats:
         return None
 
     async def implement(self, mode: Mode, uri: str | None) -> Sent | None:
-        """Approve the plan of a document, by default the last one that was made: its session's mode changes, and the
-        plan is implemented. None where there is no plan, or not any more, of which the user is told.
+        """Approve the plan of a document, by default the most recent plan: set the session's mode and implement the
+        plan. Returns None, and tells the user, if the plan is missing or outdated.
 
-        Raises `JsonRpcInvalidParams` for what is no chat document, `ModelError` and `SessionError` as `start_turn`.
+        Raises `JsonRpcInvalidParams` if it is not a chat document, and `ModelError` and `SessionError` as `start_turn`.
         """
         await self._are_written([each for each in self._answering if each.exchange.is_over])
         path = self._path(uri) if uri else next(reversed(self._plans), None)
@@ -179,20 +179,20 @@ class Chats:
         return None
 
     def _planning(self, path: Path) -> Session | None:
-        """The session whose plan stands at the end of a document, if nothing came after it."""
+        """Return the session whose plan is at the end of a document, if nothing was said after it."""
         plan = self._plans.get(path)
         held = self._core.sessions.all() if plan else ()
         session = next((each for each in held if plan is not None and plan.is_at(each)), None)
         return session if session is not None and session.is_idle and session.mode == "plan" else None
 
     async def _is_free(self, path: Path) -> bool:
-        """Whether the answers before are there; those that are over will be soon."""
+        """Whether all earlier answers are written; waits a short time for finished ones."""
         before = [each for each in self._answering if each.path == path]
         return all(each.exchange.is_over for each in before) and await self._are_written(before)
 
     @staticmethod
     async def _are_written(answers: Sequence[_Answering]) -> bool:
-        """Wait for answers that are over to come into their documents."""
+        """Wait for finished answers to be written; False on a timeout."""
         _, pending = await asyncio.wait([each.task for each in answers], timeout=SOON_S) if answers else ((), ())
         return not pending
 
@@ -214,7 +214,7 @@ class Chats:
         return Sent(session, turn, path == self.workspace_path)
 
     def ask(self, session: Session, request: TurnRequest) -> RunningTurn:
-        """Start a turn whose question and answer are written into the workspace's document."""
+        """Start a turn whose question and answer are written to the workspace's document."""
         return self._ask(self.workspace_path, session, request)
 
     def _ask(self, path: Path, session: Session, request: TurnRequest) -> RunningTurn:
@@ -228,7 +228,7 @@ class Chats:
     def _begin(
         self, session: Session, request: TurnRequest, exchange: Exchange, path: Path, *, knows_all: bool
     ) -> RunningTurn:
-        """`knows_all`: the session's conversation is that of the document."""
+        """Start a turn. `knows_all`: the session's conversation is that of the document."""
         turn = self._turns.begin(session, request, events_token=None, work_token=None, through=exchange.before)
         exchange.follow(turn)
         self._plans.pop(path, None)
@@ -265,7 +265,7 @@ class Chats:
             log.error("an answer could not be written to its document: %s", type(error).__name__, exc_info=error)
 
     async def _session_of(self, path: Path, history: list[Said], unused: Session | None) -> Session:
-        """The session that said all this, else a new one to which it is told."""
+        """Return the session with this conversation, or a new one that starts with it."""
         sessions = self._core.sessions
         known = await asyncio.to_thread(self._memory.of, path)
         session: Session | None = None
@@ -281,16 +281,16 @@ class Chats:
 
     @staticmethod
     def _like(session: Session | None) -> NewSession:
-        """What is chosen for that session goes on."""
+        """Return a new session with the choices of that session."""
         if session is None:
             return NewSession()
         state = session.state
         return NewSession(model=state.own_model, agent=state.own_agent, mode=state.own_mode, is_inherited=True)
 
-    # Opening
+    # Opening and closing
 
     async def open(self, uri: str | None) -> str:
-        """Show a chat document, the workspace's by default, and make it where there is none; returns its URI. Raises
+        """Show a chat document, by default the workspace's, and create it if it is missing. Returns its URI. Raises
         `JsonRpcInvalidParams`."""
         path = self._path(uri) if uri is not None else self.workspace_path
         if self._buffers.get(path) is None:
@@ -311,7 +311,7 @@ class Chats:
         return found
 
     async def close(self) -> None:
-        """The daemon ends: what is written by then is, and the rest of it as far as no editor has to help."""
+        """Stop writing. The remaining text is written to files that are not open in the editor."""
         tasks = [each.task for each in self._answering]
         if tasks:
             await asyncio.wait(tasks, timeout=CLOSING_S)
@@ -347,7 +347,7 @@ class Chats:
 
 
 def _begin_question(uri: str, text: str, line: int) -> types.CodeAction:
-    """Write the user's heading above what they have written there."""
+    """Return the action that inserts the user's heading above the paragraph."""
     place = types.Position(question_line(text, line), 0)
     end = line_ending(text)
     edit = types.TextEdit(types.Range(start=place, end=place), f"{USER_HEADING}{end}{end}")

@@ -1,7 +1,7 @@
-"""A chat document: a conversation as Markdown, a heading for each who speaks. Pure.
+"""Parsing and escaping of chat documents: conversations in Markdown with a heading for each message. Pure.
 
-What stands above the first heading is the user's own and is never sent. What stands in a code fence is code, whatever
-it looks like. A line that would be read as one of ours, and is not, has a backslash in front of it.
+Text above the first heading belongs to the user and is never sent. Text in a code fence is always code. A line that
+would be read as one of the daemon's lines, but is not, starts with a backslash.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import NamedTuple
 from pygent_ls.agent.messages import Role
 
 SUFFIX = ".pygent.md"
-"""What the name of a chat document ends with."""
+"""Suffix of the name of a chat document."""
 
 USER_HEADING = "## You"
 ANSWER_HEADING = "## pygent"
 NEW_DOCUMENT = f"{USER_HEADING}\n\n"
 
 OPEN_FENCE = "*pygent: The code block above was left open.*"
-"""Stands below a fence that was closed for a model that did not."""
+"""Line below a fence that was closed because the code block above was left open."""
 
 _HEADING = re.compile(r" {0,3}##[ \t]+(?P<who>You|pygent)(?:[ \t]+#+)?[ \t]*")
 _TOOL_LINE = re.compile(r"> tool: .*")
@@ -39,14 +39,14 @@ _ROLES: dict[str, Role] = {"You": "user", "pygent": "assistant"}
 
 
 class Fences:
-    """Follows the code fences of a text line by line, as CommonMark has them outside of lists and quotes."""
+    """Tracks code fences line by line, as in CommonMark, but without those in lists and quotes."""
 
     def __init__(self) -> None:
         self.opened = ""
-        """The fence of the block that the last line belongs to; empty outside of one, and at its end."""
+        """The fence of the block that the last line belongs to; empty outside of a block, and at its closing fence."""
 
     def takes(self, line: str) -> bool:
-        """Whether the next line is code, or a fence."""
+        """Whether the next line is code or a fence."""
         found = _FENCE.match(line)
         if not self.opened:
             self.opened = found["fence"] if found else ""
@@ -58,7 +58,8 @@ class Fences:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """What stands below one heading, from `start` to `end`; the heading begins at `heading`, in line `line`, from 0."""
+    """The text below a heading, from `start` to `end`. The heading begins at offset `heading`, in line `line`, from
+    0."""
 
     role: Role
     line: int
@@ -66,7 +67,7 @@ class Section:
     start: int
     end: int
     said: str
-    """The words of the one who speaks."""
+    """The message: the text without lines of the daemon."""
 
 
 class Said(NamedTuple):
@@ -78,11 +79,11 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatDocument:
-    """What a text says as a conversation."""
+    """A chat document, parsed."""
 
     sections: Sequence[Section]
     open_fence: str
-    """The fence of the code block that the text ends in; empty where it ends in none."""
+    """The fence of a code block that is not closed at the end of the text; else empty."""
 
     @property
     def last(self) -> Section | None:
@@ -91,23 +92,23 @@ class ChatDocument:
 
     @property
     def asking(self) -> Section | None:
-        """The last section of the user's: what would be sent."""
+        """The user's last section, which would be sent."""
         return next((each for each in reversed(self.sections) if each.role == "user"), None)
 
     @property
     def conversation(self) -> list[Said]:
-        """All that was said; those who said nothing are left out."""
+        """All messages, without empty ones."""
         return _said(self.sections)
 
     @property
     def history(self) -> list[Said]:
-        """The same of what stands above that last section of the user's."""
+        """The messages above the user's last section."""
         asking = self.asking
         return _said(each for each in self.sections if asking is None or each.line < asking.line)
 
 
 def read_document(text: str) -> ChatDocument:
-    """The conversation in a text, whichever way its lines end."""
+    """Parse a text with any line endings."""
     fences = Fences()
     heads: list[tuple[Role, int, int, int]] = []
     for number, (start, line, end) in enumerate(_lines(text)):
@@ -122,50 +123,50 @@ def read_document(text: str) -> ChatDocument:
 
 
 def escaped_prompt(text: str) -> str:
-    """The user's words as they stand below their heading; a fence that is left open is closed."""
+    """Return the user's text as written below its heading: escaped, with an open fence closed."""
     fences = Fences()
     lines = ["\\" + line if not fences.takes(line) and _USERS_LINE.fullmatch(line) else line for line in split(text)]
     return closed(trimmed("\n".join(lines)), fences)
 
 
 def closed(text: str, fences: Fences) -> str:
-    """The text with a fence at its end where one is open, and a line that says so."""
+    """Return the text with an open fence closed, and a line that notes this."""
     return f"{text}\n{fences.opened}\n{OPEN_FENCE}" if fences.opened else text
 
 
 def escaped_line(line: str) -> str:
-    """A line of the model's, outside of a fence, as it stands below its heading."""
+    """Return a line of the model's text outside of a fence, escaped if necessary."""
     return "\\" + line if _ANSWERS_LINE.fullmatch(line) else line
 
 
 def may_be_escaped(beginning: str) -> bool:
-    """Whether a line that begins so might turn out to be one that is escaped."""
+    """Whether a line with this beginning may need to be escaped."""
     bare = re.sub(r"[ \t]+", " ", beginning.lstrip(" \\"))
     return any(each.startswith(bare) or bare.startswith(each) for each in _BEGINNINGS)
 
 
 def said_in_answer(text: str) -> str:
-    """The model's own words of what stands below its heading."""
+    """Return the model's own text in an answer section."""
     return _words("assistant", text)
 
 
 def gap_after(text: str) -> str:
-    """The line breaks that are missing for an empty line at the end of a text."""
+    """Return the line breaks needed to end a text with an empty line."""
     n_breaks = len(_BREAK.findall(text[len(text.rstrip(" \t\r\n")) :]))
     return "\n" * max(0, 2 - n_breaks) if text.strip(" \t\r\n") else ""
 
 
 def line_ending(text: str) -> str:
-    """How the lines of a text end; most do so."""
+    """Return the line break that most lines of a text end with."""
     n_crlf = text.count("\r\n")
     return "\r\n" if n_crlf > text.count("\n") - n_crlf else "\n"
 
 
 def lead_in(text: str, prompt: str, *, stands_there: bool) -> str:
-    """What is written at the end of a document before the answer.
+    """Return the text to add to the end of a document before the answer.
 
-    `stands_there`: the prompt is the document's own last question; it is written where it is gone all the same. The
-    user's draft stays as it is, and a code block that was left open is closed.
+    `stands_there`: the prompt is the document's last question; it is added if it is no longer there. A draft of the
+    user is kept, and an open code block is closed.
     """
     document = read_document(text)
     asking, last = document.asking, document.last
@@ -183,7 +184,8 @@ def lead_in(text: str, prompt: str, *, stands_there: bool) -> str:
 
 
 def lead_out(above: str, below: str) -> str:
-    """What is written between the answer, with all above it, and what the user has written below it meanwhile."""
+    """Return the text between the answer, with all text above it, and the text that the user has written below it
+    meanwhile."""
     first = next(iter(read_document(below).sections), None)
     if first is not None and first.role == "user" and not below[: first.heading].strip():
         return "" if below[:1] in ("\r", "\n") else "\n\n"
@@ -192,8 +194,8 @@ def lead_out(above: str, below: str) -> str:
 
 
 def question_line(text: str, line: int) -> int:
-    """The line in which the paragraph around a line begins, with the code block that it is in; a heading above it makes
-    it a question. Lines count from 0."""
+    """Return the first line of the paragraph around a line, including a code block in it; a heading above it makes it a
+    question. Lines count from 0."""
     fences, lines, begin = Fences(), split(text.removeprefix("\ufeff")), 0
     is_between = True
     for number, each in enumerate(lines[: line + 1]):
@@ -206,12 +208,12 @@ def question_line(text: str, line: int) -> int:
 
 
 def trimmed(text: str) -> str:
-    """Without empty lines around it, and its lines ending alike."""
+    """Return the text without empty lines at both ends, with line feeds only."""
     return "\n".join(dropwhile(lambda line: not line.strip(), split(text))).rstrip()
 
 
 def split(text: str) -> list[str]:
-    """Its lines, without what ends them."""
+    """Return the lines without their line endings."""
     return _BREAK.split(text)
 
 
@@ -220,8 +222,8 @@ def _said(sections: Sequence[Section] | Iterator[Section]) -> list[Said]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str, int]]:
-    """Each line with where it begins, and where the next one does; without a byte order mark, which some editors take
-    for text."""
+    """Yield each line with its start and the start of the next line, without a byte order mark, which some editors
+    treat as text."""
     for found in _LINE.finditer(text):
         if found.start() < len(text) or not text:
             line = found["said"] if found.start() else found["said"].removeprefix("\ufeff")
@@ -234,7 +236,7 @@ def _words(role: Role, text: str) -> str:
 
 
 def _without_own(lines: Sequence[str], own: re.Pattern[str], escaped: re.Pattern[str]) -> list[str]:
-    """Without our own lines, and the empty ones that separated them from the rest."""
+    """Remove lines of the daemon, and the empty lines that separated them from the rest; unescape the others."""
     fences = Fences()
     kept: list[str] = []
     is_below_own = False
@@ -253,7 +255,7 @@ def _without_own(lines: Sequence[str], own: re.Pattern[str], escaped: re.Pattern
 
 
 def _drop_fence(kept: list[str]) -> None:
-    """The last line with words is the fence that closes a block which was left open."""
+    """Remove the closing fence that was added to an open code block."""
     while kept and not kept[-1].strip():
         del kept[-1]
     if kept and _FENCE.match(kept[-1]):

@@ -1,4 +1,4 @@
-"""One question and its answer: from the first event of the turn until both stand in their document."""
+"""One question and its answer, from the first event of the turn until both are in the document."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ class Place:
     one_at_a_time: asyncio.Lock
     """Held while an answer is written."""
     spare: Callable[[str], Path]
-    """Where an answer is kept that cannot be written there, by its turn."""
+    """Returns the path, for a turn id, at which an answer is saved that cannot be written to the document."""
 
     @property
     def is_open(self) -> bool:
-        """Whether the editor has it."""
+        """Whether the document is open in the editor."""
         return self.buffers.get(self.path) is not None
 
     async def text(self) -> str:
-        """As the user sees it. Raises `ChatFileError`."""
+        """Return the text that the user sees. Raises `ChatFileError`."""
         buffer = self.buffers.get(self.path)
         return buffer.text if buffer else await asyncio.to_thread(read_chat, self.path)
 
 
 class Exchange:
-    """A turn's `Subscriber`, between the turn and its progress: that ends when the answer stands in the document."""
+    """A turn's `Subscriber` that delays the end of its progress until the answer is in the document."""
 
     def __init__(self, place: Place, region: Region | None = None) -> None:
-        """`region` is below the question, where that stands in the document; else the question is written there, too,
-        and the document is shown to the user."""
+        """`region` is below the question, if that is in the document. Otherwise, the question is written as well, and
+        the document is shown to the user."""
         self._place = place
         self._region = region
         self._answer = Answer()
@@ -64,25 +64,22 @@ class Exchange:
         self._progress: Subscriber | None = None
         self._showing = Showing(place.client, place.buffers, place.path)
 
-    # As a subscriber
+    # Subscriber
 
     def before(self, progress: Subscriber) -> Subscriber:
-        """Itself, which passes on to `progress` what it hears."""
+        """Pass events on to `progress`, and return this subscriber."""
         self._progress = progress
         return self
 
     @property
     def congested(self) -> bool:
-        """See `Subscriber`."""
         return self._progress is not None and self._progress.congested
 
     async def drained(self) -> None:
-        """See `Subscriber`."""
         if self._progress is not None:
             await self._progress.drained()
 
     def deliver(self, events: Sequence[SessionEvent]) -> None:
-        """See `Subscriber`."""
         for each in events:
             self._answer.take(each)
             if isinstance(each.event, TurnStarted):
@@ -95,22 +92,22 @@ class Exchange:
         if self._writer is not None:
             self._writer.tell()
 
-    # As a task
+    # Writing task
 
     @property
     def is_over(self) -> bool:
-        """Whether its turn is."""
+        """Whether the turn has ended."""
         return self._over.is_set()
 
     def follow(self, turn: RunningTurn) -> None:
-        """It is the turn that this one writes of."""
+        """Set the turn that this exchange writes."""
         assert turn.task is not None
         self._turn_id = turn.turn_id
         turn.task.add_done_callback(self._end)
 
     @property
     def said(self) -> list[Said]:
-        """The conversation to the end of the answer, as this daemon wrote it."""
+        """The conversation up to the end of the answer, as this daemon wrote it."""
         assert self._region is not None
         said = [
             Said("user", trimmed(cleaned(self._region.prompt))),
@@ -119,7 +116,7 @@ class Exchange:
         return [*self._region.history, *(each for each in said if each.text)]
 
     async def run(self) -> bool:
-        """Return when the answer stands in the document, and whether it does."""
+        """Write the question and answer. Returns whether they are in the document."""
         try:
             await self._begun.wait()
             async with self._place.one_at_a_time:
@@ -137,7 +134,7 @@ class Exchange:
             self._progress.deliver(self._held)
 
     def _end(self, task: asyncio.Task[TurnResult]) -> None:
-        """The turn is over."""
+        """Finish the answer at the end of the turn."""
         failure = None if task.cancelled() else task.exception()
         if task.cancelled():
             self._answer.end("cancelled")

@@ -1,4 +1,4 @@
-"""Chat documents on the disk: where they are, and how they are read and written at resolved paths. Blocking."""
+"""Chat documents on disk: their paths, and reading and writing at resolved paths. Blocking."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from pygent_ls.file_access import is_there, make_folders, read_file
 from pygent_ls.workspace.writing import replace_file, write_error
 
 MAX_BYTES = 20_000_000
-"""Of a document that is read: twice what tools read."""
+"""Maximum size of a document that is read: twice the limit of the tools."""
 
 _MARK = "\ufeff"
 
 
 class ChatFileError(Exception):
-    """A document cannot be read or written; the message says why."""
+    """Raised when a document cannot be read or written; the message says why."""
 
 
 def chat_path(state_folder: Path, workspace: Path | None) -> Path:
-    """Where the chat document of a workspace is kept."""
+    """Return the path of a workspace's chat document."""
     name = workspace.name if workspace and workspace.name else "pygent"
     tag = hashlib.sha256(str(workspace).encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return (state_folder / "chats" / f"{name}-{tag}{SUFFIX}").absolute()
 
 
 def make_chat(path: Path) -> None:
-    """A new document with its first heading, where there is none. Raises `ChatFileError`."""
+    """Create a document with its first heading if it is missing. Raises `ChatFileError`."""
     try:
         if is_there(path):
             return
@@ -39,7 +39,7 @@ def make_chat(path: Path) -> None:
 
 
 def read_chat(path: Path) -> str:
-    """The text; empty where there is no file. Raises `ChatFileError`."""
+    """Return the text; empty if the file does not exist. Raises `ChatFileError`."""
     try:
         return read_file(path, MAX_BYTES)[0].decode("utf-8").removeprefix(_MARK)
     except FileNotFoundError:
@@ -53,7 +53,7 @@ def read_chat(path: Path) -> str:
 
 
 def replace_chat(path: Path, before: str, after: str) -> bool:
-    """Let the file hold `after`, if it still holds `before`; returns whether it did. Raises `ChatFileError`."""
+    """Write `after` if the file still holds `before`; returns whether it did. Raises `ChatFileError`."""
     if read_chat(path) != before:
         return False
     write_chat(path, after)
@@ -61,10 +61,10 @@ def replace_chat(path: Path, before: str, after: str) -> bool:
 
 
 def write_chat(path: Path, text: str) -> None:
-    """Let the file hold this. Raises `ChatFileError`, and then it holds what it held."""
+    """Write the file. Raises `ChatFileError` and leaves the file unchanged on failure."""
     try:
         has_mark = is_there(path) and read_file(path)[0].startswith(_MARK.encode())
-        data = text.encode("utf-8", "replace")  # half of a surrogate pair may stand in a buffer
+        data = text.encode("utf-8", "replace")  # a buffer may contain half of a surrogate pair
         replace_file(path, _MARK.encode() + data if has_mark else data)
     except OSError as error:
         raise ChatFileError(str(write_error(path.name, error))) from None

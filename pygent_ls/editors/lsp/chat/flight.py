@@ -1,4 +1,4 @@
-"""An edit that is on its way to the editor."""
+"""An edit that was sent to the editor and is not yet proven."""
 
 from __future__ import annotations
 
@@ -10,36 +10,37 @@ from pygent_ls.editors.lsp.asking import Patience
 from pygent_ls.editors.lsp.chat.tracking import Edit, end_of_edit
 
 LATE_S = 0.4
-"""For the editor to tell of an edit that it says it made, where it told of another change: Neovim gathers changes for
-0.12 s, Vim clients for up to 0.3."""
+"""Time limit for the change of an edit that the editor reported as applied, if another change arrived first: Neovim
+gathers changes for 0.12 s, Vim clients for up to 0.3 s."""
 
 REFUSED_S = 0.3
-"""For the editor to tell of the change for which it refused an edit."""
+"""Time limit for the change that made the editor refuse an edit."""
 
 
 @dataclass(kw_only=True)
 class Flight:
-    """Sent, and not proven. An editor's word is no proof: several say that they made an edit which they dropped."""
+    """An edit in flight. The editor's answer does not prove it: several editors report success for edits that they
+    dropped."""
 
     before: str
-    """The document that it is an edit of."""
+    """Text of the document that the edit applies to."""
     edit: Edit
     wanted: str
-    """What stands in the region when it is made; see `Region.wanted`."""
+    """Text of the region after the edit; see `Region.wanted`."""
     is_last: bool
     sent_at: float
     now: Callable[[], float]
     stirred: Callable[[], object]
-    """Called when there is something new."""
+    """Called when the state changes."""
     answer: Literal["none", "made", "refused"] = "none"
     reason: str = ""
     is_made: bool = False
     has_changed: bool = False
-    """The document did, and by now the edit is of another version."""
+    """Whether the document has changed since, so that the edit is for an outdated version."""
     _answered_at: float = 0.0
 
     def answered(self, result: Any) -> None:
-        """The editor's answer: whatever is no clear refusal may mean that it was made."""
+        """Handle the editor's answer. Unless it is a clear refusal, the edit may have been applied."""
         if not isinstance(result, Mapping):
             self._settle("made")
             return
@@ -48,17 +49,17 @@ class Flight:
         self._settle("refused" if given.get("applied") is False else "made")
 
     def failed(self) -> None:
-        """The editor answered with an error, or not in time."""
+        """Handle an error or a timeout."""
         self._settle("refused")
         self.reason = "the editor does not answer workspace/applyEdit"
 
     def end_in(self, text: str) -> int | None:
-        """Where it ends, in a text that the document came to be; None if that does not hold it."""
+        """Return the end of the edit in a later text of the document; None if the text does not contain the edit."""
         self.has_changed = True
         return end_of_edit(self.before, self.edit, text)
 
     def deadline(self, patience: Patience) -> float:
-        """When it is to be taken for dropped."""
+        """Return the time at which the edit counts as dropped."""
         match self.answer:
             case "none":
                 return self.sent_at + patience.answer_s + patience.proof_s

@@ -1,4 +1,4 @@
-"""Which session a chat document is the conversation of."""
+"""Association of chat documents with sessions."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from pygent_ls.workspace.writing import write_atomically
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What a document and its session held when the last answer was over."""
+    """State of a document and its session at the end of the last answer."""
 
     session_id: str
     said: str
-    """A digest of the document's conversation."""
+    """Digest of the document's conversation."""
     n_messages: int
-    """Of the session, and the turn of the last of them: it may have gone on elsewhere, or back."""
+    """Number of messages of the session; with the turn of the last message, it shows whether the session has changed
+    elsewhere."""
     last_turn: str
 
     def is_at(self, session: Session) -> bool:
-        """Whether the session is still where it was."""
+        """Whether the session is still in this state."""
         return (session.id, len(session.messages), _last_turn(session)) == (
             self.session_id,
             self.n_messages,
@@ -39,7 +40,7 @@ class Known:
 
 
 def known_now(session: Session, conversation: Sequence[Said]) -> Known:
-    """That the session is now at the end of this conversation."""
+    """Return the state of a session at the end of this conversation."""
     return Known(
         session_id=session.id,
         said=digest_of(conversation),
@@ -49,13 +50,13 @@ def known_now(session: Session, conversation: Sequence[Said]) -> Known:
 
 
 def digest_of(conversation: Sequence[Said]) -> str:
-    """The same for conversations that differ in nothing but white space at the ends of lines: editors take it away."""
+    """Return a digest that ignores white space at the ends of lines, which editors may remove."""
     lines = [[each.role, [line.rstrip() for line in trimmed(each.text).split("\n")]] for each in conversation]
     return hashlib.sha256(json.dumps(lines).encode()).hexdigest()
 
 
 def messages_of(conversation: Sequence[Said]) -> list[Message]:
-    """The conversation as a session has it; a question and what answers it are one turn."""
+    """Return the conversation as messages of a session; a question and its answers are one turn."""
     messages: list[Message] = []
     turn_id = ""
     for each in conversation:
@@ -66,7 +67,7 @@ def messages_of(conversation: Sequence[Said]) -> list[Message]:
 
 
 class Memory:
-    """Keeps it by the document's path; on the disk where sessions are kept there, too."""
+    """Stores the state by the document's path; on disk if sessions are stored there."""
 
     def __init__(self, folder: Path, *, is_kept: Callable[[], bool]) -> None:
         self._folder = folder
@@ -74,13 +75,14 @@ class Memory:
         self._known: dict[Path, Known | None] = {}
 
     def of(self, path: Path) -> Known | None:
-        """What is known of a document. Blocking, the first time."""
+        """Return the stored state of a document. Blocking on the first call."""
         if path not in self._known:
             self._known[path] = _read(self._file(path))
         return self._known[path]
 
     def remember(self, path: Path, known: Known | None) -> None:
-        """None: its conversation is no session's. Blocking. What cannot be written is known to this daemon alone."""
+        """Store the state; None if no session has the document's conversation. Blocking. If writing fails, only this
+        daemon remembers it."""
         self._known[path] = known
         with suppress(OSError, ToolError):
             if known is None:

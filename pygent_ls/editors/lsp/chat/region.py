@@ -1,4 +1,4 @@
-"""The stretch of a document that the daemon writes, while its user changes the rest. Pure."""
+"""The range of a document that the daemon writes while the user edits the rest. Pure."""
 
 from __future__ import annotations
 
@@ -8,34 +8,36 @@ from pygent_ls.editors.lsp.chat.tracking import Edit, moved, with_line_feeds
 
 
 class Region:
-    """Grows at its end. What the user types at its end stands below it, whatever comes."""
+    """The range of one answer. It grows at its end; text that the user types at its end stays below it."""
 
     def __init__(self, prompt: str, text: str, *, stands_there: bool) -> None:
-        """Of the answer to a prompt, at the end of this text. `stands_there`: the prompt is the last question there."""
+        """Start a region for the answer to a prompt at the end of the text. `stands_there`: the prompt is the last
+        question there."""
         self.prompt = prompt
         self._stands_there = stands_there
         self._start_at_end_of(text)
 
     def _start_at_end_of(self, text: str) -> None:
         self.text = text
-        """The whole document."""
+        """Text of the whole document."""
         self.start = self.end = len(text)
         self.written = ""
-        """What stands there, with line feeds, but for what the user changed in it."""
+        """Text that the daemon wrote to the region, with line feeds, without changes of the user."""
         self._lead = lead_in(text, self.prompt, stands_there=self._stands_there)
         document = read_document(text)
         self.history: list[Said] = document.history if self._stands_there else document.conversation
-        """What is said above the question."""
+        """The conversation above the question."""
 
     def follow(self, text: str) -> None:
-        """The user changed the document, which is this now."""
+        """Update after a change of the document by the user."""
         if text != self.text:
             end = moved(self.text, text, self.end)
             self.start = min(moved(self.text, text, self.start, behind=True), end)
             self.end, self.text = end, text
 
     def take_up(self, text: str) -> None:
-        """The document was closed, or is open again, and is this: it may lack what was written last, or more."""
+        """Update after the document was closed or opened again, when text that was written last may be missing or
+        added."""
         self.follow(text)
         there = with_line_feeds(text[self.start : self.end])
         if self.written.startswith(there):
@@ -44,18 +46,18 @@ class Region:
                 self._start_at_end_of(text)
 
     def wanted(self, answer: str) -> str:
-        """All that is to stand there, with that answer, as far as it is known."""
+        """Return the text of the region for the answer so far."""
         return self._lead + answer
 
     def wanted_at_last(self, answer: str) -> str:
-        """The same when the answer is over: with the heading for the next question."""
+        """Return the text of the region for a finished answer, with the heading for the next question."""
         body = self._lead + answer
         above = with_line_feeds(self.text[max(0, self.start - 4) : self.start]) + body
         return body + lead_out(above, self.text[self.end :])
 
     def edit_to(self, wanted: str) -> Edit | None:
-        """What is to be changed in the document for that to stand there; None where it does. Nothing is taken away that
-        the user has changed."""
+        """Return the edit that sets the text of the region; None if it is already there. Does not delete text that the
+        user has changed."""
         if wanted == self.written:
             return None
         same = common_head(self.written, wanted)
@@ -65,7 +67,7 @@ class Region:
         return Edit(start if is_untouched else self.end, self.end, new)
 
     def made(self, text: str, end: int, written: str) -> None:
-        """An edit was made: the document is this, the region ends there, and that stands in it."""
+        """Update after an edit was applied: the new text, the end of the region, and the text in it."""
         end_before = self.end
         self.start = min(moved(self.text, text, self.start, behind=self.start < end_before), end)
         self.text, self.end, self.written = text, end, written

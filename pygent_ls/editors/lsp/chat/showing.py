@@ -1,4 +1,4 @@
-"""Shows a chat document to the user, or says where it is."""
+"""Display of a chat document, or of a message with its path."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pygent_ls.editors.lsp.buffers import Buffers
 from pygent_ls.editors.lsp.client import Client
 
 SHOWN_LINES = 8
-"""Of an answer, in a message box: what fits without scrolling."""
+"""Number of lines of an answer in a message box: fits without scrolling."""
 
 OPENED_S = 1.0
-"""For the editor to open a document that it is asked to show; then its file is written."""
+"""Time limit for the editor to open a document that it was asked to show; after that, the file is written."""
 
 
 class Showing:
-    """Of the document that one answer is written to."""
+    """Shows the document of one answer."""
 
     def __init__(self, client: Client, buffers: Buffers, path: Path) -> None:
         self.is_wanted = False
-        """Whether it began."""
+        """Whether `begin` was called."""
         self._client = client
         self._buffers = buffers
         self._path = path
@@ -34,7 +34,7 @@ class Showing:
         self._answer: str | None = None
 
     async def begin(self) -> None:
-        """Have the editor show it, and wait for it to be open, for a while."""
+        """Ask the editor to show the document, and wait a short time for it to be open."""
         self.is_wanted = True
         if not self._client.features.show_document:
             self._is_refused = True
@@ -47,7 +47,7 @@ class Showing:
                     await self._stirred.wait()
 
     def end(self, answer: str) -> None:
-        """This is all of the answer: say it where the editor shows no document."""
+        """Finish with the whole answer: show it as a message if the editor does not show the document."""
         self._answer = answer
         self._tell()
 
@@ -65,7 +65,7 @@ class Showing:
 
 
 def show(client: Client, buffers: Buffers, path: Path, *, not_shown: Callable[[], None], takes_focus: bool) -> None:
-    """Ask the editor to show a document; `not_shown` is called where it does not say that it did."""
+    """Ask the editor to show a document; `not_shown` is called unless it reports success."""
 
     def answered(result: Any) -> None:
         if not (isinstance(result, Mapping) and cast("Mapping[str, Any]", result).get("success") is True):
@@ -80,7 +80,7 @@ def show(client: Client, buffers: Buffers, path: Path, *, not_shown: Callable[[]
 
 
 def tell_answer(client: Client, answer: str, where: str) -> None:
-    """The first lines of an answer, and where the whole is."""
+    """Show the first lines of an answer, and where to find all of it."""
     lines = answer.strip().splitlines()
     said = "\n".join(lines[:SHOWN_LINES]) + ("\n…" if len(lines) > SHOWN_LINES else "")
     client.endpoint.show_message(f"{said}\n\n{where}")

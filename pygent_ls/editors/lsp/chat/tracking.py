@@ -1,4 +1,4 @@
-"""Places in a text that its user changes at the same time. Pure."""
+"""Positions in a text that the user changes at the same time. Pure."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from pygent_ls.workspace.changes import minimal_edits
 
 
 class Edit(NamedTuple):
-    """The characters from `start` to `end` become `text`."""
+    """Replacement of the characters from `start` to `end` by `text`."""
 
     start: int
     end: int
     text: str
 
     def applied_to(self, text: str) -> str:
-        """The text with it."""
+        """Return the text with the edit applied."""
         return f"{text[: self.start]}{self.text}{text[self.end :]}"
 
 
 def moved(old: str, new: str, offset: int, *, behind: bool = False) -> int:
-    """Where a place of the old text is in the new one. What was put in right there stands behind it, or before it if it
-    stays `behind`; where the characters around it were replaced, it is behind what they became."""
+    """Return the position in the new text of a position in the old text. Text inserted exactly there comes after the
+    position, or before it if the position stays `behind`. If the surrounding characters were replaced, the position is
+    after the replacement."""
     shift = 0
     for start, end, text in minimal_edits(old, new):
         if start > offset or (start == offset and not (behind and start == end)):
@@ -34,8 +35,9 @@ def moved(old: str, new: str, offset: int, *, behind: bool = False) -> int:
 
 
 def end_of_edit(before: str, edit: Edit, after: str) -> int | None:
-    """Where the edit ends in `after`, if that is `before` with the edit and with what its user changed meanwhile; None
-    if it may as well be `before` with the user's changes alone. Some editors make all lines end alike."""
+    """Return the end of the edit in `after`, if `after` is `before` with the edit and concurrent changes of the user;
+    None if it may equally be `before` with the user's changes alone. Differences in line endings are ignored, because
+    some editors normalise them."""
     if after == edit.applied_to(before):
         return edit.start + len(edit.text)
     if "\r" not in before and "\r" not in after:
@@ -54,12 +56,12 @@ def _end_of_edit(before: str, edit: Edit, after: str) -> int | None:
 
 
 def _changed_between(old: str, new: str) -> int:
-    """Characters that differ."""
+    """Count the differing characters."""
     return sum(end - start + len(text) for start, end, text in minimal_edits(old, new))
 
 
 def _offset_before_feeds(text: str, offset: int) -> int:
-    """The place in a text that is at this one when its lines end with line feeds."""
+    """Convert an offset in the text with line feeds only to an offset in the text."""
     for found in re.finditer("\r\n", text):
         if found.start() >= offset:
             break
@@ -68,5 +70,5 @@ def _offset_before_feeds(text: str, offset: int) -> int:
 
 
 def with_line_feeds(text: str) -> str:
-    """The text with all its lines ending with line feeds."""
+    """Return the text with all line breaks replaced by line feeds."""
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,4 +1,4 @@
-"""Writes an answer into a chat document as it comes: into the editor's buffer, or into the file while it has none."""
+"""Streaming of an answer into a chat document: into the editor's buffer, or into the file if it is not open."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ from pygent_ls.editors.lsp.text_edits import text_edits
 from pygent_ls.workspace.changes import Replacement
 
 EDIT_INTERVAL_S = 0.1
-"""Between two edits of a buffer: faster than anyone reads, and an editor has work with each."""
+"""Interval between edits of a buffer: fast enough to read along without burdening the editor."""
 
 FILE_INTERVAL_S = 0.5
-"""Between two writes of a file, each of which waits for the disk."""
+"""Interval between writes of a file, each of which waits for the disk."""
 
 LOOK_S = 0.1
-"""Between two looks whether the document is still open: nothing tells of its end."""
+"""Interval between checks whether the document is still open, because closing it sends no event."""
 
 AT_LAST_S = 30.0
-"""For the rest of an answer to come into its document, once it is over; then it is kept elsewhere."""
+"""Time limit for writing the rest of a finished answer; after that, it is saved elsewhere."""
 
 MAX_REFUSED = 4
-"""Edits that an editor may refuse in a row without a reason, once the answer is over: its user cannot write there."""
+"""Number of consecutive refusals without a reason after which a finished answer is given up: the document is
+read-only."""
 
 
 class ChatWriter:
-    """Of one answer. There is one edit on its way at a time: some editors drop a second one."""
+    """Writes one answer. Only one edit is in flight at a time, because some editors drop a second one."""
 
     def __init__(
         self, *, client: Client, buffers: Buffers, path: Path, region: Region, answer: Callable[[], str]
     ) -> None:
-        """`answer` tells the answer so far, with line feeds."""
+        """`answer` returns the answer so far, with line feeds."""
         self.region = region
         self._client = client
         self._buffers = buffers
@@ -52,26 +53,26 @@ class ChatWriter:
         self._over_at: float | None = None
         self._is_written = False
         self._surface: Buffer | None = None
-        """The buffer that is written to; None where it is the file."""
+        """The buffer that is written to; None for the file."""
         self._flight: Flight | None = None
         self._dropped: Flight | None = None
-        """The last one that was not proven in time."""
+        """The last edit that was not proven in time."""
         self._n_refused = 0
-        """Edits in a row that the editor did not make, and for no change of its user's."""
+        """Number of consecutive edits that the editor did not apply for another reason than a change of the user."""
         self._problem = ""
 
     def tell(self) -> None:
-        """There is more of the answer."""
+        """Note that the answer has grown."""
         self._news.set()
 
     def end(self) -> None:
-        """The answer is over."""
+        """Note that the answer is finished."""
         self._over_at = self._now()
         self._news.set()
         self._stirred.set()
 
     async def write(self) -> None:
-        """Return when all of the answer stands in the document. Raises `ChatFileError` where it cannot."""
+        """Return when the whole answer is in the document. Raises `ChatFileError` if that fails."""
         with self._buffers.listening(self._path, self._look):
             while not self._is_written:
                 self._news.clear()
@@ -81,7 +82,8 @@ class ChatWriter:
                     await self._news.wait()
 
     def write_now(self) -> None:
-        """The daemon ends: write what there is where no editor has to help. Blocking. Raises `ChatFileError`."""
+        """Write what is there when the daemon ends, unless the document is open in the editor. Blocking. Raises
+        `ChatFileError`."""
         if self._is_written or self._buffers.get(self._path) is not None:
             return
         text = read_chat(self._path)
@@ -93,7 +95,7 @@ class ChatWriter:
     # Steps
 
     async def _step(self) -> bool:
-        """Bring the document nearer to what it is to hold; False where nothing is to be done."""
+        """Bring the document closer to the wanted text; False if there is nothing to do."""
         await self._client.endpoint.present()
         buffer = self._buffers.get(self._path)
         try:
@@ -118,14 +120,14 @@ class ChatWriter:
         if edit is not None:
             held = edit.applied_to(self.region.text)
             if not await asyncio.to_thread(replace_chat, self._path, text, held):
-                return True  # somebody else wrote it at the same moment
+                return True  # another program wrote it at the same moment
             self.region.made(held, edit.start + len(edit.text), wanted)
-        is_open = self._buffers.get(self._path) is not None  # by now, with what the file held before
+        is_open = self._buffers.get(self._path) is not None  # opened meanwhile, with the earlier text of the file
         self._is_written = is_last and not is_open
         return edit is not None or is_open
 
     async def _write_behind(self, buffer: Buffer) -> bool:
-        """The editor has it open and cannot be asked to change it: the file is written, once."""
+        """Write the file once, at the end, because the editor has it open but cannot apply edits."""
         if self._over_at is None:
             return False
         self.region.take_up(buffer.text)
@@ -160,21 +162,21 @@ class ChatWriter:
         return self.region.wanted_at_last(self._answer()), True
 
     async def _pause(self, seconds: float) -> None:
-        """Let some of the answer gather; not when it is over. An editor that refuses edits is left alone for longer,
-        until its user changes something."""
+        """Wait for more of the answer, unless it is finished. After refusals, wait longer, until the user changes
+        something."""
         if self._n_refused:
             self._stirred.clear()
             await self._until_stirred(min(2.0, seconds * 2**self._n_refused))
             return
         until = self._now() + seconds
         while self._over_at is None and (left := until - self._now()) > 0:
-            self._stirred.clear()  # it is set by the answer to the edit before, too
+            self._stirred.clear()  # the answer to the previous edit sets it, too
             await self._until_stirred(left)
 
     # Edits of a buffer
 
     async def _send(self, buffer: Buffer, edit: Edit, wanted: str, *, is_last: bool) -> None:
-        """Send it and wait until it is made, or is taken for dropped."""
+        """Send an edit and wait until it is applied or counts as dropped."""
         flight = Flight(
             before=buffer.text,
             edit=edit,
@@ -200,12 +202,12 @@ class ChatWriter:
             return
         self._flight, self._dropped = None, flight
         if flight.answer == "made" and not self._client.features.document_changes:
-            self._buffers.doubt(self._path)  # again would be twice: Vim tells of nothing while it asks its user
+            self._buffers.doubt(self._path)  # a repeated edit may duplicate text: Vim sends no changes in a prompt
         self._n_refused = 0 if flight.has_changed else self._n_refused + 1
         self._problem = flight.reason or "the editor did not apply the edit"
 
     def _look(self, text: str) -> None:
-        """The document is this now; called with each change."""
+        """Handle each change of the document."""
         if self._buffers.get(self._path) is not self._surface:
             self._news.set()  # it was opened
         elif not any(self._take(flight, text) for flight in (self._flight, self._dropped) if flight is not None):
@@ -213,7 +215,7 @@ class ChatWriter:
         self._stirred.set()
 
     def _take(self, flight: Flight, text: str) -> bool:
-        """Whether the text holds that edit."""
+        """Whether the text contains that edit; if so, note that it was applied."""
         end = flight.end_in(text)
         if end is None:
             return False
@@ -224,7 +226,7 @@ class ChatWriter:
         return True
 
     def _params(self, buffer: Buffer, edit: Edit) -> dict[str, Any]:
-        """Without a label: Neovim says each, and asks for a key where several come at once."""
+        """Return the parameters, without a label: Neovim shows each label, and several at once need a key press."""
         features = self._client.features
         edits = text_edits(buffer.text, [Replacement(edit.start, edit.end, edit.text)], features.encoding)
         if not features.document_changes:
