@@ -1,5 +1,7 @@
-"""Files that make a program act by itself later: an edit of one is never passed by a mode alone, and the sandbox
-protects them by the same names."""
+"""Files that make a program run something later by itself.
+
+A permission mode alone never allows an edit of one, and the sandbox protects the same names.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ OPENED = (
     *(".roo", ".clinerules", ".qwen", ".kiro", ".kilocode", ".trae", ".augment", ".factory", ".amazonq", ".junie"),
     *("opencode.json", "opencode.jsonc", "crush.json", ".crush.json", ".aider.conf.yml"),
 )
-"""What an editor, an agent, a shell or a manager of hooks takes up by itself in a folder that it is opened in. In the
-sandbox those that are missing cannot be made in a workspace's folder."""
+"""Names that an editor, an agent, a shell or a hook manager reads by itself in a folder that it opens. In the sandbox,
+missing ones cannot be created in a workspace folder."""
 
 VERSION_CONTROL = {
     ".hg": ("hgrc", "hgrc-not-shared"),
@@ -31,10 +33,10 @@ VERSION_CONTROL = {
     ".jj": ("repo/config.toml", "workspace-config.toml"),
     "_darcs": ("prefs/defaults",),
 }
-"""Repositories of others than git, and the files in them that name programs to run."""
+"""Repository folders of version control systems other than git, and the files in them that name programs to run."""
 
 _FOLDERS = frozenset({*OPENED, *VERSION_CONTROL, ".git", ".githooks", ".lefthook", ".ssh", ".gnupg"})
-"""Wherever they lie: all that is in them."""
+"""Names of folders and files that act later, wherever they are, with everything in them."""
 
 _PAIRS = (
     *((".config", "autostart"), (".config", "systemd")),
@@ -53,14 +55,14 @@ _FILES = frozenset(
     | {".neoconf.json", ".ycm_extra_conf.py", ".vimspector.json"}
 )
 _ENDINGS = (".code-workspace", ".pth")
-"""By their names, small letters, wherever they lie. Most go with the code of the workspace, which a program that is
-started there runs anyway; in the sandbox those that are there can be read only."""
+"""Endings of files that act later, wherever they are; like the names in `_FILES`, in lowercase. Most belong to the
+workspace's code, which a program started there runs anyway; in the sandbox, existing ones are read-only."""
 
 
 def acts_later(path: str) -> bool:
-    """Whether something runs by itself once this path, with `/`, is written: at the next start of a shell, an editor
-    or an agent, with the next command of git. What takes a push first (the settings of a CI) is not meant, nor what is
-    text for a model. File systems that do not tell cases apart are thought of."""
+    """Whether writing this path (with `/`) makes something run later by itself: at the next start of a shell, an editor
+    or an agent, or with the next git command. Files that take effect only after a push (CI settings) and text for a
+    model do not count. Case is ignored, because some file systems ignore it."""
     parts = path.casefold().split("/")
     if not _FOLDERS.isdisjoint(parts):
         return True
@@ -70,5 +72,5 @@ def acts_later(path: str) -> bool:
 
 
 def is_acting_file(name: str) -> bool:
-    """Whether a file of this name, in small letters, acts later wherever it lies."""
+    """Whether a file with this lowercase name acts later, wherever it is."""
     return name in _FILES or name.endswith(_ENDINGS)

@@ -1,4 +1,4 @@
-"""What is told of a tool call before it runs, and what decides beside which others it may."""
+"""Events of a tool call before it runs, and the facts that decide which calls may run in parallel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pygent_ls.errors import ToolError
 
 
 def tool_call(call: ToolUseBlock, around: Surroundings) -> ToolCall:
-    """The event that tells of a call, before permission is asked for."""
+    """Return the event that announces a call, before permission is requested."""
     tool = around.tools.get(call.name)
     return ToolCall(
         tool_id=call.id,
@@ -29,7 +29,7 @@ def tool_call(call: ToolUseBlock, around: Surroundings) -> ToolCall:
 
 
 def planned(call: ToolUseBlock, around: Surroundings) -> PlannedCall:
-    """The call with what decides whether it may run beside others; a tool that nobody knows does nothing."""
+    """Return the call and what decides whether it may run in parallel; an unknown tool counts as read-only."""
     tool = around.tools.get(call.name)
     return PlannedCall(
         call=call,
@@ -39,7 +39,7 @@ def planned(call: ToolUseBlock, around: Surroundings) -> PlannedCall:
 
 
 def not_run(call: ToolUseBlock, content: str) -> ToolResult:
-    """The event that ends a call which was told of and has no result of its own."""
+    """Return the result event of a call that was announced but has no result of its own."""
     return ToolResult(
         tool_id=call.id,
         tool_name=call.name,
@@ -52,8 +52,8 @@ def not_run(call: ToolUseBlock, content: str) -> ToolResult:
 
 
 def paths_of(call: ToolUseBlock, tool: Tool | None, around: Surroundings) -> list[Path]:
-    """The places that the arguments name; what leads outside is left out here, and refused when it runs, as is a call
-    that names too many."""
+    """Return the paths that the arguments name, at most `MAX_PATHS`, without those outside the workspace. A call with
+    too many paths, or one outside, is refused when it runs."""
     follow = tool is None or tool.kind not in ("delete", "move")
     found: list[Path] = []
     named = tool.paths_in(call.input) if tool else path_arguments(call.input)

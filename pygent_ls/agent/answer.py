@@ -1,4 +1,4 @@
-"""Chunks of a stream put together into the model's answer."""
+"""The model's answer, assembled from the chunks of a stream."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pygent_ls.agent.model import (
 )
 
 CUT_OFF = "\n[cut off: the turn was cancelled here]"
-"""Ends the text of an answer that was cancelled, so that the model does not take it for a whole one."""
+"""Suffix of the text of a cancelled answer, so that the model does not take it for complete."""
 
 
 @dataclass(slots=True)
@@ -48,28 +48,29 @@ class _Thought:
 
 @dataclass(slots=True)
 class Answer:
-    """One model call's answer, growing chunk by chunk."""
+    """Answer of one model call, which grows chunk by chunk."""
 
     model: str = ""
-    """The name of the model that gives it."""
+    """Name of the model that answers."""
     family: str = ""
     """Family of that model (`ModelFacts.family`)."""
     text: str = ""
     thinking: str = ""
     usage: Usage = field(default_factory=Usage)
     finish: str | None = None
-    """The provider's word for why it stopped; None while it streams, or where the stream ended without one."""
+    """The provider's finish reason; None while the answer streams, or if the stream ended without one."""
     _said: list[list[str] | _Thought | _CallParts] = field(default_factory=list["list[str] | _Thought | _CallParts"])
-    """Texts, in pieces, thoughts and calls, in the order in which they began: providers want theirs back in it."""
+    """Texts (in pieces), thoughts and calls in the order in which they began: providers require them back in this
+    order."""
     _calls: dict[int, _CallParts] = field(default_factory=dict[int, _CallParts])
 
     @classmethod
     def of(cls, completion: Completion) -> Answer:
-        """The answer that came as a whole."""
+        """Return the answer of a completion that was not streamed."""
         return cls(text=completion.text, usage=completion.usage, finish="stop", _said=[[completion.text]])
 
     def add(self, chunk: Chunk) -> None:
-        """Take the next chunk."""
+        """Add the next chunk."""
         match chunk:
             case TextChunk(text=text):
                 self._add_text(text)
@@ -92,7 +93,7 @@ class Answer:
             self._said.append([text])
 
     def _add_thinking(self, chunk: ThinkingChunk) -> None:
-        """The piece joins the thought that is not over; a provider that seals none has one thought."""
+        """Add the piece to the open thought; a provider that seals no thoughts has only one."""
         thought = next((each for each in self._said if isinstance(each, _Thought) and not each.is_over), None)
         if thought is None:
             thought = _Thought()
@@ -113,19 +114,19 @@ class Answer:
         parts.arguments.append(chunk.arguments)
 
     def close(self) -> None:
-        """Join the pieces; called once the stream is over, however it ended."""
+        """Join the pieces. Called once the stream is over, however it ended."""
         self.text = "".join("".join(each) for each in self._said if isinstance(each, list))
         thoughts = ("".join(each.parts) for each in self._said if isinstance(each, _Thought))
         self.thinking = "\n\n".join(filter(None, thoughts))
 
     @property
     def finish_reason(self) -> FinishReason:
-        """The reason in our words."""
+        """Normalised finish reason."""
         return FINISH_REASONS.get(self.finish or "", "unknown")
 
     @property
     def is_endless(self) -> bool:
-        """Whether it was stopped, since it went on far beyond its limit."""
+        """Whether the stream was stopped because it went far beyond its limit."""
         return self.finish == ENDLESS
 
     @property
@@ -135,22 +136,22 @@ class Answer:
 
     @property
     def n_calls(self) -> int:
-        """The tool calls that are taken from it: none of an answer that was cut off or withheld."""
+        """Number of tool calls that are used: 0 if the answer was cut off or withheld."""
         return 0 if self.finish_reason in ("length", "refusal") else len(self._calls)
 
     @property
     def is_empty(self) -> bool:
-        """Neither text nor a tool call."""
+        """Whether it has neither text nor a tool call."""
         return not self.text.strip() and not self._calls
 
     def message(self, turn_id: str, taken_ids: Container[str], readers: Container[str] = ()) -> Message:
-        """The whole answer. Ids that are empty, or taken already, are made unique; broken arguments are mended, those
-        of the `readers`, tools that only read, with more liberty."""
+        """Return the complete answer as a message. Ids that are empty or already taken are replaced by unique ones.
+        Broken arguments are repaired, more liberally for `readers`, the tools that only read."""
         calls = self._tool_calls(turn_id, taken_ids, readers)
         return Message(role="assistant", content=tuple(self._blocks(calls)), turn_id=turn_id)
 
     def message_without_calls(self, turn_id: str, *, cut_off: bool) -> Message | None:
-        """The answer less its tool calls, which must not run; None where nothing is left."""
+        """Return the answer without its tool calls, which must not run; None if nothing is left."""
         if not self.text.strip():
             return None
         blocks = self._blocks({})
@@ -160,10 +161,10 @@ class Answer:
         return Message(role="assistant", content=tuple(blocks), turn_id=turn_id)
 
     def _blocks(self, calls: Mapping[int, ToolUseBlock]) -> list[Block]:
-        """Texts, thoughts and calls in their order, without texts of white space, which providers reject.
+        """Return texts, thoughts and calls in order, without whitespace-only texts, which providers reject.
 
-        A call that is not among `calls` is left out, and so are the thoughts that led to it: a provider takes no
-        thought back without what followed it.
+        A call that is not in `calls` is left out together with the thoughts that led to it: a provider does not accept
+        a thought without what followed it.
         """
         blocks: list[Block] = []
         indices = iter(sorted(self._calls))
@@ -198,7 +199,7 @@ class Answer:
     def _tool_calls(
         self, turn_id: str, taken_ids: Container[str], readers: Container[str]
     ) -> Mapping[int, ToolUseBlock]:
-        """The calls by their index in the stream."""
+        """Return the calls by their index in the stream."""
         calls: dict[int, ToolUseBlock] = {}
         seen: set[str] = set()
         for index, parts in sorted(self._calls.items()):

@@ -1,4 +1,4 @@
-"""What an answer to a permission prompt stores, and why it may not."""
+"""Rules that an answer to a permission prompt stores, and the reasons why they may be refused."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pygent_ls.errors import SettingError
 def with_rules(
     answer: PermissionAnswer, proposed: Sequence[str], tool: Tool, subjects: Sequence[str]
 ) -> tuple[PermissionAnswer, str]:
-    """The answer with the rules that it stores: those that were proposed, unless the user gave their own.
+    """Return the answer with the rules that it stores: the proposed ones, unless the user gave their own.
 
-    Their own may be wider or narrower, but each must be a rule about this call, and those that allow must cover all
-    of it. Else the answer is a `reject_once`, with what the user is to be told. Where nothing was proposed, nothing can
-    be stored.
+    The user's rules may be wider or narrower, but each must apply to this call, and rules that allow must cover all of
+    it. Otherwise the answer becomes `reject_once`, and the second value is a message for the user. If no rules were
+    proposed, none can be stored.
     """
     if answer.outcome not in ("allow_session", "allow_always", "reject_always") or not proposed:
         return replace(answer, rules=()), ""

@@ -1,4 +1,4 @@
-"""The approver port: who is asked before something happens."""
+"""The approver port: asks for permission before something happens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PermissionOutcome = Literal["allow_once", "allow_session", "allow_always", "reje
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionRequest:
-    """A question to the user."""
+    """Request for the user's permission."""
 
     permission_id: str
     session_id: str
@@ -25,51 +25,51 @@ class PermissionRequest:
     input: Mapping[str, Any]
     risk: ToolRisk
     action: str
-    """What it will do: the command line, the path and ±lines, the URL."""
+    """What the call will do: the command line, the path and ±lines, or the URL."""
     rules: tuple[str, ...]
-    """The rules that `allow_always` would store, and as denials `reject_always`; none where no rule could be."""
+    """Rules that `allow_always` would store, and `reject_always` as denials; empty if no rule could express them."""
     source: str = ""
-    """Who asks, where it is not the main conversation: `subagent …`."""
+    """Who asks if it is not the main conversation: `subagent …`."""
     changes: tuple[FileChange, ...] = ()
     title: str = ""
     """The call in one line, shortened."""
     kind: ToolKind = "other"
     read_only: bool = False
     paths: tuple[Path, ...] = ()
-    """The places that the call names."""
+    """Paths that the call names."""
     description: str = ""
-    """What the model says that it is for; empty if it says nothing."""
+    """Purpose that the model states; empty if it states none."""
     confinement: str = ""
-    """What holds the call, such as `sandboxed, no network`; empty for a change of files."""
+    """How the call is confined, such as `sandboxed, no network`; empty for file changes."""
     severity: ToolRisk = ToolRisk.HIGH
-    """How grave it looks: `risk` says only whether it asks."""
+    """How dangerous the call looks; `risk` only decides whether to ask."""
     prefix_rules: tuple[str, ...] = ()
-    """Wider rules by the first words of the command, each of which the user may have in place of `rules`."""
+    """Wider rules by the first words of the command; the user may choose one of them in place of `rules`."""
     covers_session: str = ""
-    """What `allow_session` covers if there are no rules; empty if it would cover nothing."""
+    """What `allow_session` covers if `rules` is empty; empty if it would cover nothing."""
     offers_accept_edits: bool = False
-    """The mode `accept_edits` would pass it."""
+    """Whether the mode `accept_edits` would allow the call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionAnswer:
-    """What the user chose; `feedback` reaches the model, however they chose."""
+    """The user's answer; the model reads `feedback` whatever the outcome."""
 
     outcome: PermissionOutcome
     feedback: str = ""
     by: Literal["user", "mode", "rule", "hook"] = "user"
-    """`mode` where nobody could be asked, `mode` and `rule` where what was set meanwhile decides, `hook` where a hook
-    answered; `feedback` says why."""
+    """Who decided: `mode` if no user could be asked, `mode` or `rule` if a change of settings settled the question
+    meanwhile, `hook` if a hook answered. `feedback` then says why."""
     rules: tuple[str, ...] | None = None
-    """The rules to store in place of those of the request; None: the user did not touch them."""
+    """Rules to store in place of the request's; None if the user did not change them."""
     accepts_edits: bool = False
-    """The session's mode becomes `accept_edits`."""
+    """Whether the session's mode becomes `accept_edits`."""
     input: Mapping[str, Any] | None = None
-    """With which an allowed call is to run; None: as it was asked."""
+    """Input with which an allowed call runs; None for the requested input."""
 
     @property
     def allowed(self) -> bool:
-        """Whether the call may go on."""
+        """Whether the call may run."""
         match self.outcome:
             case "allow_once" | "allow_session" | "allow_always":
                 return True
@@ -78,9 +78,9 @@ class PermissionAnswer:
 
 
 class Approver(Protocol):
-    """Asks the user."""
+    """Asks the user for permission."""
 
     async def approve(self, request: PermissionRequest) -> PermissionAnswer:
-        """Return what the user chose; every odd answer (none, unknown, an error, a client that went) is a
-        `reject_once`. When cancelled, the prompt no longer counts."""
+        """Return the user's answer. Every invalid answer (none, unknown, an error, a client that disconnected) is a
+        `reject_once`. Cancelling withdraws the prompt."""
         ...

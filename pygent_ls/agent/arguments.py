@@ -1,4 +1,5 @@
-"""A call's arguments, from the JSON text that the model sent. What is slightly broken is mended; nothing is guessed."""
+"""Parser of a call's arguments, which the model sends as JSON text. Slightly broken JSON is repaired; nothing is
+guessed."""
 
 from __future__ import annotations
 
@@ -11,18 +12,19 @@ if TYPE_CHECKING:
     from pygent_ls.agent.tool import ToolRegistry
 
 MAX_NESTING = 64
-"""Of lists and objects in arguments: far more than a tool has, far less than what exhausts the interpreter's stack
-in whatever walks through them later."""
+"""Maximum nesting of lists and objects in arguments: far more than a tool needs, far less than what exhausts the
+interpreter's stack in code that walks through them."""
 
 MAX_QUOTED_CHARS = 300
-"""Of broken arguments, what an error quotes: enough to see the mistake."""
+"""Maximum characters of broken arguments that an error quotes: enough to see the mistake."""
 
 
 def parse_arguments(text: str, *, may_close: bool = False) -> tuple[dict[str, Any], str | None]:
-    """The arguments object; where the text is none, an empty one and what is wrong with it.
+    """Return the arguments object and None, or an empty object and an error message.
 
-    Valid JSON is taken as it is. Else a fence around it, commas before a closing bracket, and line breaks in strings
-    are mended; where it `may_close`, brackets that are open at the end too. A string that is open stays an error.
+    Valid JSON is used as it is. Otherwise a surrounding code fence, commas before a closing bracket, and line breaks in
+    strings are repaired, and with `may_close` also brackets that are open at the end. An unterminated string stays an
+    error.
     """
     if not text.strip():
         return {}, None
@@ -38,20 +40,20 @@ def parse_arguments(text: str, *, may_close: bool = False) -> tuple[dict[str, An
 
 
 def check_can_be_sent(value: Any) -> None:
-    """Raises ValueError for what may not get into the history, which goes back to the provider: NaN, half of a
-    surrogate pair, what is nested too deep."""
+    """Check that the value may enter the history, which is sent back to the provider. Raises ValueError for NaN,
+    unpaired surrogates and too deep nesting."""
     if nests_deeper(value, MAX_NESTING):
         raise ValueError(f"nested deeper than {MAX_NESTING}")
     json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
 
 
 def readers_of(tools: ToolRegistry) -> frozenset[str]:
-    """The names of the tools that only read, whose arguments may be closed."""
+    """Return the names of the read-only tools, whose arguments may be completed with closing brackets."""
     return frozenset(tool.name for tool in tools.list_all() if tool.read_only)
 
 
 def with_schema(problem: str, schema: Mapping[str, Any]) -> str:
-    """What is wrong with the arguments, and what they should be."""
+    """Return the error message followed by the argument schema."""
     return f"{problem}\nArgument schema: {json.dumps(schema, ensure_ascii=False)}"
 
 
@@ -60,7 +62,8 @@ def _quoted(text: str) -> str:
 
 
 def load_json(text: str, *, may_close: bool = False) -> Any:
-    """The value, mended as `parse_arguments` says. Raises ValueError, or RecursionError, as for the text as it is."""
+    """Return the parsed value, with repairs as in `parse_arguments`. Raises ValueError or RecursionError, as for the
+    unrepaired text."""
     try:
         return json.loads(text)
     except ValueError as error:
@@ -77,11 +80,11 @@ _FENCE = re.compile(r"\A\s*+(`{3,}+)[ \t]*+[\w-]*+[ \t]*+\n(.*?)(?:\n[ \t]*\1`*\
 
 
 StringState = tuple[bool, bool]
-"""Where JSON text ends: inside a string that is still open; and there behind a backslash."""
+"""State at the end of JSON text: whether a string is open, and whether it ends with an escaping backslash."""
 
 
 def string_state(text: str, before: StringState = (False, False)) -> StringState:
-    """Where the text ends that goes on from `before`."""
+    """Return the state at the end of text that continues from `before`."""
     in_string, escaped = before
     for character in text:
         if in_string:
@@ -93,7 +96,8 @@ def string_state(text: str, before: StringState = (False, False)) -> StringState
 
 
 def _mended(text: str, *, may_close: bool) -> str | None:
-    """The text without a fence and trailing commas, and closed where it may be; None where it is open and may not."""
+    """Return the text without a fence and trailing commas, with open brackets closed if `may_close`; None if it stays
+    incomplete."""
     if fenced := _FENCE.match(text):
         text = fenced[2]
     kept: list[str] = []
@@ -125,7 +129,7 @@ def _ends_a_list(text: str, at: int) -> bool:
 
 
 def nests_deeper(value: Any, limit: int) -> bool:
-    """Whether lists and objects lie deeper than that in each other; told level by level, which takes no stack."""
+    """Whether lists and objects are nested deeper than `limit`. Checks level by level, without recursion."""
     level: list[Any] = [value]
     for _ in range(limit + 1):
         level = [inner for outer in level for inner in _members(outer)]

@@ -1,4 +1,4 @@
-"""The questioner port: a question of the model to the user, which is no question of permission."""
+"""The questioner port: questions to the user, other than permission requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One of the answers that the user may choose; titles are unique within a question, and one line each."""
+    """Answer that the user may choose; titles are single lines, and unique within a question."""
 
     title: str
     description: str = ""
@@ -17,7 +17,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What the user is asked. Without choices it can only be answered in their own words."""
+    """Question to the user. Without choices it can only be answered in their own words."""
 
     question_id: str
     session_id: str
@@ -25,14 +25,16 @@ class Question:
     text: str
     choices: tuple[Choice, ...] = ()
     from_model: bool = True
-    """A tool call asks. Else the turn itself does, or the daemon (`session_id` is then empty), and only one of the
-    choices is an answer."""
+    """Whether a tool call asks. Otherwise the turn itself asks, or the daemon (`session_id` is then empty), and only
+    one of the choices is a valid answer."""
     secret: bool = False
-    """The answer is a key: it is typed unseen, and appears in no event, log or recording. There are no choices."""
+    """Whether the answer is a key: it is typed without echo, and appears in no event, log or recording. Such a question
+    has no choices."""
     is_open: bool = False
-    """Only the user's own words are an answer, although the model does not ask. There are no choices."""
+    """Whether only free text is a valid answer, although the model does not ask. Such a question has no choices."""
     offers_setup: bool = False
-    """Whether to set up a model; an editor with a form of its own for that answers once it is done."""
+    """Whether the question is about setting up a model; an editor with its own form for that answers once it is done.
+    """
 
     @property
     def takes_words(self) -> bool:
@@ -42,21 +44,21 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """The user chose, or wrote, or both; one of the two is not empty."""
+    """The user's answer: a choice, text, or both; at least one of them is not empty."""
 
     choice: str = ""
-    """The title of one of the choices."""
+    """Title of the chosen choice."""
     text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class NotAnswered:
-    """The user closed the question, or answered with something that is no answer."""
+    """The user closed the question, or gave an invalid answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class CannotAsk:
-    """The question was not shown to anybody; `reason` tells the model why, and what would work."""
+    """The question could not be shown; `reason` tells the model why, and what would work."""
 
     reason: str
 
@@ -64,15 +66,15 @@ class CannotAsk:
 QuestionAnswer = Answered | NotAnswered | CannotAsk
 
 AskUser = Callable[[str, Sequence[Choice]], Awaitable[QuestionAnswer]]
-"""Puts one question to the user, by its text and its choices; how a tool reaches the questioner."""
+"""Asks the user one question, given its text and its choices; a tool's access to the questioner."""
 
 
 class Questioner(Protocol):
-    """Puts questions to the user."""
+    """Asks the user questions."""
 
     async def ask(self, question: Question) -> QuestionAnswer:
-        """Return what the user says, however long they take; every odd answer (none, an unknown title, an error, a
-        client that went) is `NotAnswered`. When cancelled, the question no longer counts."""
+        """Return the user's answer, however long they take. Every invalid answer (none, an unknown title, an error, a
+        client that disconnected) is `NotAnswered`. Cancelling withdraws the question."""
         ...
 
 
@@ -81,15 +83,15 @@ NOBODY = "Nobody is available to answer. Decide yourself, and state your assumpt
 
 @dataclass(frozen=True, slots=True)
 class NobodyToAsk:
-    """A questioner where no user is."""
+    """Questioner for runs without a user."""
 
     reason: str = NOBODY
 
     async def ask(self, question: Question) -> QuestionAnswer:
-        """See the port."""
+        """Return `CannotAsk`."""
         return CannotAsk(self.reason)
 
 
 async def nobody_answers(text: str, choices: Sequence[Choice]) -> QuestionAnswer:
-    """An `AskUser` where no user is."""
+    """Return `CannotAsk`: the `AskUser` for runs without a user."""
     return CannotAsk(NOBODY)

@@ -1,4 +1,4 @@
-"""Whether a call may run: the rules' verdict, and the user's word where they leave it open."""
+"""Permission for tool calls: the verdict of the rules, and the user's answer if the rules leave it open."""
 
 from __future__ import annotations
 
@@ -48,11 +48,12 @@ from pygent_ls.agent.workspace import EditPlan, FileChange, SandboxState, Worksp
 from pygent_ls.errors import ToolError
 
 MAX_WHY_CHARS = 300
-"""Of a hook's reason in a prompt: three lines, so that what is asked stays in sight."""
+"""Maximum characters of a hook's reason in a prompt: three lines, so that the question itself stays in sight."""
 
 
 class DeniedError(Exception):
-    """The call may not run; the text is what the model reads. `by` says whose words it quotes."""
+    """The call may not run. The model reads the text; `by` says who denied the call, and so whose words the text
+    quotes."""
 
     def __init__(self, text: str, by: DecidedBy) -> None:
         super().__init__(text)
@@ -60,7 +61,7 @@ class DeniedError(Exception):
 
 
 class InputChangedError(Exception):
-    """The call may run, with another input than the model gave it, which the user or a hook put there."""
+    """The call may run, but with an input that the user or a hook put in place of the model's."""
 
     def __init__(self, given: Mapping[str, Any], by: DecidedBy) -> None:
         super().__init__()
@@ -74,7 +75,7 @@ class _Prompt:
     rules: tuple[str, ...] = ()
     changes: tuple[FileChange, ...] = ()
     verdict: Callable[[], Verdict] | None = None
-    """What the rules and the mode say by then; None where only the user can tell."""
+    """Returns the current verdict of the rules and the mode; None if only the user can decide."""
     confinement: str = ""
     prefix_rules: tuple[str, ...] = ()
     covers_session: str = ""
@@ -100,23 +101,24 @@ class Asking:
     telemetry: Telemetry = no_telemetry
     mode_changed: Callable[[], None]
     _held_in: set[str] = field(default_factory=set[str])
-    """The calls that run in the sandbox."""
+    """Ids of the calls that run in the sandbox."""
     _said: dict[str, str] = field(default_factory=dict[str, str])
-    """What the user said when they allowed a call, by its id."""
+    """What the user said when they allowed a call, by the call's id."""
     _granted: set[str] = field(default_factory=set[str])
-    """The calls whose input the user has put there: they need not be asked about it."""
+    """Ids of calls whose input the user replaced; the user is not asked about them again."""
     _changed_by_hooks: set[str] = field(default_factory=set[str])
-    """Calls whose input a hook replaced in place of the user. A hook replaces it once: this bounds the rounds."""
+    """Ids of calls whose input a hook replaced in place of the user. A hook may do so once per call, which bounds the
+    rounds."""
     _beside: dict[str, tuple[Path, ...]] = field(default_factory=dict[str, tuple[Path, ...]])
-    """The files that a call's plan holds and its arguments do not name."""
+    """Files of a call's plan that its arguments do not name, by the call's id."""
 
     @property
     def one_at_a_time(self) -> asyncio.Lock:
-        """Held while the user is asked anything: calls and subagents run side by side, questions do not."""
+        """Lock held while the user is asked anything: calls and subagents run in parallel, questions do not."""
         return self.standing.share.asking
 
     async def judged(self, tool: Tool, call: ToolUseBlock, sandbox: SandboxState) -> Verdict:
-        """Allow or ask, by the rules alone. Raises `DeniedError`."""
+        """Return the verdict of the rules alone: allow or ask. Raises `DeniedError`."""
         if sandbox.kind == "on":
             self._held_in.add(call.id)
         verdict = self._verdict(tool, call)
@@ -135,7 +137,7 @@ class Asking:
     ) -> None:
         """Ask the user, one question at a time. Raises `DeniedError`, and `InputChangedError`."""
         async with self.one_at_a_time:
-            verdict = self._verdict(tool, call)  # an answer to the question before may have settled this one
+            verdict = self._verdict(tool, call)  # the answer to the previous question may settle this one
             if verdict.decision == "allow":
                 return
             if verdict.decision == "deny":
@@ -162,7 +164,7 @@ class Asking:
         self._check_same(call, answer)
 
     def _could_accept_edits(self, tool: Tool, call: ToolUseBlock) -> bool:
-        """Whether the mode that accepts edits would pass the call, and the next stricter one is what asks."""
+        """Whether the mode `accept_edits` would allow the call, and the current mode, the next stricter one, asks."""
         is_edit = tool.name in EDITS_ACCEPTED and self.permissions.mode == "default"
         return is_edit and self._verdict(tool, call, as_if="accept_edits").decision == "allow"
 
@@ -172,7 +174,7 @@ class Asking:
             raise InputChangedError(answer.input, answer.by)
 
     async def is_sandboxed(self, tool: Tool, call: ToolUseBlock, state: SandboxState) -> bool:
-        """Whether the call runs in the sandbox. Where that fails the user is asked. Raises as `ask` does."""
+        """Whether the call runs in the sandbox. If the sandbox fails, the user is asked. Raises as `ask` does."""
         if state.kind == "failed" and not self.consent.given:
             async with self.one_at_a_time:
                 prompt = _Prompt(
@@ -188,7 +190,7 @@ class Asking:
         return state.kind == "on"
 
     async def judged_plan(self, tool: Tool, call: ToolUseBlock, plan: EditPlan) -> Verdict:
-        """Judge a call once more, by all that it writes: a plan may hold files that no argument names.
+        """Judge a call again, by all that it writes: a plan may hold files that no argument names.
 
         Raises `DeniedError`.
         """
@@ -200,7 +202,7 @@ class Asking:
         return verdict
 
     def questions_of(self, tool_id: str) -> AskUser:
-        """How one call puts its own questions to the user: one at a time with all others."""
+        """Return the function with which one call asks the user its own questions, one at a time across all calls."""
 
         async def ask(text: str, choices: Sequence[Choice]) -> QuestionAnswer:
             question = Question(
@@ -218,11 +220,11 @@ class Asking:
 
     @property
     def _who(self) -> str:
-        """Who asks, behind a question; nothing where it is the turn itself."""
+        """Suffix of a question that names the subagent that asks; empty for the turn itself."""
         return f" ({self.standing.source})" if self.standing.source else ""
 
     def remarks_on(self, calls: Sequence[ToolUseBlock]) -> Iterator[TextBlock]:
-        """What the user said when they allowed these calls, for the model to read beside their results."""
+        """Yield what the user said when they allowed these calls, for the model to read with their results."""
         for call in calls:
             if said := self._said.pop(call.id, ""):
                 text = f"The user allowed this call and said: {said}"
@@ -245,7 +247,7 @@ class Asking:
         return verdict
 
     def _reads(self, tool: Tool, given: Mapping[str, Any]) -> tuple[FileRead, ...]:
-        """What a command may show of files, where any rule is about reading them."""
+        """Return what a command may show of files, if any rule is about reading them."""
         if tool.name != "shell" or not self.permissions.reading().rules:
             return ()
         (line,) = self._subjects(tool, given)
@@ -259,7 +261,7 @@ class Asking:
         return subjects_of(tool, given, [self.workspace.shown(path) for path in self._paths(tool, given)])
 
     async def _question(self, tool: Tool, call: ToolUseBlock, prompt: _Prompt) -> PermissionAnswer:
-        """Put one question to the user, and tell that it was asked and answered."""
+        """Ask the user one question, and emit events when it is asked and when it is answered."""
         permission_id = f"{self.turn_id}-p{next(self.standing.share.permission_ids)}"
         await self.emit(PermissionRequested(permission_id=permission_id, tool_id=call.id))
         span = PermissionSpan(session_id=self.session_id, call=call)
@@ -271,13 +273,13 @@ class Asking:
                     await self.emit(Notice(content=problem, level="warning"))
                 if span.answer.allowed and span.answer.feedback:
                     self._said[call.id] = await self.secrets.masked(span.answer.feedback)
-        finally:  # a question that was asked is answered, also when the turn is cancelled
+        finally:  # every request is resolved, even if the turn is cancelled
             outcome, by = span.answer.outcome, span.answer.by
             await self.emit(PermissionResolved(permission_id=permission_id, tool_id=call.id, outcome=outcome, by=by))
         return span.answer
 
     async def _given(self, tool: Tool, call: ToolUseBlock, prompt: _Prompt, permission_id: str) -> PermissionAnswer:
-        """What hooks or the user answer."""
+        """Return the answer of the hooks, or else of the user."""
         request = PermissionRequest(
             permission_id=permission_id,
             session_id=self.session_id,
@@ -307,8 +309,9 @@ class Asking:
             return await self._answer(request, prompt.verdict)
 
     async def _hooks_answer(self, call: ToolUseBlock, verdict: Callable[[], Verdict] | None) -> PermissionAnswer | None:
-        """What hooks say in place of the user. They may deny anything, but allow only what neither a rule, nor a hook
-        before the call, nor the sandbox asks about; an input that they give is judged like the model's."""
+        """Return the hooks' answer in place of the user's; None if the user is to be asked. Hooks may deny anything,
+        but allow only a call that the mode alone asks about: no rule, no earlier hook, and not the sandbox. An input
+        that they give is judged like the model's."""
         said = await self.hooks.asked(call)
         if said.decision == "deny":
             return PermissionAnswer(outcome="reject_once", feedback=said.reason, by="hook")
@@ -318,10 +321,10 @@ class Asking:
         return None
 
     async def _answer(self, request: PermissionRequest, verdict: Callable[[], Verdict] | None) -> PermissionAnswer:
-        """What the user says; or what the mode and the rules say, where they are changed so that there is nothing left
-        to ask: then the question is withdrawn."""
+        """Return the user's answer. If a change of the mode or the rules settles the question meanwhile, it is
+        withdrawn, and their verdict is the answer."""
         while verdict is not None:
-            settled = verdict()  # it may have been changed while hooks thought about it, too
+            settled = verdict()  # mode and rules may also have changed while hooks ran
             if settled.decision != "ask":
                 outcome = "allow_once" if settled.decision == "allow" else "reject_once"
                 return PermissionAnswer(outcome=outcome, feedback=settled.reason, by=settled.by)
@@ -347,8 +350,8 @@ class Asking:
 
 
 def _look_again(is_settled: asyncio.Timeout, verdict: Callable[[], Verdict]) -> None:
-    """End the wait for the user where there is nothing left to ask them."""
-    with suppress(ToolError):  # a path that leads elsewhere by now: the user decides, and the tool will say so
+    """End the wait for the user if the mode and the rules have settled the question."""
+    with suppress(ToolError):  # a path that now leads elsewhere: the user decides, and the tool reports it
         if not is_settled.expired() and is_settled.when() is None and verdict().decision != "ask":
             is_settled.reschedule(asyncio.get_running_loop().time())
 
@@ -358,8 +361,8 @@ def _is_open_by_mode(verdict: Verdict) -> bool:
 
 
 def _stricter(verdict: Verdict, of_file: Verdict, name: str) -> Verdict:
-    """What holds for a call that also writes this file. A rule that allows the call is about its files, too; a mode
-    that passes the call need not pass the file."""
+    """Return the verdict for a call that also writes this file. A rule that allows the call covers its files; a mode
+    that allows the call may still ask about the file."""
     match of_file.decision:
         case "deny":
             return verdict if verdict.decision == "deny" else replace(of_file, reason=f"{name}: {of_file.reason}")
@@ -370,7 +373,7 @@ def _stricter(verdict: Verdict, of_file: Verdict, name: str) -> Verdict:
 
 
 def _description(tool: Tool, call: ToolUseBlock) -> str:
-    """What the model says that a command is for, on one line."""
+    """Return the purpose that the model states for a command, on one line."""
     return one_line(call.input.get("description", "")) if tool.name == "shell" else ""
 
 
@@ -379,7 +382,7 @@ def _programs(tool: Tool, call: ToolUseBlock) -> str:
 
 
 def _why_asked(verdict: Verdict) -> str:
-    """Who wants the user to be asked, where it is no matter of rules and risk."""
+    """Return the note that a hook requires confirmation; empty if the rules or the mode ask."""
     if verdict.by != "hook":
         return ""
     why = on_one_line(verdict.reason)[:MAX_WHY_CHARS]
