@@ -1,4 +1,4 @@
-"""What a prompt carries besides its text: files, selections, diagnostics, images, and where the user is."""
+"""Attachments of a prompt: files, selections, diagnostics, images, and where the user is in the editor."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class LineRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePart:
-    """A file, or some of its lines, as it is when the turn begins."""
+    """File, or some of its lines, read when the turn begins."""
 
     path: Path
     lines: LineRange | None = None
     is_background: bool = field(default=False, compare=False)
-    """The editor tells of it, and the user did not name it."""
+    """Whether the editor reports it, and the user did not name it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +49,17 @@ class SelectionPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiagnosticsPart:
-    """Problems that the editor shows in a file, one line each."""
+    """Diagnostics that the editor shows in a file, one line each."""
 
     path: Path
     lines: tuple[str, ...]
     is_background: bool = field(default=False, compare=False)
-    """As of a file."""
+    """Whether the editor reports them, and the user did not ask about them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditorPart:
-    """Where the user is; background, never a request."""
+    """The user's position in the editor: background, never a request."""
 
     active: Path | None
     visible: tuple[Path, ...]
@@ -67,7 +67,7 @@ class EditorPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImagePart:
-    """A picture in a file, read when the turn begins; its bytes tell its kind."""
+    """Image file, read when the turn begins; its content determines its type."""
 
     path: Path
     mime_type: str
@@ -75,28 +75,28 @@ class ImagePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TerminalPart:
-    """A command that the user ran in a terminal of their own, and what it printed."""
+    """Command that the user ran in a terminal of their own, and its output."""
 
     command: str
-    """Empty if it is not known."""
+    """Empty if unknown."""
     output: str
     exit_code: int | None = None
-    """None while it runs, or if it is not known."""
+    """None while it runs, or if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotePart:
-    """Something that the user named in their words, as text."""
+    """Text of something that the user named in the prompt."""
 
     kind: str
     text: str
     from_outside: bool = True
-    """The text, or some of it, is a program's or a file's."""
+    """Whether the text, or part of it, comes from a program or a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewPart:
-    """What the user rejected of the agent's edits since the model was last told; the user's own decision."""
+    """Report of the agent's edits that the user rejected since the last report. It states the user's own decision."""
 
     text: str
     files: tuple[RejectedFile, ...]
@@ -117,11 +117,11 @@ Attachment = (
 PromptPart = str | Attachment
 
 MAX_ATTACHED_CHARS = 100_000
-"""Of one attachment: about 25 000 tokens; of a file the model reads the rest with read_file."""
+"""Maximum characters of one attachment: about 25 000 tokens. The model reads the rest of a file with read_file."""
 
 
 def is_background(part: Attachment) -> bool:
-    """Whether it only tells where the user is: nobody asked for anything by it."""
+    """Whether the attachment only says where the user is, without asking for anything."""
     match part:
         case EditorPart():
             return True
@@ -132,7 +132,7 @@ def is_background(part: Attachment) -> bool:
 
 
 async def without_secrets(part: Attachment, mask: Mask) -> Attachment:
-    """The attachment with its own text through `mask`; the files that it names are masked when they are read."""
+    """Return the attachment with its own text masked; the files that it names are masked when they are read."""
     match part:
         case SelectionPart(path=path, text=text):
             return replace(part, text=await mask(text, str(path)))
@@ -147,7 +147,7 @@ async def without_secrets(part: Attachment, mask: Mask) -> Attachment:
 
 
 async def shown_attachments(parts: Sequence[PromptPart], mask: Mask) -> tuple[PromptAttachment, ...]:
-    """What a view shows of the attachments; background is left out."""
+    """Return what a view shows of the attachments; background is left out."""
     shown = [await _shown(part, mask) for part in parts if not isinstance(part, str) and not is_background(part)]
     return tuple(each for each in shown if each is not None)
 
@@ -190,11 +190,11 @@ async def render(
     reading: Reading | None = None,
     masks: Masks | None = None,
 ) -> str | tuple[Block, ...]:
-    """The prompt as the model reads it: context blocks first, the user's words last, every text through `mask`. Of
-    files it is the whole that is masked, by `masks`, before lines are taken from it.
+    """Return the prompt as the model reads it: context blocks first, the user's words last, every text through `mask`.
+    Files are masked as a whole, by `masks`, before lines are taken from them.
 
-    Plain text where there is nothing else. A file that cannot be read, or that a rule of `reading` denies, is said so
-    in its place.
+    The result is plain text if nothing is attached. A file that cannot be read, or that a rule of `reading` denies, is
+    replaced by a note that says so.
     """
     reading = reading or Reading()
     words = await mask("".join(part for part in parts if isinstance(part, str)), None)
@@ -210,7 +210,7 @@ async def render(
 
 
 async def _block_of(part: Attachment, workspace: Workspace, reads: ReadLog, mask: Mask, masks: Masks) -> Block | None:
-    """What the model sees of an attachment; None where there is nothing to see."""
+    """Return what the model sees of an attachment; None if it sees nothing."""
     match part:
         case ImageBlock() | ImagePart():
             return part if isinstance(part, ImageBlock) else await _image(part, workspace)
@@ -233,11 +233,11 @@ async def _block_of(part: Attachment, workspace: Workspace, reads: ReadLog, mask
 
 
 def _denied(part: Attachment, workspace: Workspace, reading: Reading) -> Block | None:
-    """What stands in the place of what a rule denies; None for what may be shown."""
+    """Return the note that replaces an attachment that a rule denies; None if it may be shown."""
     if not reading.rules or isinstance(part, ImageBlock | EditorPart | TerminalPart | NotePart | ReviewPart):
         return None
     places = [part.path]
-    with suppress(ToolError):  # outside the workspace its own name is all there is
+    with suppress(ToolError):  # a path outside the workspace is checked by its own name alone
         places.append(workspace.resolve(str(part.path)))
     rule = next((rule for place in places if (rule := reading.denies(workspace.shown(place)))), None)
     if rule is None:
@@ -256,7 +256,7 @@ async def _image(part: ImagePart, workspace: Workspace) -> Block:
 
 
 async def _selected(part: SelectionPart, workspace: Workspace, masks: Masks) -> str:
-    """The text, and the whole of its lines where they hold a secret, since a piece of one cannot be told."""
+    """Return the selected text, or its whole lines if they hold a secret: part of a secret cannot be recognised."""
     try:
         document = await workspace.read(part.path)
     except ToolError:
@@ -289,7 +289,7 @@ async def _note(part: NotePart, mask: Mask) -> Block:
 
 
 def _terminal(part: TerminalPart) -> str:
-    """The command, what it printed, and how it ended."""
+    """Return the command, its output, and its exit code."""
     said = [f"$ {part.command}"] if part.command else []
     said.append(part.output.rstrip("\n") or "[no output]")
     if part.exit_code is not None:

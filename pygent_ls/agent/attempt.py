@@ -1,4 +1,4 @@
-"""One request to a model, and its answer as it comes."""
+"""One request to a model, and its streamed answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from pygent_ls.errors import ModelError
 
 @dataclass(kw_only=True)
 class Attempt:
-    """One request. `item_prefix` is no other attempt's, so that what a failed one said can be withdrawn."""
+    """One request to a model. `item_prefix` is unique to each attempt, so that the items of a failed one can be
+    withdrawn."""
 
     state: TurnState
     model: Model
@@ -42,8 +43,8 @@ class Attempt:
         self.answer.model = self.model.name
 
     async def run(self, request: ModelRequest) -> Answer | Failed:
-        """The whole answer, told piece by piece, but not as a whole. When cancelled, the text so far stands in the
-        history. What is known of its cost has been counted, however it ended."""
+        """Send the request, emit its deltas, and return the complete answer, which `report` emits. When cancelled, the
+        text so far is kept in the history. Known usage is counted however the request ends."""
         began_s, around = self.clock(), self.state.around
         self.answer.family = self.model.facts.family  # known once the model is prepared
         try:
@@ -67,12 +68,12 @@ class Attempt:
         return self.answer
 
     def failed(self, error: ModelError) -> Failed:
-        """The attempt came to nothing: what it said does not count."""
+        """Return the failure, with the emitted items to withdraw."""
         said = ((self._text_id, self.answer.text), (self._thinking_id, self.answer.thinking))
         return Failed(error=error, withdrawn=tuple(item for item, content in said if content))
 
     async def report(self) -> None:
-        """Tell the answer as a whole: it counts."""
+        """Emit the complete items and the usage: the answer counts."""
         try:
             if self.answer.thinking:
                 await self.state.emit(Thinking(item_id=self._thinking_id, content=self.answer.thinking))
@@ -84,7 +85,7 @@ class Attempt:
             raise
 
     def keep_cut_off(self) -> None:
-        """The turn is cancelled here: the text so far is kept, and marked where something is missing."""
+        """Keep the text so far of a cancelled turn, marked if something is missing."""
         state, answer = self.state, self.answer
         state.say(answer.text)
         cut_off = answer.finish is None or answer.has_calls
@@ -121,4 +122,4 @@ class Attempt:
             case ThinkingChunk(thinking=thinking) if thinking:
                 await self.state.emit(ThinkingDelta(item_id=self._thinking_id, content=thinking))
             case TextChunk() | ThinkingChunk() | ToolCallChunk() | UsageChunk() | FinishChunk() | NoticeChunk():
-                pass  # nothing to show, not before it is whole, or told already
+                pass  # nothing to show, shown once complete, or already emitted

@@ -1,4 +1,4 @@
-"""Which calls of one answer may run side by side, and running them."""
+"""Batches of tool calls: which calls of one answer run in parallel, and running them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from pygent_ls.agent.messages import ToolUseBlock
 
 MAX_PARALLEL_CALLS = 8
-"""Reads that run at once: enough to hide the disk's latency, few enough for its queue."""
+"""Maximum number of calls that run at once: enough to hide the disk's latency, few enough for its queue."""
 
 
 SIDE_BY_SIDE = "task"
-"""The tool whose calls run beside each other although they may write: subagents keep out of each other's way."""
+"""Tool whose calls run in parallel although they may write: subagents coordinate their own writes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCall:
-    """A call with what decides whether it may run beside others."""
+    """Call with the facts that decide whether it may run in parallel."""
 
     call: ToolUseBlock
     read_only: bool
@@ -28,8 +28,10 @@ class PlannedCall:
 
 
 def split_into_batches(calls: Sequence[PlannedCall]) -> list[list[PlannedCall]]:
-    """Adjacent reading calls run together, in the order of the calls, and so do subagents. A call that writes runs
-    alone, and calls whose paths are equal, or parent and child, are in different batches.
+    """Split the calls into batches, in order.
+
+    Adjacent reading calls share a batch, and so do adjacent subagents. A call that writes is alone in its batch, and
+    calls whose paths are equal, or parent and child, are in different batches.
     """
     batches: list[list[PlannedCall]] = []
     for planned in calls:
@@ -57,18 +59,18 @@ def _overlap(one: str, other: str) -> bool:
 
 
 MyTurn = Callable[[], Awaitable[None]]
-"""Awaited by a call that is over, before it tells of its result: those of a batch are told in order."""
+"""Awaited by a finished call before it emits its result: the results of a batch are emitted in order."""
 
 Run = Callable[[ToolUseBlock, MyTurn], Awaitable[None]]
-"""Runs one call; keeps its result, and raises nothing but a cancel."""
+"""Runs one call and keeps its result. Raises nothing but a cancellation."""
 
 
 async def at_once() -> None:
-    """A call that runs alone need not wait for its turn."""
+    """Return at once: a call that runs alone does not wait for others."""
 
 
 async def run_batches(calls: Sequence[PlannedCall], run: Run) -> None:
-    """Run every call, those of a batch side by side."""
+    """Run every call; the calls of a batch run in parallel."""
     for batch in split_into_batches(calls):
         free = asyncio.Semaphore(MAX_PARALLEL_CALLS)
         before: asyncio.Event | None = None
@@ -82,11 +84,11 @@ async def run_batches(calls: Sequence[PlannedCall], run: Run) -> None:
 async def _run_in_line(
     run: Run, call: ToolUseBlock, free: asyncio.Semaphore, before: asyncio.Event | None, done: asyncio.Event
 ) -> None:
-    """Run a call once there is room, and let it tell of its result once the one before it has."""
+    """Run a call once a slot is free, and let it emit its result after the previous call has."""
     running = AsyncExitStack()
 
     async def my_turn() -> None:
-        await running.aclose()  # what only waits to be told takes no room
+        await running.aclose()  # a call that only waits to emit its result frees its slot
         if before is not None:
             await before.wait()
 

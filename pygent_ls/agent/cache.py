@@ -1,4 +1,4 @@
-"""Results of reading tools, kept for a while, and served only while what they read is unchanged."""
+"""Cache for results of reading tools, which are served only while what they read is unchanged."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pygent_ls.agent.workspace import Document, Stamp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedResult:
-    """What a call returned, with the stamps of all that it read."""
+    """Result of a call, with the stamps of everything that it read."""
 
     content: str
     dependencies: Mapping[Path, Stamp]
-    """The files that it read."""
+    """Stamps of the files that it read."""
     trees: Mapping[Path, Stamp]
-    """The folders that it searched."""
+    """Stamps of the folders that it searched."""
     shown: tuple[Document, ...]
-    """The documents that it showed the model: serving it again shows them again."""
+    """Documents that it showed the model; serving the result shows them again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class _Entry:
 
 
 class ToolCache:
-    """Least recently used goes first. Times are seconds of `clock`, a monotonic one."""
+    """LRU cache of tool results. Times are seconds of `clock`, which must be monotonic."""
 
     def __init__(self, *, max_entries: int, clock: Callable[[], float]) -> None:
         self._max_entries = max_entries
@@ -45,7 +45,7 @@ class ToolCache:
         return len(self._entries)
 
     def get(self, tool_name: str, arguments: Mapping[str, Any]) -> CachedResult | None:
-        """The result that has not expired; the caller still has to check its dependencies."""
+        """Return the result if it has not expired; the caller must check its dependencies."""
         key = _key(tool_name, arguments)
         entry = self._entries.get(key)
         if entry is None:
@@ -57,7 +57,7 @@ class ToolCache:
         return entry.result
 
     def set(self, tool_name: str, arguments: Mapping[str, Any], result: CachedResult, *, ttl_s: float) -> None:
-        """Keep a result for `ttl_s` seconds."""
+        """Store a result for `ttl_s` seconds."""
         key = _key(tool_name, arguments)
         self._entries[key] = _Entry(tool_name, result, self._clock() + ttl_s)
         self._entries.move_to_end(key)
@@ -65,14 +65,15 @@ class ToolCache:
             self._entries.popitem(last=False)
 
     def drop(self, tool_name: str, arguments: Mapping[str, Any]) -> None:
-        """Forget one result."""
+        """Drop one result."""
         self._entries.pop(_key(tool_name, arguments), None)
 
     def invalidate(self, pattern: str) -> int:
-        """Drop what a change of the files that match may have made stale; returns how many results went.
+        """Drop the results that a change of the matching files may have made stale; return their number.
 
-        The pattern is a glob on absolute paths (`globs.escape` makes one of a path). Stale is what read a matching
-        path, anything below one, or searched a folder that one may lie in; and what does not say what it read.
+        The pattern is a glob on absolute paths (`globs.escape` makes one from a path). A result is stale if it read a
+        matching path or anything below one, if it searched a folder that may contain one, or if it does not say what it
+        read.
         """
         changed = compiled(pattern)
         above = literal_prefix(pattern)
@@ -93,11 +94,11 @@ class ToolCache:
         return self._drop_where(stale)
 
     def invalidate_tool(self, tool_name: str) -> int:
-        """Drop all results of one tool; returns how many."""
+        """Drop all results of one tool; return their number."""
         return self._drop_where(lambda entry: entry.tool_name == tool_name)
 
     def cleanup_expired(self) -> int:
-        """Drop what has outlived its time; returns how many."""
+        """Drop all expired results; return their number."""
         now = self._clock()
         return self._drop_where(lambda entry: entry.expires_at <= now)
 

@@ -1,4 +1,4 @@
-"""Calls of the model until one comes to an answer: retries, fallbacks, and more room where an answer did not fit."""
+"""Model calls with retries, fallback models, and more room for an answer that did not fit."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from pygent_ls.agent.turn_context import TurnContext
 from pygent_ls.errors import ModelError, ModelErrorType
 
 NO_OTHER_MODEL_HELPS: frozenset[ModelErrorType] = frozenset({"invalid_request", "content_filter", "context_window"})
-"""What is wrong with the request itself: it is not taken to a fallback."""
+"""Errors of the request itself, for which no fallback model is asked."""
 
 
 @dataclass(kw_only=True)
 class ModelCalls:
     """The model calls of one turn.
 
-    A call, which is an iteration, may take several requests: the same model is asked again after a failure that may
-    pass, or with more room for an answer that did not fit; after that its fallbacks are asked.
+    One call (an iteration) may take several requests: the same model is asked again after a transient failure, or with
+    more room for an answer that did not fit; then its fallbacks are asked.
     """
 
     state: TurnState
@@ -48,14 +48,16 @@ class ModelCalls:
         self._made_room = False
         """Whether the conversation was compacted for this iteration because a request did not fit."""
         self._names_no_finish: set[str] = set()
-        """The models of whose answers two in a row ended without a finish: they seem to know none."""
+        """Models whose last answer ended without a finish reason; after a second one in a row, the model seems to send
+        none."""
         self._names_blind: set[str] = set()
-        """The models of which the user was told that they take no pictures."""
+        """Models about which the user was told that they accept no images."""
 
     async def ask(self) -> Answer:
-        """One iteration: the whole answer, which is told, and counted in the turn's usage; not in its history.
+        """Make one iteration and return the complete answer, which is emitted and counted in the turn's usage, but not
+        added to its history.
 
-        Raises `ModelError` once the failure has been told. When cancelled, the text so far stands in the history.
+        Raises `ModelError` after the failure has been emitted. When cancelled, the text so far is kept in the history.
         """
         self.state.iterations += 1
         self._n_requests = 0
@@ -65,7 +67,7 @@ class ModelCalls:
             came = await self._asked_until_settled(asked)
             if isinstance(came, Answer):
                 return came
-            chosen = self.state.model  # the user may have chosen another one meanwhile
+            chosen = self.state.model  # the user may have chosen another model meanwhile
             other = chosen if chosen is not asked else await self._fallback_for(came.error)
             await self._tell(came, fallback=other)
             if other is None:
@@ -74,21 +76,21 @@ class ModelCalls:
                 self.state.model = other
 
     async def has_price(self) -> bool:
-        """Whether a call of the model that is asked now will tell its cost."""
+        """Whether a call of the current model will report its cost."""
         model = self.state.model
         try:
             await self._prepare(model)
         except ModelError:
-            return True  # the call itself will say what is wrong
+            return True  # the call itself will report the error
         return model.facts.has_price
 
     async def failed(self, error: ModelError) -> ModelError:
-        """Tell of a failure that ends the turn; returns it, to be raised."""
+        """Emit a failure that ends the turn; return it, to be raised."""
         await self._tell(Failed(error=error))
         return error
 
     async def _asked_until_settled(self, model: Model) -> Answer | Failed:
-        """Ask one model, again and again where that may help."""
+        """Ask one model, with retries as long as they may help."""
 
         async def attempt() -> Answer | Failed:
             return await self._attempted(model)
@@ -100,7 +102,7 @@ class ModelCalls:
         return await retrying.run(attempt)
 
     async def _attempted(self, model: Model) -> Answer | Failed:
-        """One request; once more, at once, where what stood in its way could be cleared."""
+        """Send one request; send it again at once if its obstacle could be removed."""
         while True:
             attempt = self._next_attempt(model)
             try:
@@ -135,7 +137,7 @@ class ModelCalls:
         await model.prepare()
 
     async def _tell_of_pictures(self, model: Model) -> None:
-        """Tell the user once that the model will not see what they show."""
+        """Tell the user once that the model will not see their images."""
         if model.facts.takes_images or model.name in self._names_blind:
             return
         if has_picture(each for each in self.state.history if each.turn_id == self.state.spec.turn_id):
@@ -147,8 +149,9 @@ class ModelCalls:
             await self.state.emit(Notice(content=said, level="warning"))
 
     def _checked(self, attempt: Attempt, answer: Answer) -> Answer | Failed:
-        """A stream that ends without a finish is a broken one, and of a call arguments may be missing. But where a
-        model does so twice in a row, it seems to have no word for it, and its text is taken for whole."""
+        """Return the answer, or a failure if the stream ended without a finish reason: it broke off, and arguments of a
+        call may be missing. If a model does so twice in a row, it seems to send no finish reason, and its text is taken
+        as complete."""
         name = attempt.model.name
         if answer.finish is not None:
             self._names_no_finish.discard(name)
@@ -162,15 +165,16 @@ class ModelCalls:
         )
 
     async def _fits_now(self, failed: Failed, model: Model) -> bool:
-        """Whether a request that was too long for the model was made shorter; once an iteration."""
+        """Shorten the context after a request was too long for the model; return whether that succeeded. Tried once per
+        iteration."""
         if failed.error.type != "context_window" or self._made_room:
             return False
         self._made_room = True
         return await self._context.make_room(model, "overflow", failed.error.message)
 
     async def _given_room(self, answer: Answer, model: Model) -> str | None:
-        """What was done for an answer that was cut off where it cannot be gone on with, for a person; None where it
-        was not, or where nothing is left to do."""
+        """Make room for an answer that was cut off and cannot be continued; return what was done, as a message for the
+        user. None if the answer needs no room, or if nothing is left to try."""
         if answer.finish_reason != "length" or answer.is_endless or (answer.text.strip() and not answer.has_calls):
             return None
         where = "in a tool call" if answer.has_calls else "before its first word"
@@ -188,7 +192,7 @@ class ModelCalls:
     # Fallbacks
 
     async def _fallback_for(self, error: ModelError) -> Model | None:
-        """The next model that can be had, where another one may help."""
+        """Return the next available fallback model, if another model may help."""
         while self._fallbacks and error.type not in NO_OTHER_MODEL_HELPS:
             name = self._fallbacks.pop(0)
             try:

@@ -1,4 +1,5 @@
-"""Edits as a turn makes them: carried out, reviewed by the user, and told to everyone who keeps count."""
+"""Edits of a turn: applied, reviewed by the user, and recorded in the turn, the checkpointer, the cache and the read
+log."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ NOT_REVIEWED = "The turn was stopped before the user had reviewed this edit, so 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changing:
-    """Makes the edits of one turn. `files_changed` is what the turn has changed by now, one entry a file."""
+    """Makes the edits of one turn. `files_changed` holds what the turn has changed so far, one entry per file."""
 
     workspace: Workspace
     reviewer: Reviewer
@@ -37,11 +38,11 @@ class Changing:
     async def make(
         self, plan: EditPlan, changes: Sequence[FileChange], call: ReviewedCall
     ) -> tuple[Applied, tuple[FileChange, ...]]:
-        """Carry out a plan, whose changes are known, and let the user review it; returns the changes that stand.
+        """Apply a plan, whose changes are known, and let the user review it; return the changes that remain.
 
-        Once begun it is not cut off by a cancel, as long as it takes its usual time: what really happened is told
-        then, too, and the caller raises the cancel. Raises as `Workspace.apply` does, and `CancelledError` where the
-        edit was given up.
+        A cancellation does not interrupt an edit that has begun, as long as it takes its usual time: its real outcome
+        is recorded even then, and the caller raises the cancellation. Raises as `Workspace.apply` does, and
+        `CancelledError` if the edit was abandoned.
         """
         await self.checkpointer.about_to_apply(plan)
         applied = await self._carried_out(plan)
@@ -56,13 +57,13 @@ class Changing:
     async def _carried_out(self, plan: EditPlan) -> Applied:
         try:
             return await to_its_end(self.workspace.apply(plan))
-        except (asyncio.CancelledError, UnprovenEditError):  # a part of it may have happened all the same
+        except (asyncio.CancelledError, UnprovenEditError):  # part of it may have been applied nevertheless
             stands = await standing(plan, self.workspace)
             if is_being_cancelled() and stands == plan:
                 return Applied(asked=plan, stands=plan)
             await self._tell(stands, changes_of(stands, self.workspace.shown))
             raise
-        finally:  # also what was not proven
+        finally:  # also after an unproven edit
             for path in touched_by(plan):
                 self.cache.invalidate(globs.escape(path))
 
@@ -87,7 +88,7 @@ class Changing:
         await learn_applied(stands, self.workspace, self.reads)
 
     def _count(self, change: FileChange) -> None:
-        """Several changes of one file are one entry of the turn's result, which holds no text of it."""
+        """Merge all changes of one file into one entry of the turn's result, which holds none of its text."""
         earlier = self.files_changed.get(change.path)
         if earlier is None:
             self.files_changed[change.path] = replace(change, patch="", old_text="", new_text="")

@@ -1,4 +1,4 @@
-"""The checkpointer port: how a turn's changes can be taken back."""
+"""The checkpointer port: makes a turn's changes reversible."""
 
 from __future__ import annotations
 
@@ -12,73 +12,76 @@ from pygent_ls.agent.named_paths import NamedPaths
 from pygent_ls.agent.workspace import EditPlan
 
 CANCELLED_S = 1.0
-"""How long a cancelled turn waits to learn what its program had changed; beyond that it counts as the user's."""
+"""Seconds that a cancelled turn waits to learn what its program changed; after that, the changes count as the user's.
+"""
 
 
 class Checkpointer(Protocol):
-    """Keeps the workspace as it was before the agent changes it, and remembers what the agent wrote.
+    """Saves the workspace as it was before the agent changes it, and records what the agent wrote.
 
-    Nothing is raised: where the workspace cannot be kept, the reason is returned for the user to read, once a turn,
-    and the change goes on.
+    The methods raise nothing: if the workspace cannot be saved, they return the reason for the user to read, once per
+    turn, and the change goes on.
     """
 
     async def before_change(self, turn_id: str, label: str) -> str | None:
-        """A tool is about to change files; the first in a turn makes a checkpoint, which is there on return."""
+        """Prepare for a tool that is about to change files. The first one in a turn makes a checkpoint, which exists on
+        return."""
         ...
 
     async def before_program(self, turn_id: str, label: str, named: NamedPaths) -> str | None:
-        """A program is about to run that may change anything; makes a checkpoint, which is there on return."""
+        """Prepare for a program that may change anything: make a checkpoint, which exists on return."""
         ...
 
     async def after_program(self, turn_id: str, label: str) -> str | None:
-        """The program of the last `before_program` has ended. What differs on the disk since then is its doing where
-        its command line names it, and may be anyone's elsewhere; what the editor or another session told of is not."""
+        """Record that the program of the last `before_program` has ended. Files that differ on disk since then count as
+        its changes if its command line names them; elsewhere they may be anyone's. Changes that the editor or another
+        session reported do not count."""
         ...
 
     async def about_to_apply(self, plan: EditPlan) -> None:
-        """A plan is about to be carried out, and may wait for the user: what it replaces and deletes is kept, and what
-        it writes is the agent's doing, also if the daemon dies before `applied`."""
+        """Prepare for a plan that is about to be applied, and may wait for the user: save what it replaces and deletes.
+        What it writes counts as the agent's, even if the daemon dies before `applied`."""
         ...
 
     async def applied(self, plan: EditPlan) -> None:
-        """A plan was carried out: what it wrote is the agent's doing, what the user typed since is not."""
+        """Record that a plan was applied: what it wrote is the agent's, what the user typed since is not."""
         ...
 
 
 class NoCheckpoints:
-    """The port where there is nothing to keep."""
+    """Checkpointer that saves nothing."""
 
     async def before_change(self, turn_id: str, label: str) -> str | None:
-        """Nothing."""
+        """Do nothing."""
 
     async def before_program(self, turn_id: str, label: str, named: NamedPaths) -> str | None:
-        """Nothing."""
+        """Do nothing."""
 
     async def after_program(self, turn_id: str, label: str) -> str | None:
-        """Nothing."""
+        """Do nothing."""
 
     async def about_to_apply(self, plan: EditPlan) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     async def applied(self, plan: EditPlan) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnKeeper:
-    """The checkpointer as a turn uses it: `warn` is told what the user should know."""
+    """The checkpointer of one turn; `warn` receives messages for the user."""
 
     checkpointer: Checkpointer
     turn_id: str
     warn: Callable[[str], Awaitable[None]]
 
     async def before_change(self, label: str) -> None:
-        """Return when the files are kept, or cannot be."""
+        """Return once the files are saved, or the user is warned that they cannot be."""
         await self._tell(await self.checkpointer.before_change(self.turn_id, label))
 
     @asynccontextmanager
     async def around_program(self, label: str, named: NamedPaths) -> AsyncGenerator[None]:
-        """What a program inside changes can be taken back, also where it fails or is cancelled."""
+        """Make what a program changes in this context reversible, even if it fails or is cancelled."""
         await self._tell(await self.checkpointer.before_program(self.turn_id, label, named))
         try:
             yield

@@ -1,4 +1,4 @@
-"""Seeing that a model goes round in circles: the same calls with the same results, again and again."""
+"""Loop detection: a model repeats the same calls with the same results."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from pygent_ls.agent.tool import one_line
 
 MAX_EQUAL = 3
-"""Equal rounds that are borne: one to look, one to look again, and one by mistake."""
+"""Number of equal rounds that count as a loop: one to look, one to look again, and one by mistake."""
 
 MAX_NAMES_CHARS = 100
-"""Of the tools that the question names, which the model may have made up."""
+"""Maximum characters of the tool names in the question; the model may have made them up."""
 
 TOLD = TextBlock(
     text=(
@@ -24,21 +24,21 @@ TOLD = TextBlock(
         "blocking you.\n</reminder>"
     )
 )
-"""What the model reads beside the results, once a turn."""
+"""Reminder that the model reads beside the results, once per turn."""
 
 
 class CircleWatch:
-    """Compares the rounds of one turn: all calls of an answer with their results are a round.
+    """Compares the rounds of one turn; a round is all calls of an answer with their results.
 
-    A circle is the same round three times in a row, or two rounds that alternate three times. After the first one the
-    model is told; after any more the user is asked.
+    A loop is the same round three times in a row, or two rounds that alternate three times. The first loop adds a
+    reminder for the model; any later one asks the user.
     """
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what was: the user lets the model go on."""
+        """Forget all rounds, because the user lets the model go on."""
         self._last: tuple[str, str] = ("", "")
         self._n_same = 0
         self._n_alternating = 0
@@ -47,9 +47,10 @@ class CircleWatch:
     def note(
         self, calls: Sequence[ToolUseBlock], results: Mapping[str, ToolResultBlock], *, is_polling: bool
     ) -> TextBlock | Stop | None:
-        """Take the next round. Returns what the model is to be told, or why to stop.
+        """Record the next round. Return a reminder for the model, or a reason to stop.
 
-        `is_polling`: a tool is among them that is meant to be called until something changes; that ends any circle.
+        `is_polling` says that the round contains a tool that is meant to be called until something changes; such a
+        round ends any loop.
         """
         if is_polling:
             self._last, self._n_same, self._n_alternating = ("", ""), 0, 0

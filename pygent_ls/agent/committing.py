@@ -1,4 +1,4 @@
-"""The moment in which an edit is made: once begun it is not cut off at once, and what came of it is known."""
+"""Shields an edit in flight from cancellation for a short grace period, and finds out what became of it."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from pygent_ls.errors import ToolError
 T = TypeVar("T")
 
 COMMIT_S = 0.3
-"""How long a cancelled turn waits for an edit that is under way. An editor that answers at all has told of it by then
-(Neovim waits 120 ms before it tells of a change), and the turn still ends within half a second."""
+"""Seconds that a cancelled turn waits for an edit in flight. An editor that responds at all has reported it by then
+(Neovim waits 120 ms before it reports a change), and the turn still ends within half a second."""
 
 
 async def to_its_end(work: Coroutine[Any, Any, T], patience_s: float = COMMIT_S) -> T:
-    """Await work that a cancel does not cut off at once: it has `patience_s` left then.
+    """Await work that keeps running for `patience_s` seconds after a cancellation.
 
-    Its result is returned, and its error raised, also where the caller was cancelled meanwhile: the caller sees that
-    by `is_being_cancelled`, and raises when it has told of the result. Work that takes longer is cancelled itself, and
+    Its result is returned, and its error raised, even if the caller was cancelled meanwhile: the caller checks
+    `is_being_cancelled`, and raises once it has reported the result. Work that takes longer is cancelled itself, and
     its end is awaited.
     """
     task = asyncio.create_task(work)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        with suppress(asyncio.CancelledError):  # a second cancel only says that it is urgent
+        with suppress(asyncio.CancelledError):  # a second cancellation only ends the grace period
             await asyncio.wait([task], timeout=patience_s)
         task.cancel()
         with suppress(asyncio.CancelledError):
@@ -49,13 +49,13 @@ async def to_its_end(work: Coroutine[Any, Any, T], patience_s: float = COMMIT_S)
 
 
 def is_being_cancelled() -> bool:
-    """Whether the running task was asked to stop; else a CancelledError is some other task's."""
+    """Whether the running task is being cancelled; otherwise a CancelledError comes from another task."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 async def standing(plan: EditPlan, workspace: Workspace) -> EditPlan:
-    """That part of a plan which holds now, for one that may or may not have been carried out."""
+    """Return the part of a plan that holds now; the plan may or may not have been applied."""
     return replace(plan, operations=tuple([op for op in plan.operations if await _holds(op, workspace)]))
 
 

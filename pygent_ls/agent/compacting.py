@@ -1,4 +1,4 @@
-"""Makes a session's context shorter: what to leave out is decided in `compaction.py`, a model sums it up here."""
+"""Compaction of a session's context: `compaction.py` decides what to leave out, and a model summarises it here."""
 
 from __future__ import annotations
 
@@ -41,26 +41,27 @@ from pygent_ls.agent.tool import path_arguments
 from pygent_ls.errors import ModelError
 
 Trigger = Literal["auto", "overflow", "manual"]
-"""The window is nearly full · a model refused a request as too long · the user asked for it."""
+"""Reason for a compaction: the window is nearly full · a model refused a request as too long · the user asked for it.
+"""
 
 LEAST_GAIN = 0.1
-"""Of the window; for less, a conversation is not compacted before it must be: each time costs a call, and the
+"""Minimum share of the window to gain from a compaction that can still be postponed: each one costs a call, and the
 provider's cache."""
 
 LATEST = 0.95
-"""The share of the window until which a summary that failed for a while is waited for."""
+"""Share of the window up to which a compaction is postponed after a temporary failure of the summary."""
 
 LEAST_WINDOW = 4_000
-"""Tokens: what a refused request says at least of a model's window. Our tools alone are more."""
+"""Smallest window, in tokens, that a refused request implies. Our tools alone are larger."""
 
 LEAST_ROOM = 4_000
-"""Characters that a conversation has in any case: where less is left of the window, shortening it does not help."""
+"""Minimum characters for a conversation: if less of the window is left, shortening it does not help."""
 
 SUMMARY_TOKENS = 4_000
-"""The longest summary: what three pages hold."""
+"""Maximum tokens of a summary: about three pages."""
 
 LARGEST = 2 / 3
-"""Of the room for a conversation: more than that no message of the user's takes, however long it is."""
+"""Maximum share of the room for a conversation that one message of the user may take, however long it is."""
 
 NOT_WHOLE = (
     "Your message and its attachments are too long, so the model does not receive the middle of them. Name files "
@@ -68,69 +69,69 @@ NOT_WHOLE = (
 )
 
 SUMMARY_TRIES = 3
-"""Requests for one summary, each with half of the text, where they are refused as too long."""
+"""Maximum number of requests for one summary. If one is refused as too long, the next sends half of the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """How much there is for a conversation, in characters."""
+    """Space for a conversation, in characters."""
 
     window: int
-    """That a whole request may have."""
+    """Maximum size of a whole request."""
     around: int
-    """Of the system prompt and the tools."""
+    """Size of the system prompt and the tools."""
     at: float
-    """The share of the window at which it counts as full."""
+    """Share of the window at which it counts as full."""
 
     @property
     def target(self) -> int:
-        """That the messages should have afterwards."""
+        """Intended size of the messages after the compaction."""
         return max(int(self.window * TARGET) - self.around, 0)
 
     @property
     def most(self) -> int:
-        """That the messages may have, so that there is room for an answer."""
+        """Maximum size of the messages that leaves room for an answer."""
         return max(int(self.window * self.at) - self.around, (self.window - self.around) // 2, LEAST_ROOM)
 
 
 @dataclass(kw_only=True)
 class Compacting:
-    """Compacts the context of one session, for one turn of it or at the user's wish."""
+    """Compacts the context of one session, during a turn or at the user's request."""
 
     around: Surroundings
     rules: CompactionRules
     context: ContextRules
     turn_id: str
-    """The turn that runs, or the last one."""
+    """The running turn, or the last one."""
     model: Model
-    """That the requests are for."""
+    """Model whose context window is compacted."""
     summarizer: Model
     temperature: float
     tell: Callable[[AgentEvent], Awaitable[None]]
     hooks: TurnHooks
     spend: Callable[[Usage], None]
-    """Told what a summary has cost."""
+    """Receives the usage of each summary."""
     refusal: str = ""
-    """For `overflow`: how the provider refused the last request."""
+    """Message with which the provider refused the last request; set for `overflow`."""
     denied: str = ""
-    """Why the user's hooks did not let it happen."""
+    """Reason why the user's hooks prevented the compaction."""
     model_s: float = 0.0
-    """Seconds that summaries were waited for."""
+    """Seconds spent waiting for summaries."""
     _added: str = ""
-    """By hooks, to what is summed up."""
+    """Text that hooks add to what is summarised."""
 
     @property
     def memory(self) -> ContextMemory:
-        """The session's."""
+        """The session's context memory."""
         return self.around.context
 
     async def run(
         self, history: Sequence[Message], n_chars_around: int, trigger: Trigger, instruction: str = ""
     ) -> Compacted | None:
-        """Compact the context, and tell of it; None where there was nothing to be gained.
+        """Compact the context and emit the result; return None if there was nothing to gain.
 
-        A summary that fails is a notice, and its messages are left out without one; but for `manual`, where nothing
-        has happened then: raises `ModelError`. When cancelled, nothing has happened either.
+        If a summary fails, a notice is emitted, and its messages are left out without one. With `manual`, the failure
+        raises `ModelError` and nothing has changed. Nothing has changed after a cancellation either.
         """
         memory = self.memory
         memory.follow(history, counts_words=self.context.max_words > 0)
@@ -141,7 +142,7 @@ class Compacting:
         if not history or (trigger != "manual" and self.rules.strategy == "off"):
             return None
         occasion = (memory.messages[-1], trigger)
-        if memory.tried == occasion:  # it would come to the same again
+        if memory.tried == occasion:  # the result would be the same again
             return None
         window = memory.chars_for(memory.limit(self.context, self.model))
         room = Room(window=window, around=n_chars_around, at=self.rules.at)
@@ -156,7 +157,7 @@ class Compacting:
         return done
 
     def _learn(self, n_tokens: int, n_chars: int) -> None:
-        """The model refused a request of so many tokens as counted, and of so many characters."""
+        """Record that the model refused a request of `n_tokens` counted tokens and `n_chars` characters."""
         sent = max(n_tokens, self.memory.scaled(n_chars))
         fits = min(share_that_fits(self.refusal), 0.9)
         self.memory.refused(self.model, max(int(sent * fits), LEAST_WINDOW))
@@ -174,7 +175,7 @@ class Compacting:
 
     def _is_worth_it(self, parts: Parts, cut: Cut, before: int, room: Room, trigger: Trigger) -> bool:
         if trigger != "manual" and size_of(self.memory.rows, cut) < LEAST_GAIN * room.window:
-            return False  # what stands around the conversation is what is too long
+            return False  # the system prompt and the tools are too long
         match trigger:
             case "overflow":
                 return True
@@ -185,13 +186,13 @@ class Compacting:
                 return is_full or parts.n_middle_chars >= LEAST_GAIN * room.window
 
     async def _may(self, trigger: Trigger) -> bool:
-        """Whether the user's hooks allow it; what they add goes to whoever sums up."""
+        """Whether the user's hooks allow the compaction. What they add is sent to the model that summarises."""
         said = await self.hooks.fire("pre_compact", {"reason": trigger})
         self._added = said.context
         if said.decision != "deny":
             return True
         self.denied = f"A hook that you configured prevented compaction: {said.reason or NO_REASON}"
-        if trigger != "manual":  # who asked for it is answered
+        if trigger != "manual":  # the caller reports it to the user
             await self._warn(self.denied)
         return False
 
@@ -214,20 +215,20 @@ class Compacting:
             return None
         memory.add(made, history)
         n_after = size_of(memory.rows, memory.cut(self.context, self.turn_id)) + room.around
-        after = before * n_after // max(n_before, 1)  # as the provider counted before, where it did
+        after = before * n_after // max(n_before, 1)  # scaled from the provider's count, if any
         done = Compacted(tokens_before=before, tokens_after=after, messages_summarised=len(parts.middle))
         await self.tell(done)
         if is_cut:
             await self._warn(NOT_WHOLE)
         return done
 
-    # What stands for the rest
+    # Replacement messages
 
     async def _standing(self, parts: Parts, room: Room, trigger: Trigger, instruction: str) -> Standing | None:
-        """None where it can wait for the next request."""
+        """Return the replacement messages; None if the compaction can wait for the next request."""
         strategy = "summarize" if trigger == "manual" else self.rules.strategy
         share = self._share(parts, room)
-        if not parts.middle:  # the first message alone may be what is too long
+        if not parts.middle:  # the first message alone may be too long
             return summed_up(parts, parts.summary, share)
         if strategy == "trim":
             return left_out(parts, share)
@@ -247,7 +248,7 @@ class Compacting:
         return summed_up(parts, summary, share)
 
     def _share(self, parts: Parts, room: Room) -> int:
-        """The window by which what stands for the rest is measured: a smaller one where what stays leaves less room."""
+        """Return the window size for the shares of the replacement: a smaller one if what stays leaves less room."""
         tail = self.memory.messages[parts.tail_place :]
         if not tail and not parts.middle:
             return int(room.most * LARGEST / TASK)
@@ -260,7 +261,7 @@ class Compacting:
         return tokens < LATEST * memory.limit(self.context, self.model)
 
     async def _cheaply(self, parts: Parts, room: Room, problem: str = "") -> Standing:
-        """Without the results of tools where that suffices, else without the messages; tells what was lost."""
+        """Leave out tool results if that suffices, otherwise messages. Warns about what was lost."""
         messages = self.memory.messages
         dropped = with_results_dropped(parts, messages[parts.place : parts.tail_place])
         n_left = sum(map(chars_of, (*dropped.messages, *messages[parts.tail_place :])))
@@ -281,7 +282,7 @@ class Compacting:
     # The summary
 
     async def _summary_of_any(self, parts: Parts, instruction: str) -> str:
-        """Of the model that is to sum up; of the one that the requests are for where that one fails."""
+        """Return the summary of the configured summarizer, or of the conversation's own model if that one fails."""
         await self.tell(Notice(content="Summarizing the conversation to make room."))
         if self.summarizer.name != self.model.name:
             try:
@@ -294,10 +295,10 @@ class Compacting:
         return await self._summary(self.model, parts, instruction)
 
     async def _summary(self, model: Model, parts: Parts, instruction: str) -> str:
-        """A model's summary, and what needs none to be known. Raises `ModelError`."""
+        """Return a model's summary, with the touched files and the plan, which need no model. Raises `ModelError`."""
         await model.prepare()
         limit = self.memory.limit(self.context, model)
-        limit = min(limit, model.facts.context_limit or limit)  # the settings' limit is not of this model
+        limit = min(limit, model.facts.context_limit or limit)  # the settings' limit may exceed this model's window
         n_answer = min(SUMMARY_TOKENS, max(limit // 8, 256))
         budget = self.memory.chars_for(max(limit * 3 // 4 - n_answer, 500)) - len(SUMMARY_SYSTEM)
         said = ""
