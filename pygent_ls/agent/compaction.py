@@ -1,4 +1,4 @@
-"""How a conversation that outgrows its window is made shorter: what is left out, and what stands for it. Pure.
+"""Pure functions that shorten a conversation which outgrows its window: what is left out, and what replaces it.
 
 Nothing here calls a model; `compacting.py` does.
 """
@@ -27,65 +27,66 @@ Strategy = Literal["summarize", "drop_tool_results", "trim", "off"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionRules:
-    """When and how a conversation is made shorter."""
+    """When and how a conversation is compacted."""
 
     strategy: Strategy = "summarize"
     at: float = 0.8
-    """The share of the window at which it is done."""
+    """Share of the window at which it is compacted."""
 
 
 TARGET = 0.5
-"""The share of the window that a compacted request takes at most, where it can: so it is long until the next one, and
-providers' caches of the beginning hold meanwhile."""
+"""Maximum share of the window that a compacted request takes, if possible: the next compaction is then far off, and
+providers' caches of the beginning stay valid until then."""
 
 TAIL = 0.25
-"""The share of the window that the last exchanges have, word for word."""
+"""Share of the window for the last exchanges, which are kept verbatim."""
 
 TASK = 0.25
-"""The share that the first message has; what was attached to it is cut first."""
+"""Share of the window for the first message; its attachments are cut first."""
 
 WORDS = 0.1
-"""The share that the user's other words have."""
+"""Share of the window for the user's other words."""
 
 SUMMARY = 0.15
-"""The share that a summary has at most."""
+"""Maximum share of the window for a summary."""
 
 NO_ROOM = "left out to make room"
-"""Stands in every note in the place of what was left out."""
+"""Phrase in every note that replaces what was left out."""
 
 KEPT_RESULT_CHARS = 200
-"""A tool's result that is no longer than this is not worth leaving out."""
+"""Maximum characters of a tool result that is not worth leaving out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """A conversation taken apart: what it was about, what can go, and what stays as it is."""
+    """A conversation split into its task, what can be left out, and what stays unchanged."""
 
     place: int
-    """Where the first message stands that is replaced."""
+    """Index of the first message that is replaced."""
     tail_place: int
-    """Where the first one stands that stays."""
+    """Index of the first message that stays."""
     task: tuple[Block, ...]
-    """The first message of the user's."""
+    """The user's first message."""
     old_words: tuple[str, ...]
-    """What was said to the model since, and stands beside the task already; the oldest first."""
+    """What was said to the model since, as far as an earlier compaction already keeps it beside the task; oldest first.
+    """
     words: tuple[str, ...]
-    """Those, and what was said in the middle."""
+    """`old_words`, and what was said in the middle."""
     summary: str
-    """Of what was summed up before."""
+    """Summary from an earlier compaction."""
     middle: tuple[Message, ...]
-    """What can go."""
+    """Messages that can be left out."""
     first: Message
-    """The one at `place`."""
+    """Message at `place`."""
 
     @property
     def n_middle_chars(self) -> int:
-        """Characters of what can go."""
+        """Number of characters that can be left out."""
         return sum(map(chars_of, self.middle)) + len(self.summary)
 
 
 def parts_of(rows: Rows, messages: Sequence[Message], cut: Cut, used: Compaction | None, tail_chars: int) -> Parts:
-    """Take a context apart. The tail is the last units that `tail_chars` have room for, at least the last one."""
+    """Split a context into parts. The tail is the last units that fit into `tail_chars`, at least the last one."""
     place = cut.start if cut.head is None else cut.head
     tail = _tail_place(rows, max(cut.start, place + 1), tail_chars)
     first = messages[place]
@@ -110,7 +111,7 @@ def parts_of(rows: Rows, messages: Sequence[Message], cut: Cut, used: Compaction
 
 
 def _tail_place(rows: Rows, least: int, tail_chars: int) -> int:
-    """Where the tail begins; at the end where nothing but the first message is there."""
+    """Return the index at which the tail begins; the end if there is only the first message."""
     whole = rows[len(rows) - 1].chars
     place = max(rows[len(rows) - 1].unit, min(least, len(rows)))
     while place > least:
@@ -122,7 +123,7 @@ def _tail_place(rows: Rows, least: int, tail_chars: int) -> int:
 
 
 def said_in(messages: Sequence[Message]) -> tuple[str, ...]:
-    """What the user said in messages, and what stood beside results; nothing from outside."""
+    """Return what the user said in the messages, and what stands beside results; nothing from outside."""
     return tuple(
         block.text
         for message in messages
@@ -132,12 +133,12 @@ def said_in(messages: Sequence[Message]) -> tuple[str, ...]:
     )
 
 
-# What stands for it
+# Replacement messages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Messages in the place of others; `task`, `words` and `summary` are as of `Compaction`."""
+    """Messages that replace others; `task`, `words` and `summary` are those of `Compaction`."""
 
     messages: tuple[Message, ...]
     task: tuple[Block, ...] = ()
@@ -146,9 +147,9 @@ class Standing:
 
 
 def summed_up(parts: Parts, summary: str, window_chars: int) -> Standing:
-    """The user's task and words, and a model's summary of the rest, in one message of the user's.
+    """Return the user's task and words, and a model's summary of the rest, as one user message.
 
-    The summary is text of a model from text of others: it is marked like what comes from outside.
+    The summary is a model's text about text from others, so it is marked as coming from outside.
     """
     blocks: list[Block] = [*fitted(parts.task, int(window_chars * TASK))]
     if words := latest(parts.words, int(window_chars * WORDS)):
@@ -163,7 +164,7 @@ def summed_up(parts: Parts, summary: str, window_chars: int) -> Standing:
 
 
 def left_out(parts: Parts, window_chars: int) -> Standing:
-    """The user's task and words, what was summed up before, and a note in place of the rest."""
+    """Return the user's task and words, the earlier summary, and a note in place of the rest."""
     note = f"[{len(parts.middle)} messages were left out here to make room. Their content is no longer available.]"
     kept = summed_up(parts, parts.summary, window_chars)
     message = kept.messages[0]
@@ -171,7 +172,7 @@ def left_out(parts: Parts, window_chars: int) -> Standing:
 
 
 def with_results_dropped(parts: Parts, messages: Sequence[Message]) -> Standing:
-    """The same messages without what tools returned."""
+    """Return the same messages without tool results."""
     dropped = without_results(messages)
     if parts.summary or parts.old_words:
         return Standing(messages=dropped, task=parts.task, words=parts.old_words, summary=parts.summary)
@@ -179,8 +180,8 @@ def with_results_dropped(parts: Parts, messages: Sequence[Message]) -> Standing:
 
 
 def covering(memory: ContextMemory, history: Sequence[Message], parts: Parts, standing: Standing) -> Compaction:
-    """The compaction that puts messages in the place of those of `memory.messages` before the tail; what stood for a
-    part of the history so far is a part of it, as far as the context was."""
+    """Return the compaction that replaces the messages of `memory.messages` before the tail. An earlier compaction that
+    it overlaps becomes part of it, including the earlier replacement messages that stay."""
     place, tail_place, used = parts.place, parts.tail_place, memory.compaction
     before: Sequence[Message] = ()
     after: Sequence[Message] = ()
@@ -210,7 +211,7 @@ def covering(memory: ContextMemory, history: Sequence[Message], parts: Parts, st
 
 
 def without_results(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages with a note in place of each long result of a tool; those without one are the same objects."""
+    """Return the messages with a note in place of each long tool result; messages without one are the same objects."""
     names = {call.id: call.name for message in messages for call in message.tool_calls}
     return tuple(_without_results(message, names) for message in messages)
 
@@ -228,8 +229,8 @@ def _without_results(message: Message, names: Mapping[str, str]) -> Message:
 
 
 def shortened_results(messages: Sequence[Message], max_chars: int) -> tuple[Message, ...]:
-    """The messages with their longest results cut so that all of them together have `max_chars`, where that suffices;
-    none is cut below `KEPT_RESULT_CHARS`."""
+    """Return the messages with their longest results cut so that all messages together have `max_chars`, if that
+    suffices. No result is cut below `KEPT_RESULT_CHARS`."""
     lengths = sorted(
         len(block.content) for message in messages for block in message.blocks if isinstance(block, ToolResultBlock)
     )
@@ -254,7 +255,8 @@ def _with_results(message: Message, most: int) -> Message:
 
 
 def middle_cut(text: str, most: int) -> str:
-    """Head and tail of what is longer than `most` characters, which the result may exceed by its note."""
+    """Return head and tail of text longer than `most` characters, with a note between them, by which the result may
+    exceed `most`."""
     if len(text) <= most:
         return text
     half = max(most // 2, 1)
@@ -262,8 +264,8 @@ def middle_cut(text: str, most: int) -> str:
 
 
 def fitted(blocks: Sequence[Block], max_chars: int) -> tuple[Block, ...]:
-    """A message's blocks with at most so many characters: what was attached is cut first, then images go, and the
-    words themselves are cut only where they alone are too long."""
+    """Return a message's blocks with at most `max_chars` characters: attachments are cut first, then images are left
+    out, and the user's words are cut only if they alone are too long."""
     if sum(map(_length, blocks)) <= max_chars:
         return tuple(blocks)
     words = sum(len(block.text) for block in blocks if isinstance(block, TextBlock) and not block.from_outside)
@@ -292,7 +294,7 @@ def _length(block: Block) -> int:
 
 
 def latest(words: Sequence[str], max_chars: int) -> tuple[str, ...]:
-    """The last of what was said that there is room for; the very last in any case, cut in its middle where it must."""
+    """Return the last texts that fit into `max_chars`; always the very last one, cut in its middle if necessary."""
     kept: list[str] = []
     left = max_chars
     for text in reversed(words):
@@ -304,10 +306,10 @@ def latest(words: Sequence[str], max_chars: int) -> tuple[str, ...]:
     return tuple(reversed(kept))
 
 
-# What a model is asked to sum up
+# Text to summarise
 
 CAPS = (8_000, 3_000, 1_000, 300, 80)
-"""Characters of one result, tried from the largest; of a text twice as many, of arguments half."""
+"""Maximum characters of one result, tried from the largest; a text has twice as many, arguments half."""
 
 SUMMARY_SYSTEM = (
     "You summarize the work of a coding agent so that it can continue. The conversation below will be removed; "
@@ -322,8 +324,8 @@ SUMMARY_SYSTEM = (
 
 
 def transcript(parts: Parts, max_chars: int) -> str:
-    """What is to be summed up, as text of at most `max_chars` characters and some notes: results are cut first, and
-    where that is not enough, the oldest messages go."""
+    """Return what is to be summarised, as text of at most `max_chars` characters and some notes: results are cut first,
+    and if that is not enough, the oldest messages are left out."""
     begin = [f"Summary of the earlier conversation:\n{parts.summary}"] if parts.summary else []
     names = {call.id: call.name for message in parts.middle for call in message.tool_calls}
     lines: list[str] = []
@@ -363,17 +365,17 @@ def _told(message: Message, names: Mapping[str, str], cap: int) -> Iterator[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touched:
-    """The files that tool calls named, as they named them."""
+    """Files that tool calls named, as they named them."""
 
     read: Sequence[str] = field(default=())
     changed: Sequence[str] = field(default=())
 
     @property
     def text(self) -> str:
-        """Two lines at most."""
+        """List of the files, in at most two lines."""
         told = (("Files that were changed", self.changed), ("Files that were read", self.read))
         return "\n".join(f"{what}: {', '.join(names)}" for what, names in told if names)
 
 
 MAX_TOUCHED = 100
-"""Files that are named; the last ones."""
+"""Maximum number of files that are listed of each kind: the last ones."""

@@ -1,8 +1,8 @@
-"""What of a conversation the model is sent: modes and limits, as pure functions over messages.
+"""Context selection: which messages of a conversation the model is sent. Modes and limits are pure functions.
 
-The history is the session's and keeps everything. The context is never stored: it is what `cut_for` makes of the
-history, when a message was added and again when a request is built, so it is within its limits at both moments, and
-what a limit leaves out can still be read, searched and exported.
+The history belongs to the session and keeps everything. The context is never stored: `cut_for` computes it from the
+history when a message is added, and again when a request is built, so it is within its limits at both moments. What a
+limit leaves out can still be read, searched and exported.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ from pygent_ls.agent.messages import (
 ContextMode = Literal["continue", "fresh", "sliding"]
 
 CHARS_PER_TOKEN = 4
-"""The estimate for what no provider has counted yet: English prose and code lie around it."""
+"""Estimated characters per token of text that no provider has counted yet: English prose and code are near it."""
 
 IMAGE_CHARS = 6_400
-"""What an image counts for: 1,600 tokens, the most that Anthropic charges for one that it has scaled down."""
+"""Estimated characters of an image: 1,600 tokens, the most that Anthropic charges for one that it has scaled down."""
 
 UNKNOWN_WINDOW = 100_000
-"""Tokens, for a model whose window nobody told: fewer than any current hosted model has."""
+"""Assumed window, in tokens, of a model whose window is unknown: smaller than that of any current hosted model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRules:
-    """What a request may hold of the conversation; 0 is no limit, but for `max_tokens`."""
+    """Limits on the part of a conversation in a request; 0 means unlimited, except for `max_tokens`."""
 
     mode: ContextMode = "continue"
-    """`continue`: all of it; `fresh`: the turn that runs; `sliding`: the last `sliding_messages`."""
+    """`continue`: all of it; `fresh`: the running turn; `sliding`: the last `sliding_messages`."""
     sliding_messages: int = 50
     max_tokens: int = 0
-    """Of the whole request; 0 is the model's own window."""
+    """Maximum tokens of the whole request; 0 for the model's own window."""
     max_messages: int = 0
     max_chars: int = 0
     max_words: int = 0
 
     @property
     def most_messages(self) -> int:
-        """The limit of messages that mode and setting come to; 0 is none."""
+        """Maximum number of messages, from mode and setting; 0 means unlimited."""
         if self.mode != "sliding":
             return self.max_messages
         return min(self.sliding_messages, self.max_messages or self.sliding_messages)
 
 
 def chars_of(message: Message) -> int:
-    """Characters of everything in the message that is sent, thinking and arguments too."""
+    """Return the number of characters of everything in the message that is sent, including thinking and arguments."""
     if isinstance(message.content, str):
         return len(message.content)
     return sum(map(_chars_of_block, message.content))
@@ -82,7 +82,7 @@ def _chars_of_json(value: Mapping[str, Any] | None) -> int:
 
 
 def words_of(message: Message) -> int:
-    """Words of the message's texts, results and thinking, as white space divides them."""
+    """Return the number of words, separated by whitespace, in the message's texts, results, thinking and arguments."""
     return sum(len(text.split()) for block in message.blocks if (text := _text_of(block)))
 
 
@@ -101,41 +101,42 @@ def _text_of(block: Block) -> str:
 
 
 def tokens_of(n_chars: int) -> int:
-    """The estimate."""
+    """Return the estimated number of tokens."""
     return (n_chars + CHARS_PER_TOKEN - 1) // CHARS_PER_TOKEN
 
 
 def is_prompt(message: Message) -> bool:
-    """Whether somebody said it, and it is no answer of tools."""
+    """Whether it is a user message without tool results."""
     return message.role == "user" and not any(isinstance(block, ToolResultBlock) for block in message.blocks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A message of a conversation, and where it stands in it."""
+    """Message of a conversation, with its position and running totals."""
 
     message: Message
     unit: int
-    """The place of the first of the messages that this one is never separated from: a call and its results."""
+    """Index of the first message of its unit; the messages of a unit, a call and its results, are never separated."""
     head: int
-    """The place of the prompt that a context has to begin with which begins with that unit; its own where it is one."""
+    """Index of the prompt with which a context must begin if it begins with this unit; the unit's own index if it is
+    that prompt."""
     chars: int
-    """Of this message and all before it."""
+    """Characters of this message and all before it."""
     words: int
-    """Likewise; 0 where words are not counted."""
+    """Words of this message and all before it; 0 if words are not counted."""
 
 
 class Rows:
-    """A conversation measured message by message, each of them once; it grows at its end and is cut there."""
+    """Conversation whose messages are measured once each; it grows at its end."""
 
     def __init__(self, messages: Sequence[Message] = (), *, counts_words: bool = False) -> None:
         self.counts_words = counts_words
         self._rows: list[Row] = []
         self._prompts: dict[str, int] = {}
-        """Where each turn's first prompt stands."""
+        """Index of each turn's first prompt."""
         self._last_prompt: int | None = None
         self._open: set[str] = set()
-        """Calls whose results are still to come."""
+        """Ids of calls that have no result yet."""
         for message in messages:
             self.append(message)
 
@@ -146,7 +147,7 @@ class Rows:
         return self._rows[place]
 
     def append(self, message: Message) -> None:
-        """Let the conversation grow by a message."""
+        """Append a message to the conversation."""
         place, before = len(self._rows), self._rows[-1] if self._rows else None
         if before is not None and self._open:
             unit, head = before.unit, before.head
@@ -177,7 +178,8 @@ class Rows:
         return place if self._last_prompt is None or is_prompt(message) else self._last_prompt
 
     def first_of(self, turn_id: str) -> int:
-        """Where the turn begins; where none of it is there, the last unit."""
+        """Return the index at which the turn begins; that of the last unit if the conversation has no message of the
+        turn."""
         if not self._rows:
             return 0
         found = next((place for place, row in enumerate(self._rows) if row.message.turn_id == turn_id), None)
@@ -186,22 +188,22 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A context: the prompt at `head`, where it does not stand in the rest anyway, and everything from `start` on."""
+    """A context: everything from `start` on, after the prompt at `head` unless the rest contains that prompt."""
 
     start: int = 0
     head: int | None = None
 
     def of(self, messages: Sequence[Message]) -> list[Message]:
-        """The messages, each once, in their order."""
+        """Return the messages of the context, each once, in order."""
         rest = list(messages[self.start :])
         return rest if self.head is None else [messages[self.head], *rest]
 
 
 def cut_for(rows: Rows, rules: ContextRules, turn_id: str, max_chars: int = 0) -> Cut:
-    """The most of the conversation's end that mode and limits allow, at least its last unit.
+    """Return the largest part of the conversation's end that mode and limits allow, at least its last unit.
 
-    It begins with a prompt: of the turn in whose middle the rest begins, the first one is always kept.
-    `max_chars` is a further limit of characters, for what tokens come to; 0 is none.
+    A context begins with a prompt: if the rest begins in the middle of a turn, the turn's first prompt is always kept.
+    `max_chars` is a further limit of characters, converted from a limit of tokens; 0 means unlimited.
     """
     if not len(rows):
         return Cut()
@@ -218,9 +220,9 @@ def cut_for(rows: Rows, rules: ContextRules, turn_id: str, max_chars: int = 0) -
 
 
 def limits_reached(rows: Rows, rules: ContextRules, turn_id: str, max_chars: int) -> tuple[str, ...]:
-    """The settings that leave something of the conversation out, each with its number.
+    """Return the settings that leave part of the conversation out, each with its number.
 
-    `max_chars` is what `max_tokens` comes to.
+    `max_chars` is `max_tokens`, converted to characters.
     """
     mode: ContextMode = "fresh" if rules.mode == "fresh" else "continue"
     whole = cut_for(rows, ContextRules(mode=mode), turn_id)
@@ -244,7 +246,7 @@ def limits_reached(rows: Rows, rules: ContextRules, turn_id: str, max_chars: int
 
 
 def window(messages: Sequence[Message], rules: ContextRules, turn_id: str) -> list[Message]:
-    """The context that the rules make of a conversation whose last turn is `turn_id`; see `cut_for`."""
+    """Return the context that the rules select from a conversation whose last turn is `turn_id`, as `cut_for` does."""
     rows = Rows(messages, counts_words=rules.max_words > 0)
     return cut_for(rows, rules, turn_id, rules.max_tokens * CHARS_PER_TOKEN).of(messages)
 
@@ -268,7 +270,7 @@ class _Limits:
     words: int
 
     def least_place(self, rows: Rows) -> int:
-        """The first unit from which on there is no more than the limits allow; where none is, the last unit."""
+        """Return the first unit from which on the conversation is within the limits; the last unit if none is found."""
         found = bisect_left(range(len(rows)), 1, key=lambda place: self.allow(rows, Cut(place)))
         if found < len(rows) and rows[found].unit != found:
             found = _next_unit(rows, found) or len(rows)
@@ -284,7 +286,7 @@ class _Limits:
 
 
 def size_of(rows: Rows, cut: Cut) -> int:
-    """Characters of a context."""
+    """Return the number of characters of a context."""
     if not len(rows):
         return 0
     head = 0 if cut.head is None else rows[cut.head].chars - (rows[cut.head - 1].chars if cut.head else 0)

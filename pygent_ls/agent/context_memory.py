@@ -1,5 +1,5 @@
-"""What a session remembers of its context: how large each message is, what a provider has counted, and what stands for
-the parts of the history that were compacted."""
+"""A session's memory of its context: the size of each message, token counts of the provider, and the compactions that
+replace parts of the history."""
 
 from __future__ import annotations
 
@@ -13,41 +13,42 @@ from pygent_ls.agent.messages import Block, Message, Usage
 from pygent_ls.agent.model import Model
 
 MOST_SCALE = 4.0
-"""By how much a provider's count may exceed the estimate for it to be believed of other texts: a token a character, as
-in Chinese."""
+"""Maximum factor by which a provider's count corrects the estimate for other texts: a token per character, as in
+Chinese."""
 
 LEAST_TO_SCALE = 1_000
-"""Tokens of a request from which its count says something about the estimate."""
+"""Minimum tokens of a request whose count is used to correct the estimate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction:
-    """A part of the history, and the messages that stand for it in requests.
+    """Part of the history, and the messages that replace it in requests.
 
-    The history itself stays as it is; where it is cut back before `end`, or is another one, this does not count.
+    The history itself does not change. If it is cut back before `end`, or is a different one, the compaction does not
+    apply.
     """
 
     start: int
     end: int
     first: Message
-    """The one at `start`."""
+    """Message at `start`."""
     last: Message
-    """The one before `end`."""
+    """Last message before `end`."""
     stands: tuple[Message, ...]
     task: tuple[Block, ...] = ()
-    """The first message of the user's, which `stands` begins with; empty where it is not summed up."""
+    """The user's first message, with which `stands` begins; empty if that was not summarised."""
     words: tuple[str, ...] = ()
-    """What the user said since, likewise."""
+    """What the user said since; empty if that was not summarised."""
     summary: str = ""
 
     def applies_to(self, history: Sequence[Message]) -> bool:
-        """Whether the part is still what was compacted."""
+        """Whether the part of the history is still what was compacted."""
         if len(history) < self.end:
             return False
         return _same(history[self.start], self.first) and _same(history[self.end - 1], self.last)
 
     def applied(self, history: Sequence[Message]) -> list[Message]:
-        """The history with what stands for the part."""
+        """Return the history with the part replaced."""
         return [*history[: self.start], *self.stands, *history[self.end :]]
 
 
@@ -57,7 +58,7 @@ def _same(one: Message, other: Message) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Counted:
-    """What a provider counted: a request of the context as it was then, and its answer."""
+    """A provider's token count: of a request with the context as it was then, and of its answer."""
 
     tokens: int
     compaction: Compaction | None
@@ -73,27 +74,27 @@ class _Counted:
 
 
 class ContextMemory:
-    """A session's context. It belongs to the event loop's thread."""
+    """A session's context memory. It belongs to the event loop's thread."""
 
     def __init__(self) -> None:
         self.compaction: Compaction | None = None
-        """What counts now; as of the last `follow`."""
+        """Compaction that applies, as of the last `follow`."""
         self.messages: list[Message] = []
-        """The conversation, with what stands for compacted parts; likewise."""
+        """Conversation with compacted parts replaced, as of the last `follow`."""
         self.rows = Rows()
         self.seen: tuple[Compaction | None, Cut] = (None, Cut())
-        """What the model was sent last."""
+        """Context that the model was last sent."""
         self.n_chars_around = 0
-        """Of the system prompt and the tools that it was sent beside it."""
+        """Characters of the system prompt and the tools that were sent with it."""
         self.told_left_out: tuple[str, ...] | None = None
-        """Why the model was last sent less than the whole conversation, as the user was told; None if it is sent all.
-        """
+        """Reasons, as last shown to the user, why the model was sent less than the whole conversation; None if it is
+        sent all."""
         self.tried: tuple[Message, str] | None = None
-        """The last message of the conversation when compacting it was tried last, and why it was."""
+        """Last message of the conversation at the last attempt to compact it, and the trigger of the attempt."""
         self.compactions: list[Compaction] = []
-        """All that were made, in their order. None is forgotten: a history that was cut back may be brought again."""
+        """All compactions, in order. None is removed: a history that was cut back may be restored."""
         self.files_shown: list[tuple[Path, ...]] = []
-        """Of each message, as far as it was looked at: the files that its results show."""
+        """Files that the results of each message show, for the messages examined so far."""
         self._marked: list[Message] = []
         self._marked_for = ""
         self._counted: _Counted | None = None
@@ -101,7 +102,7 @@ class ContextMemory:
         self._learned: dict[str, int] = {}
 
     def follow(self, history: Sequence[Message], *, counts_words: bool = False) -> None:
-        """Take the history as it is now; what is known of its messages is not measured again."""
+        """Update to the current history; messages that are already known are not measured again."""
         used = self._longest(history)
         messages = used.applied(history) if used else list(history)
         n_known = len(self.messages)
@@ -117,17 +118,17 @@ class ContextMemory:
         self.compaction = used
 
     def _longest(self, history: Sequence[Message]) -> Compaction | None:
-        """The compaction that stands for most of the history; of equals the last one."""
+        """Return the compaction that covers most of the history; of equals the last one."""
         applicable = [each for each in reversed(self.compactions) if each.applies_to(history)]
         return max(applicable, key=lambda each: each.end, default=None)
 
     def cut(self, rules: ContextRules, turn_id: str, max_chars: int = 0) -> Cut:
-        """See `cut_for`."""
+        """Return the context that `cut_for` selects."""
         return cut_for(self.rows, rules, turn_id, max_chars)
 
     def marked(self, cut: Cut, mark: Callable[[Message], Message], reader: str) -> list[Message]:
-        """The messages of a context as they are sent to `reader`; the same objects each time, which are never marked
-        twice."""
+        """Return the messages of a context as they are sent to `reader`. Each message is marked once, and is the same
+        object each time."""
         if self._marked_for != reader:
             self._marked_for, self._marked = reader, []
         self._marked += map(mark, self.messages[len(self._marked) :])
@@ -136,9 +137,10 @@ class ContextMemory:
     # Tokens
 
     def tokens(self, cut: Cut, n_chars_around: int) -> int:
-        """Of a request: what the provider counted, and the estimate for what was added since; or the estimate alone.
+        """Return the tokens of a request: the provider's count plus the estimate for what was added since, or the
+        estimate alone.
 
-        `n_chars_around` are those of what is sent beside the messages.
+        `n_chars_around` is the number of characters sent beside the messages.
         """
         counted = self._counted
         if counted is None or not counted.still_begins(self, cut):
@@ -151,15 +153,15 @@ class ContextMemory:
         return counted.tokens + tokens_of(size_of(self.rows, Cut(begin)))
 
     def scaled(self, n_chars: int) -> int:
-        """The estimate, made larger where a provider was seen to count more than it."""
+        """Return the estimated tokens, scaled up if a provider was seen to count more."""
         return int(tokens_of(n_chars) * self._scale)
 
     def chars_for(self, n_tokens: int) -> int:
-        """The characters that so many tokens are taken for; at least one."""
+        """Return the number of characters estimated for `n_tokens`; at least one."""
         return max(1, int(n_tokens * 4 / self._scale))
 
     def counted(self, usage: Usage, cut: Cut, n_chars_around: int) -> int:
-        """A request of the context was answered; returns how full the window is."""
+        """Record that a request with the context was answered; return how many tokens of the window are used."""
         tokens = usage.context_tokens or usage.total_tokens
         n_chars = size_of(self.rows, cut) + n_chars_around
         if not tokens:
@@ -177,22 +179,22 @@ class ContextMemory:
         return tokens
 
     def limit(self, rules: ContextRules, model: Model) -> int:
-        """Tokens that a request to the model may hold: the settings' limit, else its window; less where a request was
-        refused that was smaller."""
+        """Return the maximum tokens of a request to the model: the settings' limit, else its window; less if a smaller
+        request was refused."""
         limit = rules.max_tokens or model.facts.context_limit or UNKNOWN_WINDOW
         return min(limit, self._learned.get(model.name, limit))
 
     def refused(self, model: Model, n_tokens: int) -> None:
-        """The model has no room for a request of so many tokens."""
+        """Record that the model has no room for a request of `n_tokens`."""
         self._learned[model.name] = min(n_tokens, self._learned.get(model.name, n_tokens))
 
     # Compacting
 
     def recall(self, compactions: Iterable[Compaction]) -> None:
-        """Take over those of a daemon before this one."""
+        """Restore the compactions that an earlier daemon made."""
         self.compactions = list(compactions)
 
     def add(self, compaction: Compaction, history: Sequence[Message]) -> None:
-        """From now on, messages stand for a part of the history."""
+        """Add a compaction and apply it to the history."""
         self.compactions.append(compaction)
         self.follow(history, counts_words=self.rows.counts_words)

@@ -1,6 +1,6 @@
-"""The conversation as text that other programs and people read: plain, markdown, JSON or XML. Pure.
+"""Export of a conversation as plain text, markdown, JSON or XML, for other programs and people. Pure.
 
-Thinking stands in the JSON alone. Whatever the messages hold, the text can be written as UTF-8.
+Only JSON includes thinking. Whatever the messages hold, the text can be encoded as UTF-8.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ Speaker = Literal["system", "user", "assistant"]
 
 
 def conversation_text(messages: Sequence[Message], form: TextForm, *, system: str = "") -> str:
-    """The conversation in that form; `system` stands before it where it is not empty. It ends with a line break.
+    """Return the conversation in the given form, ending with a line break. `system` comes first unless it is empty.
 
-    - plain: `User: …`, `Assistant: …`, `[Tool: NAME ARGUMENTS]`, `[Result: …]`, each begins a line. The further lines
-      of a text are indented by two, so that none of them can pass for another message.
+    - plain: `User: …`, `Assistant: …`, `[Tool: NAME ARGUMENTS]`, `[Result: …]`, each on a new line. The further lines
+      of a text are indented by two spaces, so that none of them can pass for another message.
     - markdown: `## User`, `## Assistant`; `**Tool call**: NAME` and its input in a fenced block; results are quoted.
     - json: an array of `{role, content}`, the roles system, user, assistant and tool_result; content is text, or
       blocks as the Messages API has them.
     - xml: `<message role="…">`, `<tool_call name="…">`, `<tool_result>` in `<conversation>`. Characters that XML
-      cannot hold stand as U+FFFD.
+      cannot hold become U+FFFD.
     """
     match form:
         case "plain":
@@ -49,7 +49,7 @@ def conversation_text(messages: Sequence[Message], form: TextForm, *, system: st
 
 
 def utf8(text: str) -> str:
-    """The text with half surrogate pairs replaced: JSON lets a model send them, and UTF-8 has none."""
+    """Return the text with unpaired surrogates replaced: a model can send them in JSON, and UTF-8 has none."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -67,7 +67,7 @@ def _said(messages: Sequence[Message], system: str) -> Iterator[_Said]:
         yield "system", system
     for message in messages:
         results = [block for block in message.blocks if isinstance(block, ToolResultBlock)]
-        yield from results  # before the words that travel with them, which were said after
+        yield from results  # before the text in the same message, which is later
         said = "\n\n".join(text for block in message.blocks if (text := _words(block)).strip())
         if said:
             yield message.role, said
@@ -91,7 +91,7 @@ def _json(value: object, indent: int | None = None) -> str:
 # Plain
 
 _LINE_BREAK = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-"""Whatever some program takes for the end of a line."""
+"""Everything that some program treats as the end of a line."""
 
 
 def _plain(said: Iterator[_Said]) -> Iterator[str]:
@@ -112,7 +112,7 @@ def _indented(text: str) -> str:
 # Markdown
 
 _OURS = re.compile(r"^( {0,3})(?=##\s+(?:System|User|Assistant)\b|\*\*Tool call\*\*:)", re.MULTILINE)
-"""A line of somebody's text that would read as one of ours."""
+"""Start of a line in a message's text that would read as one of this format."""
 
 
 def _markdown(said: Iterator[_Said]) -> Iterator[str]:
@@ -134,7 +134,7 @@ def _markdown(said: Iterator[_Said]) -> Iterator[str]:
 
 
 def fenced(text: str, language: str) -> str:
-    """The text in a code block whose fence is longer than any in it."""
+    """Return the text in a code block whose fence is longer than any in the text."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
@@ -178,13 +178,14 @@ def _json_block(block: Block) -> Mapping[str, Any]:
 # XML
 
 _NOT_XML = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-"""Characters that no XML 1.0 document may hold, not even escaped. To compile it takes 4 ms, so the start does not."""
+"""Characters that no XML 1.0 document may hold, not even escaped. Compiling it takes 4 ms, so it is not compiled at
+start."""
 
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;"}
-"""A carriage return stands escaped, because a reader takes the other for a line feed."""
+"""A carriage return is escaped because parsers turn a literal one into a line feed."""
 
 _IN_ATTRIBUTES = {"\n": "&#10;", "\t": "&#9;"}
-"""There a reader takes the plain ones for spaces."""
+"""Escapes in attributes, where parsers turn the literal characters into spaces."""
 
 
 def _xml(said: Iterator[_Said]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What is shown of a result that is too long."""
+"""Truncation of results that are too long."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from pygent_ls.agent.secrets import whole_placeholders
 
 MAX_WORD_CHARS = 10_000
-"""Longer ones are data; keys and tokens are shorter."""
+"""Maximum length of a word that may be a secret: keys and tokens are shorter, longer words are data."""
 
 
 def whole_words(text: str) -> str:
-    """A text that was cut, without its last word: what is left of a secret cannot be told for one."""
+    """Return a truncated text without its last word: the remainder of a secret cannot be recognised."""
     last = text[-MAX_WORD_CHARS:].rsplit(None, 1)[-1:]
     if not last or text[-1].isspace() or len(last[0]) == MAX_WORD_CHARS:
         return text
@@ -22,14 +22,15 @@ _NOTE = "[OUTPUT TRUNCATED: Showing "
 
 
 def amount_shown(content: str) -> str:
-    """How much of a result that was cut is left in it, in words; empty if it does not say."""
+    """Return how much of a truncated result is left in it, in words; empty if it does not say."""
     last = content.rstrip("\n").rpartition("\n")[2]
     found = re.match(re.escape(_NOTE) + r"(\d+) of (\d+) characters", last)
     return f"{int(found[1]):,} of {int(found[2]):,} characters" if found else ""
 
 
 def cut(content: str, tool_name: str, limit: int, hint: str = "") -> tuple[str, bool]:
-    """Head and tail of what is too long, and whether anything was left out; `hint` says how to get at the rest."""
+    """Return head and tail of content that is too long, and whether anything was left out; `hint` says how to get the
+    rest."""
     if len(content) <= limit:
         return content, False
     half = limit // 2

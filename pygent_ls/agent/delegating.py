@@ -1,4 +1,4 @@
-"""The port to subagents: a task goes out, a report comes back; and what a turn shares with its subagents."""
+"""The subagent port, which takes a task and returns a report, and the state that a turn shares with its subagents."""
 
 from __future__ import annotations
 
@@ -12,72 +12,72 @@ from typing import TYPE_CHECKING
 from pygent_ls.agent.user_time import UserTimes
 from pygent_ls.errors import ToolError
 
-if TYPE_CHECKING:  # `agent.tool` imports this module, and they import that one
+if TYPE_CHECKING:  # these import `agent.tool`, which imports this module
     from pygent_ls.agent.events import StopReason
     from pygent_ls.agent.permissions import Mode
     from pygent_ls.agent.workspace import FileChange
 
 MAX_DEPTH = 2
-"""Of subagents in each other: one that was given a large task may divide it, its own subagents may not."""
+"""Maximum nesting of subagents: one that was given a large task may divide it, its own subagents may not."""
 
 MAX_AT_ONCE = 4
-"""Subagents of one turn that work at the same time: what a provider's rate limit usually bears."""
+"""Maximum number of subagents of one turn that work at the same time: what a provider's rate limit usually allows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubagentTask:
-    """What a subagent is to do."""
+    """Task for a subagent."""
 
     description: str
-    """A few words, for people."""
+    """Short description for people."""
     prompt: str
     agent: str | None = None
-    """The variant; None: the one that plans in plan mode, else the parent's."""
+    """Name of the agent variant; None for the one that plans in plan mode, else for the parent's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubagentReport:
-    """How a subagent ended."""
+    """Result of a subagent."""
 
     agent: str
     stop_reason: StopReason
     text: str
-    """The last that it said; empty where it said nothing."""
+    """Its last message; empty if it wrote none."""
     problem: str = ""
-    """Why it failed, where it did."""
+    """Why it failed; empty if it did not."""
 
 
 RunSubagent = Callable[[SubagentTask], Awaitable[SubagentReport]]
-"""Raises `ToolError` for a task that cannot be begun. A cancel ends the subagent."""
+"""Runs a subagent. Raises `ToolError` for a task that cannot be started. Cancelling it ends the subagent."""
 
 RunSubagentOf = Callable[[str, SubagentTask], Awaitable[SubagentReport]]
-"""The same, for the call of that id."""
+"""Runs a subagent for the tool call with the given id."""
 
 
 async def no_subagents(_task: SubagentTask) -> SubagentReport:
-    """Where there are none."""
+    """Raise `ToolError`: the `RunSubagent` for turns without subagents."""
     raise ToolError("Subagents are not available here. Do it yourself.")
 
 
 async def no_subagents_for(_tool_id: str, task: SubagentTask) -> SubagentReport:
-    """Likewise."""
+    """Raise `ToolError`: the `RunSubagentOf` for turns without subagents."""
     return await no_subagents(task)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnShare:
-    """What a turn and all its subagents have in common."""
+    """State that a turn shares with all its subagents."""
 
     files_changed: dict[Path, FileChange] = field(default_factory=dict[Path, "FileChange"])
-    """One entry a file, whoever of them changed it."""
+    """Changes by any of them, one entry per file."""
     told: set[str] = field(default_factory=set[str])
-    """What the user was told of their agents, and of what is wrong with hooks."""
+    """Messages about their agents and about faulty hooks that the user has already seen."""
     tool_ids: set[str] = field(default_factory=set[str])
-    """The ids of all their calls."""
+    """Ids of all their calls."""
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while the user is asked anything: work is done side by side, questions are not."""
+    """Lock held while the user is asked anything: work runs in parallel, questions do not."""
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while files are changed, or a program runs that may: what each has changed is told apart by it."""
+    """Lock held while files are changed, or a program runs that may change them: it separates what each has changed."""
     question_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
     user_times: UserTimes = field(default_factory=UserTimes)
     permission_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
@@ -85,13 +85,13 @@ class TurnShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Where the calls of a turn stand, or of one of its subagents."""
+    """Place of a turn, or of one of its subagents, in the tree of subagents."""
 
     share: TurnShare = field(default_factory=TurnShare)
     source: str = ""
-    """Who asks for permission, where it is a subagent."""
+    """Label of the subagent that asks for permission; empty for the root turn."""
     parent_tool_id: str | None = None
-    """The `task` call, where it is a subagent."""
+    """Id of the `task` call that started the subagent; None for the root turn."""
     ceiling: Mode | None = None
-    """The mode that is not to be loosened, where it is a subagent's."""
+    """Upper bound on a subagent's permission mode; None for the root turn."""
     run_subagent: RunSubagentOf = no_subagents_for

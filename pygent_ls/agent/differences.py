@@ -1,4 +1,4 @@
-"""Where two lists of lines differ."""
+"""Differences between two lists of lines."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from itertools import accumulate, groupby
 from typing import NamedTuple
 
 MAX_DIFFLIB_STEPS = 4_000_000
-"""Most steps that difflib may take on a stretch without a unique line in common: 0.1 s. Its cost is the equal pairs of
-lines times the blocks that it finds: 800 changed lines with an empty one after each would take it 20 s (measured)."""
+"""Maximum steps of difflib on a stretch without a unique common line: 0.1 s. Its cost is the number of equal pairs of
+lines times the number of blocks that it finds: 800 changed lines with an empty one after each would take 20 s
+(measured)."""
 
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -20,7 +21,7 @@ _BREAK = re.compile(r"\r\n?|\n")
 
 
 class Block(NamedTuple):
-    """Lines that differ: `old_start` to `old_end` of the old ones became `new_start` to `new_end` of the new ones."""
+    """Differing lines: `old_start` to `old_end` of the old ones became `new_start` to `new_end` of the new ones."""
 
     old_start: int
     old_end: int
@@ -29,10 +30,10 @@ class Block(NamedTuple):
 
 
 def differing_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
-    """Where two lists of lines differ, in order; between two blocks there is at least one equal line.
+    """Return the blocks in which two lists of lines differ, in order, with at least one equal line between two blocks.
 
-    Lines that both have exactly once are matched first (the patience method), which is fast and keeps functions
-    apart; difflib does what lies between them.
+    Lines that occur exactly once in both are matched first (the patience method), which is fast and keeps functions
+    apart; difflib compares what lies between them.
     """
     head = common_head(old, new)
     tail = common_tail(old, new, head)
@@ -43,7 +44,7 @@ def differing_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
 
 
 def differing_stretches(old: str, new: str) -> list[Block]:
-    """The same for two texts: the offsets of their whole lines that differ. CRLF, LF and CR end a line."""
+    """Return the blocks in which two texts differ, as offsets of whole lines. CRLF, LF and CR end a line."""
     if old == new:
         return []
     start, n_tail = _differing_lines(old, new)
@@ -62,7 +63,7 @@ def differing_stretches(old: str, new: str) -> list[Block]:
 
 
 def _differing_lines(old: str, new: str) -> tuple[int, int]:
-    """Where the first line begins that differs, and how many characters follow the last one."""
+    """Return the offset of the first differing line, and the number of characters after the last one."""
     head = common_head(old, new)
     tail = common_tail(old, new, head)
     if old[head - 1 : head] == "\r":  # perhaps half of a line break
@@ -77,7 +78,7 @@ def _starts(lines: Sequence[str], start: int) -> list[int]:
 
 
 def _gaps(old: Sequence[str], new: Sequence[str], within: Block) -> Iterator[Block]:
-    """What lies between the lines that stand exactly once in both, and in the same order."""
+    """Yield the stretches between the lines that occur exactly once in both, in the same order."""
     old_start, old_end, new_start, new_end = within
     n_old, n_new = Counter(old[old_start:old_end]), Counter(new[new_start:new_end])
     places = {new[at]: at for at in range(new_start, new_end) if n_new[new[at]] == 1}
@@ -89,9 +90,9 @@ def _gaps(old: Sequence[str], new: Sequence[str], within: Block) -> Iterator[Blo
 
 
 def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest selection of pairs in which the second member rises too."""
+    """Return the longest selection of pairs in which the second member rises too."""
     lowest: list[int] = []
-    """The lowest second member that ends a selection of each length."""
+    """Lowest second member that ends a selection of each length."""
     ends: list[int] = []
     before: list[int] = []
     for number, (_, value) in enumerate(pairs):
@@ -108,7 +109,7 @@ def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _blocks_of_gap(old: Sequence[str], new: Sequence[str], gap: Block) -> list[Block]:
-    """The differing blocks of a stretch; where difflib would take too long, line by line, or all of it."""
+    """Return the differing blocks of a stretch; if difflib would take too long, line by line, or the whole stretch."""
     old_part, new_part = old[gap.old_start : gap.old_end], new[gap.new_start : gap.new_end]
     n_new = Counter(new_part)
     n_pairs = sum(n_new[line] for line in old_part)
@@ -133,7 +134,7 @@ def _blocks_of_gap(old: Sequence[str], new: Sequence[str], gap: Block) -> list[B
 
 
 def _line_by_line(old: Sequence[str], new: Sequence[str]) -> list[Block]:
-    """The runs of lines that differ where both have equally many: what replacing a word everywhere makes."""
+    """Return the runs of differing lines of two equally long lists, as when a word is replaced everywhere."""
     blocks: list[Block] = []
     for differs, run in groupby(range(len(old)), key=lambda at: old[at] != new[at]):
         if differs:
@@ -143,7 +144,8 @@ def _line_by_line(old: Sequence[str], new: Sequence[str]) -> list[Block]:
 
 
 def common_head(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many members two sequences have in common at their beginning; halves, so that it runs in C."""
+    """Return the number of equal members at the beginning of two sequences, by bisection, so that the comparison runs
+    in C."""
     low, high = 0, min(len(old), len(new)) + 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -155,7 +157,7 @@ def common_head(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def common_tail(old: Sequence[str], new: Sequence[str], n_head: int) -> int:
-    """How many members are in common at the end, apart from the common head."""
+    """Return the number of equal members at the end of two sequences, not counting the common head."""
     low, high = 0, min(len(old), len(new)) - n_head + 1
     while high - low > 1:
         middle = (low + high) // 2
