@@ -1,4 +1,4 @@
-"""What an edit plan would change, as unified diffs."""
+"""Unified diffs of what an edit plan would change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pygent_ls.agent.workspace import (
 )
 
 CONTEXT_LINES = 3
-"""Lines around a change, as `diff -u` has them."""
+"""Lines of context around a change, as in `diff -u`."""
 
 NO_NEWLINE = "\\ No newline at end of file\n"
 
@@ -30,12 +30,12 @@ _UNQUOTED_NAME = re.compile(r'[^\x00-\x1f\x7f"\\]*')
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines with their endings; only CRLF, LF and CR end a line, as in the language server protocol."""
+    """Return the lines with their endings; only CRLF, LF and CR end a line, as in the Language Server Protocol."""
     return _LINE.findall(text)
 
 
 def changes_of(plan: EditPlan, shown: Callable[[Path], str]) -> tuple[FileChange, ...]:
-    """What the plan would do to each file."""
+    """Return what the plan would do to each file."""
     return tuple(_change(operation, shown) for operation in plan.operations)
 
 
@@ -60,10 +60,10 @@ def _change(operation: FileOperation, shown: Callable[[Path], str]) -> FileChang
 
 
 def unified_diff(old: str, new: str, name: str, *, is_new: bool = False, is_gone: bool = False) -> LineDiff:
-    """The patch, and how many lines it adds and removes; an empty patch where nothing differs.
+    """Return the patch, and how many lines it adds and removes; the patch is empty if nothing differs.
 
-    `git apply` takes it. `name` is relative, with `/`. Lines end at `\\n` only, as git sees them: line endings are part
-    of the patch.
+    `git apply` accepts it. `name` is relative, with `/`. Lines end at `\\n` only, as in git: line endings are part of
+    the patch.
     """
     old_window, new_window, n_skipped = _around_the_change(old, new)
     old_lines, new_lines = _GIT_LINE.findall(old_window), _GIT_LINE.findall(new_window)
@@ -79,9 +79,10 @@ def unified_diff(old: str, new: str, name: str, *, is_new: bool = False, is_gone
 
 
 def _around_the_change(old: str, new: str) -> tuple[str, str, int]:
-    """Both texts from some lines before what differs to some lines after it, and how many lines come before that.
+    """Return both texts from some lines before the differences to some lines after them, and how many lines come
+    before.
 
-    Splitting all of a long text for a small change is most of what its diff would cost.
+    Splitting all of a long text for a small change is most of the cost of its diff.
     """
     n_head = common_head(old, new)
     n_tail = common_tail(old, new, n_head)
@@ -99,7 +100,7 @@ def _line_end(text: str, offset: int) -> int:
 
 
 def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
-    """Blocks whose context would touch, together."""
+    """Yield groups of blocks whose context would touch."""
     group: list[Block] = []
     for block in blocks:
         if group and block.old_start - group[-1].old_end > 2 * CONTEXT_LINES:
@@ -127,14 +128,14 @@ def _hunk(group: Sequence[Block], old: Sequence[str], new: Sequence[str], n_skip
 
 
 def _range(start: int, end: int) -> str:
-    """Lines as a hunk's header counts them: from one, and the line before where there are none."""
+    """Return a range of lines as in a hunk's header: counted from one, or the line before an empty range."""
     if end - start == 1:
         return str(start + 1)
     return f"{start + 1 if end > start else start},{end - start}"
 
 
 def _header(side: str, name: str) -> str:
-    """A name as git writes it: a tab after one with spaces, quotes around one with odd characters."""
+    """Return a name as git writes it: a tab after one with spaces, quotes around one with special characters."""
     if _UNQUOTED_NAME.fullmatch(name):
         return f"{side}/{name}\t" if " " in name else f"{side}/{name}"
     quoted = "".join(_escaped(character) for character in name)
@@ -148,7 +149,7 @@ def _escaped(character: str) -> str:
 
 
 def kind_of_both(earlier: ChangeKind, later: ChangeKind) -> ChangeKind | None:
-    """What two changes of one file are together; None where the second takes back the first."""
+    """Return the kind of two successive changes of one file together; None if the second undoes the first."""
     match earlier, later:
         case "create", "delete":
             return None
@@ -156,12 +157,12 @@ def kind_of_both(earlier: ChangeKind, later: ChangeKind) -> ChangeKind | None:
             return "edit"
         case (("create" | "move"), "edit"):
             return earlier
-        case _:  # the others are what the second says
+        case _:  # otherwise the second change decides
             return later
 
 
 def touched_by(plan: EditPlan) -> Iterator[Path]:
-    """The paths that hold something else, or nothing any more, once the plan is applied."""
+    """Yield the paths whose content changes, or that cease to exist, once the plan is applied."""
     for operation in plan.operations:
         yield from _touched(operation)
 

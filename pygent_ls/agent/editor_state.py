@@ -1,6 +1,6 @@
-"""What an editor tells beside its documents: where the user is, and what is wrong in which file.
+"""The editor state port: what an editor reports besides its documents, which is where the user is and the diagnostics.
 
-It is background: the model may look at it, and nobody asked for anything by it.
+It is background: the model may look at it, but it is not a request.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-if TYPE_CHECKING:  # what a prompt carries knows tools, and tools know this
+if TYPE_CHECKING:  # attachments import tools, and tools import this module
     from pygent_ls.agent.attachments import LineRange
 
 Severity = Literal["error", "warning", "information", "hint"]
@@ -25,24 +25,24 @@ class Problem:
     severity: Severity
     message: str
     origin: str = ""
-    """Who says so and by which of its rules, where that was told."""
+    """Program and rule that report it, if known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileProblems:
-    """The diagnostics of one file, in the order of their places; none where the editor told that it is clean."""
+    """Diagnostics of one file, in order of position; empty if the editor reported that it is clean."""
 
     path: Path
     problems: tuple[Problem, ...]
     is_stale: bool
-    """The document changed since: places and problems may be others by now."""
+    """Whether the document has changed since, so that positions and problems may differ by now."""
     is_whole: bool
-    """The editor told all that it shows for the file, and not only some of it."""
+    """Whether the editor reported everything that it shows for the file, not only part of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """Where the user is."""
+    """The user's position in the editor."""
 
     active: Path | None = None
     selected: tuple[Path, LineRange] | None = None
@@ -50,40 +50,40 @@ class View:
 
 
 class EditorState(Protocol):
-    """What the editor told last."""
+    """State that the editor last reported."""
 
     @property
     def view(self) -> View:
-        """Where the user is, as far as that is known."""
+        """The user's position, as far as it is known."""
         ...
 
     @property
     def is_live(self) -> bool:
-        """Whether the editor tells of every change of the view by itself, so that it holds at any moment."""
+        """Whether the editor reports every change of the view by itself, so that the view is always current."""
         ...
 
     @property
     def recent(self) -> Sequence[Path]:
-        """Files that the user works with, the best guess first: those that were in front, then those that are open."""
+        """Files that the user works with, the best guess first: those that were active, then those that are open."""
         ...
 
     @property
     def why_silent(self) -> str:
-        """Where the editor never told of any diagnostics: what the model should know of that."""
+        """What the model should know if the editor has never reported diagnostics."""
         ...
 
     def counts(self) -> Sequence[tuple[Path, int, int]]:
-        """The files with diagnostics that are not stale, with their errors and warnings."""
+        """Return the files with diagnostics that are not stale, with their numbers of errors and warnings."""
         ...
 
     async def problems(self) -> Sequence[FileProblems] | None:
-        """All diagnostics that were told, the newest file first; None where the editor never told of any."""
+        """Return all reported diagnostics, the newest file first; None if the editor has never reported any."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class NoEditor:
-    """Nobody shows anything."""
+    """Editor state without an editor."""
 
     view: View = View()
     is_live: bool = False
@@ -91,9 +91,9 @@ class NoEditor:
     why_silent: str = "No editor is connected that reports problems."
 
     def counts(self) -> Sequence[tuple[Path, int, int]]:
-        """None."""
+        """Return nothing."""
         return ()
 
     async def problems(self) -> Sequence[FileProblems] | None:
-        """Never told."""
+        """Return None."""
         return None

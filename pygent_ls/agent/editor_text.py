@@ -1,4 +1,4 @@
-"""What the model reads of what an editor tells beside its documents."""
+"""Text for the model about what an editor reports besides its documents."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from pygent_ls.agent.messages import TextBlock
 from pygent_ls.agent.secrets import Mask
 from pygent_ls.agent.tool import one_line
 
-# For the model's next call
+# Background of the next request
 
 MAX_NAMES = 10
-"""Files that the background names of one kind: what a screen shows at once."""
+"""Maximum number of files of one kind that the background names: what a screen shows at once."""
 
 MAX_NAME_CHARS = 200
-"""Of a path in the background."""
+"""Maximum characters of a path in the background."""
 
 Shown = Callable[[Path], str]
 
 
 def background(editor: EditorState, shown: Shown) -> TextBlock | None:
-    """Where the user is, for the end of the model's next request; None where the editor does not tell it by itself.
+    """Return where the user is, for the end of the model's next request; None if the editor does not report it by
+    itself.
 
-    At most some 6,000 characters: three lists of `MAX_NAMES` names.
+    At most about 6,000 characters: three lists of `MAX_NAMES` names.
     """
     if not editor.is_live:
         return None
@@ -48,27 +49,27 @@ def background(editor: EditorState, shown: Shown) -> TextBlock | None:
 
 
 def shown_name(path: Path, shown: Shown) -> str:
-    """A path in one line, of at most `MAX_NAME_CHARS`."""
+    """Return a path on one line, with at most `MAX_NAME_CHARS` characters."""
     return one_line(shown(path), MAX_NAME_CHARS)
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first `MAX_NAMES`, and how many more there are."""
+    """Return the first `MAX_NAMES` names, and how many more there are."""
     left_out = len(names) - MAX_NAMES
     return ", ".join(names[:MAX_NAMES]) + (f" and {left_out} more" if left_out > 0 else "")
 
 
-# For whoever asks for the diagnostics
+# Diagnostics
 
 MAX_PROBLEMS = 200
-"""Diagnostics in one text: with `MAX_MESSAGE_CHARS` each, what fits into a tool's result."""
+"""Maximum number of diagnostics in one text: with `MAX_MESSAGE_CHARS` each, what fits into a tool result."""
 
 MAX_MESSAGE_CHARS = 400
-"""Of one diagnostic: some compilers explain at length."""
+"""Maximum characters of one diagnostic: some compilers explain at length."""
 
 
 async def masked_problems(files: Iterable[FileProblems], mask: Mask) -> list[FileProblems]:
-    """The diagnostics without the secrets that their messages quote."""
+    """Return the diagnostics without the secrets that their messages quote."""
 
     async def masked(problem: Problem, path: Path) -> Problem:
         return replace(problem, message=await mask(problem.message, str(path)))
@@ -77,7 +78,7 @@ async def masked_problems(files: Iterable[FileProblems], mask: Mask) -> list[Fil
 
 
 def problems_text(files: Iterable[FileProblems], shown: Shown) -> str:
-    """The diagnostics as the model reads them: counts, then file by file."""
+    """Return the diagnostics as text for the model: counts, then file by file."""
     files = list(files)
     kinds = Counter(each.severity for file in files for each in file.problems)
     n_with = sum(bool(file.problems) for file in files)

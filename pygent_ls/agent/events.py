@@ -1,4 +1,4 @@
-"""What a turn tells the world: a closed union of frozen events, in the order they happen."""
+"""Events of a turn: a closed union of frozen dataclasses, emitted in the order in which things happen."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DecidedBy = Literal["user", "rule", "mode", "hook"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
-    """A place that a tool call is about; lines count from 1, both ends belong to it."""
+    """Place that a tool call is about; lines count from 1, both ends included."""
 
     path: Path
     first_line: int | None = None
@@ -45,7 +45,7 @@ AttachmentKind = Literal["file", "selection", "diagnostics", "image", "terminal"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptAttachment:
-    """What a prompt carries besides its words, as a view shows it: where it is, and not what it holds."""
+    """Attachment of a prompt, as a view shows it: its location, without its content."""
 
     kind: AttachmentKind
     location: Location | None = None
@@ -53,16 +53,16 @@ class PromptAttachment:
     n_problems: int = 0
     """Number of diagnostics."""
     mime_type: str = ""
-    """Of an image."""
+    """Type of an image."""
     text: str = ""
     """Text of a review report, or command whose terminal output is attached."""
     rejected: tuple[RejectedFile, ...] = ()
-    """Of a review report."""
+    """Rejected files of a review report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnQueued:
-    """The session is busy; the turn waits."""
+    """The turn waits because the session is busy."""
 
     prompt: str
     model: str
@@ -70,13 +70,13 @@ class TurnQueued:
     agent: str
     attachments: tuple[PromptAttachment, ...] = ()
     held: bool = False
-    """Whether it waits for the user: the program ended before the turn began."""
+    """Whether the turn waits for the user, because the program ended before it began."""
     type: Literal["turn_queued"] = "turn_queued"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStarted:
-    """The turn runs now."""
+    """The turn starts to run."""
 
     prompt: str
     model: str
@@ -87,7 +87,7 @@ class TurnStarted:
 
     @classmethod
     def after(cls, queued: TurnQueued) -> TurnStarted:
-        """The beginning of a turn that waited."""
+        """Return the start event of a turn that waited."""
         return cls(
             prompt=queued.prompt,
             model=queued.model,
@@ -99,7 +99,7 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextDelta:
-    """A piece of text as it comes."""
+    """Piece of text, as it is streamed."""
 
     item_id: str
     content: str
@@ -108,7 +108,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingDelta:
-    """A piece of thinking as it comes."""
+    """Piece of thinking, as it is streamed."""
 
     item_id: str
     content: str
@@ -117,7 +117,7 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """The whole block; it replaces its deltas."""
+    """Complete block of text, which replaces its deltas."""
 
     item_id: str
     content: str
@@ -126,7 +126,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thinking:
-    """The whole block; it replaces its deltas."""
+    """Complete block of thinking, which replaces its deltas."""
 
     item_id: str
     content: str
@@ -135,7 +135,8 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """The model asks for a tool; sent before permission is, and again, with its id, where a hook changed the input."""
+    """The model calls a tool. Emitted before permission is requested, and again, with the same id, if a hook changes
+    the input."""
 
     tool_id: str
     tool_name: str
@@ -150,7 +151,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionRequested:
-    """The user is asked now."""
+    """The user is asked for permission."""
 
     permission_id: str
     tool_id: str
@@ -159,7 +160,7 @@ class PermissionRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionResolved:
-    """The question is answered."""
+    """The permission request is answered."""
 
     permission_id: str
     tool_id: str
@@ -189,7 +190,7 @@ class ToolProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """A tool call is over; `content` is what the model will read."""
+    """A tool call has ended; `content` is what the model reads."""
 
     tool_id: str
     tool_name: str
@@ -198,33 +199,33 @@ class ToolResult:
     cached: bool
     truncated: bool
     duration_s: float
-    """Without the time that the user took to answer."""
+    """Seconds, without the time that the user took to answer."""
     changes: tuple[FileChange, ...] = ()
     exit_code: int | None = None
-    """Of the command that the call ran; negative for a signal."""
+    """Exit code of the command that the call ran; negative for a signal."""
     type: Literal["tool_result"] = "tool_result"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """A model call that came to an answer."""
+    """Model call that produced an answer."""
 
     model: str
-    """The name of the one that answered, which may be a fallback."""
+    """Name of the model that answered, which may be a fallback."""
     finish: FinishReason
     usage: Usage
-    """Of this call alone."""
+    """Usage of this call alone."""
     n_calls: int
-    """Tools that it asks for; these are told next, whether they run or not."""
+    """Number of tool calls in the answer; their events follow, whether they run or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageReported:
-    """After each model call: the turn's totals."""
+    """Totals of the turn, emitted after each model call."""
 
     usage: Usage
     answered: Answered | None = None
-    """The call, where it gave an answer of the conversation, and not a summary of it."""
+    """The call, if it gave an answer of the conversation rather than a summary of it."""
     type: Literal["usage"] = "usage"
 
 
@@ -236,20 +237,20 @@ class LlmError:
     error_message: str
     retryable: bool
     attempt: int
-    """From 1, of the model that failed."""
+    """Number of the attempt of the model that failed, from 1."""
     will_retry: bool
-    """The same model is asked again."""
+    """Whether the same model is asked again."""
     retry_in_s: float | None = None
-    """After so many seconds."""
+    """Seconds until the same model is asked again."""
     fallback_model: str | None = None
-    """The model that is asked instead."""
+    """Model that is asked instead."""
     withdrawn: tuple[str, ...] = ()
     type: Literal["llm_error"] = "llm_error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterationLimitReached:
-    """The turn has made as many model calls as it may."""
+    """The turn reached its maximum number of model calls."""
 
     limit: int
     value: int
@@ -258,7 +259,7 @@ class IterationLimitReached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenLimitReached:
-    """The turn has used as many tokens as it may."""
+    """The turn reached its maximum number of tokens."""
 
     limit: int
     value: int
@@ -267,7 +268,7 @@ class TokenLimitReached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetLimitReached:
-    """The turn has cost as much as it may, in dollars."""
+    """The turn reached its maximum cost, in dollars."""
 
     limit: float
     value: float
@@ -276,7 +277,7 @@ class BudgetLimitReached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeLimitReached:
-    """The turn has taken as long as it may, in seconds."""
+    """The turn reached its maximum duration, in seconds."""
 
     limit: float
     value: float
@@ -285,7 +286,7 @@ class TimeLimitReached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopDetected:
-    """The model goes round in circles; `value` counts the equal calls, `limit` is how many are borne."""
+    """The model repeats itself; `value` is the number of equal rounds, `limit` the number that counts as a loop."""
 
     limit: int
     value: int
@@ -294,7 +295,7 @@ class LoopDetected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compacted:
-    """The conversation was shortened; the tokens are estimates of what a request holds."""
+    """The conversation was compacted; the tokens are estimates of what a request holds."""
 
     tokens_before: int
     tokens_after: int
@@ -308,7 +309,7 @@ PlanPriority = Literal["low", "medium", "high"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanEntry:
-    """One thing to do."""
+    """Step of a plan."""
 
     content: str
     status: PlanStatus
@@ -317,7 +318,7 @@ class PlanEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanChanged:
-    """The whole plan as it is now."""
+    """The plan changed; `entries` is the whole plan."""
 
     entries: tuple[PlanEntry, ...]
     type: Literal["plan"] = "plan"
@@ -325,7 +326,7 @@ class PlanChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookRan:
-    """A command of the user's was run; `decision` is empty where it decided nothing."""
+    """A hook command of the user ran; `decision` is empty if it decided nothing."""
 
     hook_event: str
     command: str
@@ -336,10 +337,10 @@ class HookRan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steered:
-    """The user said something while the turn ran; it stands before the next model call."""
+    """The user wrote something while the turn ran; the next model call includes it."""
 
     content: str
-    """Empty if it is attachments alone."""
+    """Empty if there are only attachments."""
     attachments: tuple[PromptAttachment, ...] = ()
     type: Literal["steered"] = "steered"
 
@@ -362,20 +363,20 @@ class Cancelled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interrupted:
-    """The daemon died in the turn; told when the session is loaded again."""
+    """The daemon died during the turn; emitted when the session is loaded again."""
 
     type: Literal["interrupted"] = "interrupted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The turn is over; always the last event, exactly one a turn."""
+    """The turn has ended; always the last event, exactly one per turn."""
 
     stop_reason: StopReason
     usage: Usage
     files_changed: tuple[FileChange, ...]
     duration_s: float | None = None
-    """Without the time that the user took to answer; None if the turn did not run to its end."""
+    """Seconds, without the time that the user took to answer; None if the turn did not run to its end."""
     type: Literal["finished"] = "finished"
 
 
@@ -412,15 +413,15 @@ AgentEvent = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamped:
-    """An event with the turn's state when it happened."""
+    """Event with the turn's state when it happened."""
 
     event: AgentEvent
     iteration: int
-    """The turn's model calls so far, from 1; 0 before the first."""
+    """Number of the turn's model calls so far; 0 before the first."""
     total_tokens: int
     parent_tool_id: str | None = None
-    """The `task` call whose subagent this happened in."""
+    """Id of the `task` call whose subagent emitted the event; None for the turn itself."""
 
 
 EventSink = Callable[[Stamped], Awaitable[None]]
-"""Where events go; awaited, so a slow consumer slows the turn instead of filling the memory."""
+"""Receives events; awaited, so that a slow consumer slows the turn down instead of filling memory."""

@@ -1,4 +1,4 @@
-"""A call that is over: without secrets, cut where it is too long, kept for the history, and told of in its turn."""
+"""Results of tool calls: masked, truncated if too long, kept for the history, and emitted in order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Emit = Callable[[AgentEvent], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a call ended."""
+    """Outcome of a tool call."""
 
     content: str
     is_error: bool = False
@@ -32,14 +32,14 @@ class Outcome:
     cached: bool = False
     changes: tuple[FileChange, ...] = ()
     from_outside: bool = True
-    """As of `ToolResultBlock`."""
+    """Whether the content comes from outside, as in `ToolResultBlock`."""
     exit_code: int | None = None
-    """As of `ToolResult`."""
+    """Exit code of the command that the call ran, as in `ToolResult`."""
 
 
 @dataclass(kw_only=True)
 class Finishing:
-    """The ends of one turn's calls. Each has one result in `results` afterwards, and one event that tells of it."""
+    """Finishes the calls of one turn. Each then has one result in `results`, and one event that reports it."""
 
     around: Surroundings
     emit: Emit
@@ -47,7 +47,7 @@ class Finishing:
     _live: dict[str, LiveRedactor] = field(default_factory=dict[str, LiveRedactor])
 
     def live(self, call: ToolUseBlock, tool: Tool) -> Callable[[str], Awaitable[None]]:
-        """Takes the call's output as it comes, and passes it on without secrets."""
+        """Return a callback that takes the call's output as it comes, and emits it without secrets."""
         live = self._live[call.id] = self.around.secrets.live(call, tool)
 
         async def report(content: str) -> None:
@@ -57,7 +57,7 @@ class Finishing:
         return report
 
     async def keep(self, call: ToolUseBlock, outcome: Outcome, duration_s: float) -> ToolResult:
-        """Keep what the model will read, also where the turn is cancelled meanwhile; returns what is to be told."""
+        """Keep what the model will read, even if the turn is cancelled meanwhile; return the event to emit."""
         outcome, content = await to_its_end(self._shown(call, outcome))
         truncated = content is not outcome.content
         self.results[call.id] = ToolResultBlock(
@@ -79,16 +79,16 @@ class Finishing:
         )
 
     async def tell(self, result: ToolResult, my_turn: MyTurn) -> None:
-        """Tell of a call in its turn. Raises the cancel that came while it was finished."""
-        with suppress(asyncio.CancelledError):  # what is over is told of, also when the turn is cancelled
+        """Emit the result of a call in its turn. Raises the cancellation that arrived while the call was finished."""
+        with suppress(asyncio.CancelledError):  # a finished call is reported even if the turn is cancelled
             await my_turn()
         await self.emit(result)
-        if is_being_cancelled():  # the call was not cut off where it changed a file, or only waited to be told of
+        if is_being_cancelled():  # not raised before: the call changed a file, or only waited to be reported
             raise asyncio.CancelledError
 
     async def _shown(self, call: ToolUseBlock, outcome: Outcome) -> tuple[Outcome, str]:
-        """The outcome without secrets, and what of its content the model reads; where that is not all, the whole is
-        kept."""
+        """Return the outcome without secrets, and what the model reads of its content; if that is not all, the whole
+        content is kept."""
         outcome = await self._without_secrets(call, outcome)
         content, limit = outcome.content, self.around.max_tool_result_chars
         hint = ""
@@ -97,7 +97,8 @@ class Finishing:
         return outcome, cut(content, call.name, limit, hint)[0]
 
     async def _without_secrets(self, call: ToolUseBlock, outcome: Outcome) -> Outcome:
-        """The outcome as the model and the front ends see it; before it, what was held back of its live output."""
+        """Return the outcome as the model and the front ends see it, after emitting what was held back of its live
+        output."""
         live = self._live.pop(call.id, None)
         if live and (rest := await live.close()):
             await self.emit(ToolProgress(tool_id=call.id, content=rest))

@@ -1,4 +1,4 @@
-"""Which files a git command would show the text of."""
+"""Files whose text a git command would show."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _ALL = frozenset(
     {"stash show", "stash list", "reflog", "status", "commit", "apply", "clone", "fetch", "fsck", "pull", "remote"}
     | {"worktree add"}
 )
-"""Commands that show or copy all text, whichever files their words name."""
+"""Commands that show or copy all text, whichever files their arguments name."""
 
 _GLOBAL = "--no-pager -P --no-optional-locks --literal-pathspecs"
-"""Options before the command with which paths stay what they are."""
+"""Options before the command that do not change what paths mean."""
 
 
 def shown_by_git(words: Sequence[str], kind_of: Callable[[str], str]) -> Iterator[str]:
-    """The paths of files whose text the command may show.
+    """Yield the paths of files whose text the command may show.
 
-    `FOLDER/ANY` stands for all below a folder, `ANY` for any file of the repository. `kind_of` tells whether a path, as
-    the words give it, is that of a "file" or a "folder", or "missing".
+    `FOLDER/ANY` stands for everything below a folder, `ANY` for any file of the repository. `kind_of` says whether a
+    path, as the words give it, is that of a "file" or a "folder", or "missing".
     """
     before = split(words, replace(syntax(GLOBAL), stops_at=1))
     if not before.plain:
@@ -43,7 +43,7 @@ def shown_by_git(words: Sequence[str], kind_of: Callable[[str], str]) -> Iterato
     names = {each.name for each in given.options} | ({"--"} & set(words[begin + 1 :]))
     objects = [words[at] for at in given.plain if at < given.rest]
     own = {each.name for each in before.options} - set(_GLOBAL.split())
-    moves = bool(own - {"-c", "-C"} or before.unknown)  # to another work tree, to which it could copy all
+    moves = bool(own - {"-c", "-C"} or before.unknown)  # to another work tree, into which it could copy everything
     yield from (path for each in before.options if each.name == "-c" for path in _pieces_of(each.value or ""))
     if command == "config":  # programs, such as editors, may be among the values
         yield from (path for at in given.plain[1:] for path in _pieces_of(words[at]))
@@ -57,7 +57,7 @@ def shown_by_git(words: Sequence[str], kind_of: Callable[[str], str]) -> Iterato
     for index, word in enumerate(words[begin + 1 :], begin + 1):
         for path in _paths_in(word):
             yield path
-            # a word that is the name of nothing is a revision, unless it stands behind the dashes
+            # a word that names no file is a revision, unless it follows `--`
             if kind_of(path) == "folder" or (index >= given.rest and kind_of(path) == "missing"):
                 yield f"{path}/{ANY}"
 
@@ -65,25 +65,25 @@ def shown_by_git(words: Sequence[str], kind_of: Callable[[str], str]) -> Iterato
 def _is_silent(command: str, options: set[str], objects: Sequence[str], kind_of: Callable[[str], str]) -> bool:
     if command == "clone":
         return all(re.match(r"(?!file:)[^/:]+:", each) for each in objects[:1])
-    if command in ("fetch", "pull", "remote"):  # this or another repository of the machine may be where it fetches from
+    if command in ("fetch", "pull", "remote"):  # it may fetch from this or another local repository
         return not any(re.match(rf"[./~{ANY}{HOME}]|file:", each) or kind_of(each) == "folder" for each in objects)
     if command in GIT_SILENT:
         return not options & set(GIT_SILENT[command].split())
     needed, showing = GIT_SUMMARY.get(command, ("", ""))
     if command == "stash show" and not options:
-        return True  # a summary, which gives way to the text where any option is given
+        return True  # a summary; with any option it may show the text instead
     if command == "show" and any(":" in each or re.fullmatch(r"[0-9a-f]{4,}", each) for each in objects):
-        return False  # a file's text by its name or number is shown in any case
+        return False  # the text of a file given by name or object id is always shown
     return bool(options & set(needed.split())) and not options & set(showing.split())
 
 
 def _is_limited(command: str, words: Sequence[str], given: Arguments, kind_of: Callable[[str], str]) -> bool:
-    """Whether the words say which files are meant."""
+    """Whether the words limit the command to certain files."""
     plain = [words[at] for at in given.plain]
     if not plain:
         return False
     if any(re.match(r":(?!/*\w)|:\(|:/", word) for word in plain):
-        return False  # a pattern of git's own
+        return False  # a pathspec pattern of git
     if command in ("blame", "annotate"):
         return True
     if command in ("show", "cat-file") and all(re.fullmatch(r"[^:]*:.+", word) for word in plain):
@@ -98,7 +98,7 @@ def _pieces_of(setting: str) -> Iterator[str]:
 
 
 def _paths_in(word: str) -> Iterator[str]:
-    """What of a word may be a path: all of it, what follows `REVISION:`, the value of an option."""
+    """Yield the parts of a word that may be a path: all of it, what follows `REVISION:`, the value of an option."""
     word = re.sub(r"[*?\[]", ANY, word)
     if not word.startswith("-"):
         yield word

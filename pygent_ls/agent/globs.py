@@ -13,10 +13,10 @@ _AHEAD: Mapping[str, str] = {"": "", "**": ".*?", "**/": "(?:[^/]*+/)*?"}
 
 @cache
 def glob_to_regex(pattern: str) -> str:
-    """The glob as a regular expression, to be used with `fullmatch`.
+    """Return the glob as a regular expression, to be used with `fullmatch`.
 
-    Whoever wrote the pattern, a path takes no longer than the square of its length: the first place at which what
-    stands between two stars fits is as good as any other, so no other is tried (`(?>…)`).
+    Whatever the pattern, matching a path takes no longer than the square of its length: the first place at which the
+    text between two stars fits is as good as any other, so no other is tried (`(?>…)`).
     """
     blocks: list[tuple[str, list[str]]] = [("", [""])]
     for token in _TOKEN.findall(pattern):
@@ -45,18 +45,18 @@ def _pieces(pieces: Sequence[str]) -> str:
 
 
 def escape(path: str | Path) -> str:
-    """A pattern that matches this path and no other."""
+    """Return a pattern that matches this path and no other."""
     return re.sub(r"([*?\[])", r"[\1]", str(path))
 
 
 @lru_cache(maxsize=4_096)
 def compiled(pattern: str) -> re.Pattern[str]:
-    """The glob, ready for `fullmatch`; `re` itself keeps no more than 512."""
+    """Return the compiled glob, to be used with `fullmatch`; the cache of `re` itself holds no more than 512."""
     return re.compile(glob_to_regex(pattern))
 
 
 def literal_prefix(pattern: str) -> Path:
-    """The longest folder, or the whole path, that all matches of the pattern lie in or are."""
+    """Return the longest path that is, or contains, every match of the pattern."""
     literal: list[str] = []
     for token in _TOKEN.findall(pattern):
         if token in ("**/", "**", "*", "?"):

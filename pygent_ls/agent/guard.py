@@ -1,4 +1,5 @@
-"""One tool call from the model's words to its result: arguments, permission, cache, tool, edit."""
+"""Tool executor: takes one call from the model's answer to its result, through arguments, permission, cache, tool and
+edit."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ from pygent_ls.errors import ToolError
 
 @dataclass(kw_only=True)
 class ToolGuard:
-    """Runs the calls of one turn. Whatever a tool does, its call has one result, and the turn goes on."""
+    """Runs the calls of one turn. Whatever a tool does, its call has exactly one result, and the turn goes on."""
 
     around: Surroundings
     turn_id: str
@@ -50,11 +51,11 @@ class ToolGuard:
     results: dict[str, ToolResultBlock] = field(default_factory=dict[str, ToolResultBlock])
     standing: Standing = field(default_factory=Standing)
     begun: set[str] = field(default_factory=set[str])
-    """The ids of the calls that may have had an effect: their tools ran, or their edits were about to be made."""
+    """Ids of the calls that may have had an effect: their tools ran, or their edits were about to be made."""
 
     @property
     def files_changed(self) -> dict[Path, FileChange]:
-        """What the turn has changed by now, its subagents included; one entry a file."""
+        """What the turn has changed so far, including its subagents; one entry per file."""
         return self.standing.share.files_changed
 
     def __post_init__(self) -> None:
@@ -91,16 +92,16 @@ class ToolGuard:
         self._has_run: set[str] = set()
 
     def use(self, around: Surroundings) -> None:
-        """Let the tools be those from now on; all else that surrounds the turn is the same."""
+        """Use the tools of this run context from now on; everything else in it is the same as before."""
         self.around = self._finishing.around = around
 
     def remarks_on(self, calls: Sequence[ToolUseBlock]) -> Iterator[TextBlock]:
-        """What the user and hooks said about these calls, for the model to read beside their results."""
+        """Return what the user and hooks said about these calls, for the model to read with their results."""
         return itertools.chain(self._asking.remarks_on(calls), self.hooks.remarks_on(calls))
 
     async def run(self, call: ToolUseBlock, my_turn: MyTurn = at_once) -> None:
-        """Run the call, keep its result in `results`, and tell of it in its turn. Its duration leaves out how long the
-        user took to answer. Raises nothing but a cancel."""
+        """Run the call, keep its result in `results`, and emit it in its turn. Its duration excludes the time that the
+        user took to answer. Raises nothing but a cancellation."""
         times = self.standing.share.user_times
         started, user = times.clock(), times.begin(call.id, self.standing.parent_tool_id)
         tool = self.around.tools.get(call.name)
@@ -114,12 +115,12 @@ class ToolGuard:
                 call, outcome, max(0.0, times.clock() - started - user.seconds)
             )
         if call.id in self._has_run and not is_being_cancelled():
-            with suppress(asyncio.CancelledError):  # it is raised once the result is told
+            with suppress(asyncio.CancelledError):  # it is raised once the result is emitted
                 await self.hooks.after(call, result, self.standing.share.changing)
         await self._finishing.tell(result, my_turn)
 
     async def _ended(self, call: ToolUseBlock) -> Outcome:
-        """How the call ended, whatever its tool does."""
+        """Return the outcome of the call, whatever its tool does."""
         try:
             return await self._outcome(call)
         except ToolError as error:
@@ -133,7 +134,7 @@ class ToolGuard:
                 raise
             why = "an operation that it was waiting for was cancelled."
             return Outcome(content=f"Error: {call.name} failed: {why}", is_error=True)
-        except (Exception, SystemExit) as error:  # a tool's bug is the model's to read, not the turn's end
+        except (Exception, SystemExit) as error:  # a bug in a tool is reported to the model and does not end the turn
             return Outcome(content=f"Error: {call.name} failed: {type(error).__name__}: {error}", is_error=True)
 
     async def _outcome(self, call: ToolUseBlock) -> Outcome:
@@ -149,7 +150,7 @@ class ToolGuard:
                 call, arguments = await self._with_input(call, changed)
 
     async def _permitted(self, tool: Tool, call: ToolUseBlock, arguments: Mapping[str, Any]) -> Outcome:
-        """Run the call, where it may run. Raises `InputChangedError` where it may with another input."""
+        """Run the call if it may run. Raises `InputChangedError` if it may run with another input."""
         sandbox = await sandbox_for(tool, self.around.processes)
         verdict = await self._asking.judged(tool, call, sandbox)
         context = self._context(call, tool)
@@ -165,9 +166,9 @@ class ToolGuard:
         return await self._cached(call, context) or await self._run(tool, call, arguments, context)
 
     async def _called(self, call: ToolUseBlock) -> tuple[Tool, Mapping[str, Any]]:
-        """The tool and the validated arguments, with secrets in what is to be written.
+        """Return the tool and the validated arguments, with secrets restored in what is to be written.
 
-        Raises `ToolError` for what is no call at all, and as `Secrets.restored` does.
+        Raises `ToolError` for an invalid call, and as `Secrets.restored` does.
         """
         tool = self.around.tools.get(call.name)
         if tool is None:
@@ -183,7 +184,7 @@ class ToolGuard:
     async def _as_hooks_want(
         self, call: ToolUseBlock, arguments: Mapping[str, Any]
     ) -> tuple[ToolUseBlock, Mapping[str, Any]]:
-        """The call and its arguments once hooks have seen it. Raises `ToolError` for an input that is none."""
+        """Return the call and its arguments after the hooks. Raises `ToolError` for an invalid input."""
         changed = await self.hooks.before(call)
         if changed is call:
             return call, arguments
@@ -195,7 +196,7 @@ class ToolGuard:
     async def _with_input(
         self, call: ToolUseBlock, change: InputChangedError
     ) -> tuple[ToolUseBlock, Mapping[str, Any]]:
-        """The call and its arguments with the input that an answer gave it, which hooks judge like any. Raises
+        """Return the call and its arguments with the input from an answer, which hooks judge like any other. Raises
         `ToolError`."""
         self._has_run.discard(call.id)
         changed = await self.hooks.changed_by_answer(call, change.given, change.by)
@@ -220,7 +221,8 @@ class ToolGuard:
         return Outcome(content=found.content, cached=True)
 
     def _cached_as(self, call: ToolUseBlock) -> Mapping[str, Any]:
-        """The call's input, and what was masked in its result: sessions share results, and not what they know."""
+        """Return the key of the cached result: the call's input, and what this session masks. Sessions share results,
+        but not what they know about secrets."""
         return {**call.input, "\0known": self.around.secrets.masks.knowledge}
 
     async def _still_true(self, found: CachedResult) -> bool:
@@ -235,7 +237,7 @@ class ToolGuard:
 
     async def _run(self, tool: Tool, call: ToolUseBlock, arguments: Mapping[str, Any], context: ToolContext) -> Outcome:
         if tool.runs_programs:
-            async with self._asking.one_at_a_time:  # it may ask the user too, and calls that only read run side by side
+            async with self._asking.one_at_a_time:  # it may ask the user too, and calls that only read run in parallel
                 await self.around.workspace.save_changes(tool.name)
         changes_files = tool.runs_programs and not tool.read_only
         if not tool.read_only:
@@ -244,7 +246,7 @@ class ToolGuard:
             async with self._alone(tool, call) if changes_files else nullcontext():
                 self.begun.add(call.id)
                 content = await self._timed(tool, arguments, context)
-        finally:  # also what failed, or was cancelled, may have written before
+        finally:  # a call that failed or was cancelled may have written before
             if not tool.read_only:
                 self.around.cache.clear()
         if not isinstance(content, str):
@@ -262,13 +264,13 @@ class ToolGuard:
 
     @asynccontextmanager
     async def _alone(self, tool: Tool, call: ToolUseBlock) -> AsyncGenerator[None]:
-        """Nothing else of the turn changes files meanwhile, and what this program changes can be taken back."""
+        """Keep the rest of the turn from changing files meanwhile, and make what this program changes reversible."""
         named = named_by(call.input, self.around.working_directory)
         async with self.standing.share.changing, self._kept.around_program(tool.title_for(call.input), named):
             yield
 
     async def _changed_note(self) -> str:
-        """What the model must know of open documents whose files a program changed."""
+        """Return a note for the model about open documents whose files a program changed."""
         workspace = self.around.workspace
         names = ", ".join(workspace.shown(path) for path in await workspace.changed_on_disk())
         return f"\n[changed on disk while open in the editor: {names}; read them again]" if names else ""
@@ -342,7 +344,7 @@ class ToolGuard:
         changes = changes_of(plan, workspace.shown)
         await self.around.secrets.refuse_masks(changes)
         if verdict.decision == "ask":
-            await workspace.check(plan)  # nobody is asked for what cannot happen
+            await workspace.check(plan)  # the user is not asked about an edit that cannot be applied
             await self._asking.ask(tool, call, action=_action(tool, call, changes), changes=changes)
         async with self.standing.share.changing:
             await self.around.settle()
