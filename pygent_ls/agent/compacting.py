@@ -192,7 +192,7 @@ class Compacting:
         if said.decision != "deny":
             return True
         self.denied = f"A hook that you configured prevented compaction: {said.reason or NO_REASON}"
-        if trigger != "manual":  # the caller reports it to the user
+        if trigger != "manual":  # the caller of a manual one reports it
             await self._warn(self.denied)
         return False
 
