@@ -41,8 +41,7 @@ from pygent_ls.agent.tool import path_arguments
 from pygent_ls.errors import ModelError
 
 Trigger = Literal["auto", "overflow", "manual"]
-"""Reason for a compaction: the window is nearly full · a model refused a request as too long · the user asked for it.
-"""
+"""Reason for a compaction: the window is nearly full · a model refused a request as too long · the user asked."""
 
 LEAST_GAIN = 0.1
 """Minimum share of the window to gain from a compaction that can still be postponed: each one costs a call, and the

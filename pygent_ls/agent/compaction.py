@@ -68,8 +68,7 @@ class Parts:
     task: tuple[Block, ...]
     """The user's first message."""
     old_words: tuple[str, ...]
-    """What was said to the model since, as far as an earlier compaction already keeps it beside the task; oldest first.
-    """
+    """Later messages to the model that an earlier compaction already keeps with the task; oldest first."""
     words: tuple[str, ...]
     """`old_words`, and what was said in the middle."""
     summary: str
@@ -255,8 +254,7 @@ def _with_results(message: Message, most: int) -> Message:
 
 
 def middle_cut(text: str, most: int) -> str:
-    """Return head and tail of text longer than `most` characters, with a note between them, by which the result may
-    exceed `most`."""
+    """Replace the middle of text longer than `most` characters with a note; the note is not counted in `most`."""
     if len(text) <= most:
         return text
     half = max(most // 2, 1)
