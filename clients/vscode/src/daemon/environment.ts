@@ -81,7 +81,10 @@ export async function environmentPython(making: Making): Promise<string> {
 			const meanwhile = await readyPython(making, made);
 			if (meanwhile !== null) return meanwhile;
 			await clear(making.storage, made);
-			return await make(making, made);
+			const python = await make(making, made);
+			// An installer that outlived its killed window wrote on into the folder that was removed.
+			await clear(making.storage, made);
+			return python;
 		},
 		{ signal: making.signal, waits: () => making.say("another window is creating the environment") },
 	);
