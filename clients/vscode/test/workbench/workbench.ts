@@ -161,8 +161,8 @@ export class Workbench implements AsyncDisposable {
 	}
 
 	/**
-	 * A list that a window has just opened may lack files, and commands of extensions, for good, and it closes when the
-	 * window brings its views back: it is opened again.
+	 * A list that a window has just opened may lack files, and commands of extensions, for good, and it closes at any
+	 * moment when the window brings its views back: it is opened again.
 	 */
 	async #pick(key: string, typed: string, entry: string): Promise<void> {
 		const input = this.page.locator(".quick-input-widget input.input");
@@ -171,20 +171,19 @@ export class Workbench implements AsyncDisposable {
 		for (;;) {
 			await this.page.keyboard.press(key);
 			const timeout = WAIT_MS / 6;
-			const isFound = await input
+			const isDone = await input
 				.waitFor({ timeout })
 				.then(() => input.fill(typed, { timeout }))
-				.then(() => row.waitFor({ timeout }))
+				.then(() => row.click({ timeout }))
 				.then(
 					() => true,
 					() => false,
 				);
-			if (isFound) break;
+			if (isDone) return;
 			if (performance.now() > deadline) throw new Error(`${entry} is not found`);
 			await this.page.keyboard.press("Escape");
 			await input.waitFor({ state: "hidden" }); // else the next key goes on in the list that closes
 		}
-		await row.click();
 	}
 
 	/** Opens the chat in the side bar; the daemon is ready when this resolves. */

@@ -241,7 +241,8 @@ function useFocus({ store }: AppParts, field: RefObject<HTMLTextAreaElement | nu
 		const focusIfNothingIs = (): void => {
 			if (document.activeElement === null || document.activeElement === document.body) focus();
 		};
-		focusIfNothingIs();
+		// Else a view that is restored with its window would take the focus, and what is being typed, from an editor.
+		if (document.hasFocus()) focusIfNothingIs();
 		window.addEventListener("focus", focusIfNothingIs);
 		const stop = store.onNote((note) => {
 			if ((note.type === "focus" && note.on === "prompt") || note.type === "write" || note.type === "attach") focus();
