@@ -200,18 +200,20 @@ function useFollowing(scroller: { readonly current: HTMLDivElement | null }, row
 	const released = (): void => {
 		if (inputUntil.current === Number.POSITIVE_INFINITY) gotInput(false);
 	};
+	/** Scrolled while it follows, so many pixels from the end. */
+	const keepToEnd = (below: number, isUp: boolean): void => {
+		// Without input of the reader it is the virtual list, which corrects the offset when it has measured rows.
+		const isReader = isUp && performance.now() < inputUntil.current;
+		if (!isReader) settle();
+		else if (below > NEAR) set(false);
+	};
 	const scrolled = (offset: number): void => {
 		const element = scroller.current;
 		if (element === null) return;
-		const isAtEnd = element.scrollHeight - element.clientHeight - offset <= NEAR;
-		const isBack = isAtEnd && offset > lastOffset.current && performance.now() - leftAt.current > INPUT_MS;
-		if (isBack && !following.current) set(true);
-		if (following.current && !isAtEnd) {
-			// Without input of the reader it is the virtual list, which corrects the offset when it has measured rows.
-			const isReader = offset < lastOffset.current && performance.now() < inputUntil.current;
-			if (isReader) set(false);
-			else settle();
-		}
+		const below = element.scrollHeight - element.clientHeight - offset;
+		const isBack = below <= NEAR && offset > lastOffset.current && performance.now() - leftAt.current > INPUT_MS;
+		if (following.current && below > 1) keepToEnd(below, offset < lastOffset.current);
+		else if (!following.current && isBack) set(true);
 		lastOffset.current = offset;
 	};
 	const stay = (): void => {
