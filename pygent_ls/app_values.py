@@ -160,9 +160,9 @@ def programs_of(settings: Settings, processes: Processes, state: Path) -> CliSur
 def secrets_of(settings: Settings, state: Path, workspace: Workspace, keys: Iterable[str]) -> Secrets:
     """Return the secrets that a session masks; `state` is the daemon's own folder, `keys` are the saved keys."""
     from pygent_ls.agent.secret_keeping import Secrets
-    from pygent_ls.agent.secrets import Redactor
+    from pygent_ls.secrets.finder import find_secrets
+    from pygent_ls.secrets.redactor import Redactor
     from pygent_ls.workspace.installation_key import installation_key
-    from pygent_ls.workspace.secret_finder import find_secrets
 
     secrets = Secrets(Redactor(find_secrets, key=installation_key(state)), workspace)
     secrets.switch(on=settings.redact_secrets)

@@ -14,7 +14,6 @@ from pygent_ls.agent.instructions import Instruction, without_secrets
 from pygent_ls.agent.permissions import Permissions
 from pygent_ls.agent.prompt import PromptFor, SystemPart, prompt_of
 from pygent_ls.agent.secret_keeping import Secrets
-from pygent_ls.agent.secrets import Redactor
 from pygent_ls.agent.tool import ToolRegistry, visible
 from pygent_ls.agent.variants import AgentProfile, allowed_by_settings
 from pygent_ls.app_agents import variants_of
@@ -24,10 +23,11 @@ from pygent_ls.config_live import Taken
 from pygent_ls.config_sources import state_folder
 from pygent_ls.errors import SessionError, ToolError
 from pygent_ls.extensions.instructions import MAX_FILE_CHARS, RepositoryInstructions
+from pygent_ls.secrets.finder import find_secrets
+from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.sessions.rules import FileRuleStore
 from pygent_ls.workspace.disk import DiskWorkspace
 from pygent_ls.workspace.installation_key import installation_key
-from pygent_ls.workspace.secret_finder import find_secrets
 
 CHARS_PER_TOKEN = 4
 """Rule of thumb for English and code."""

@@ -367,10 +367,10 @@ def _read(file: str) -> tuple[str, str]:
 
 def _secrets(folder: Path, *, is_on: bool) -> Secrets:
     from pygent_ls.agent.secret_keeping import Secrets
-    from pygent_ls.agent.secrets import Redactor
+    from pygent_ls.secrets.finder import find_secrets
+    from pygent_ls.secrets.redactor import Redactor
     from pygent_ls.workspace.disk import DiskWorkspace
     from pygent_ls.workspace.installation_key import installation_key
-    from pygent_ls.workspace.secret_finder import find_secrets
 
     secrets = Secrets(Redactor(find_secrets, key=installation_key(state_folder())), DiskWorkspace([folder]))
     secrets.switch(on=is_on)

@@ -15,9 +15,10 @@ from pygent_ls.agent.messages import Block, ImageBlock, RejectedFile, TextBlock
 from pygent_ls.agent.pictures import picture
 from pygent_ls.agent.read_log import ReadLog
 from pygent_ls.agent.reading_rules import Reading
-from pygent_ls.agent.secrets import Mask, whole_placeholders
 from pygent_ls.agent.workspace import Workspace
 from pygent_ls.errors import ToolError
+from pygent_ls.secrets.redactor import whole_placeholders
+from pygent_ls.secrets.stream import Mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

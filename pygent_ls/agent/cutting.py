@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pygent_ls.agent.secrets import whole_placeholders
+from pygent_ls.secrets.redactor import whole_placeholders
 
 MAX_WORD_CHARS = 10_000
 """Maximum length of a word that may be a secret: keys and tokens are shorter, longer words are data."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pygent_ls.agent.editor_state import EditorState, FileProblems, Problem
 from pygent_ls.agent.messages import TextBlock
-from pygent_ls.agent.secrets import Mask
 from pygent_ls.agent.tool import one_line
+from pygent_ls.secrets.stream import Mask
 
 # Background of the next request
 

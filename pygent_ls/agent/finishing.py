@@ -13,11 +13,11 @@ from pygent_ls.agent.cutting import cut
 from pygent_ls.agent.events import AgentEvent, ToolProgress, ToolResult
 from pygent_ls.agent.messages import ToolResultBlock, ToolUseBlock
 from pygent_ls.agent.outputs import READER
-from pygent_ls.agent.secrets import LiveRedactor
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import Tool
 from pygent_ls.agent.untrusted import OWN_WORDS
 from pygent_ls.agent.workspace import FileChange
+from pygent_ls.secrets.stream import LiveRedactor
 
 Emit = Callable[[AgentEvent], Awaitable[None]]
 

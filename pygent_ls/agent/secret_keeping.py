@@ -11,19 +11,16 @@ from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from pygent_ls.agent.diffs import unified_diff
-from pygent_ls.agent.masks import ENV_FILES_OF_A_FOLDER, Masks, SecretFiles, mentioned
+from pygent_ls.agent.masks import Masks
 from pygent_ls.agent.messages import Message, ToolUseBlock
-from pygent_ls.agent.secrets import (
-    ALTERED_PLACEHOLDER,
-    PATCH_HEADER,
-    PLACEHOLDER,
-    LiveRedactor,
-    Redactor,
-    is_env_file,
-)
 from pygent_ls.agent.tool import PATH_ARGUMENTS, Tool, ToolCategory, ToolRegistry, excerpt
 from pygent_ls.agent.workspace import FileChange, Workspace
 from pygent_ls.errors import Quote, ToolError
+from pygent_ls.secrets.diff_headers import PATCH_HEADER
+from pygent_ls.secrets.env_files import is_env_file
+from pygent_ls.secrets.redactor import ALTERED_PLACEHOLDER, PLACEHOLDER, Redactor
+from pygent_ls.secrets.session import ENV_FILES_OF_A_FOLDER, SecretFiles, mentioned
+from pygent_ls.secrets.stream import LiveRedactor
 
 _PATTERN = re.compile(r"(?<![\w.])\.[\w.-]{0,40}[*?\[][\w.*?!^\[\]-]{0,40}")
 """A word of a command that may become the name of a hidden file."""

@@ -12,9 +12,9 @@ from pygent_ls.agent.instructions import Instruction, lost
 from pygent_ls.agent.masks import Masks
 from pygent_ls.agent.messages import Message
 from pygent_ls.agent.reading_rules import Reading
-from pygent_ls.agent.secrets import whole_placeholders
 from pygent_ls.agent.workspace import MISSING, Workspace
 from pygent_ls.errors import ToolError
+from pygent_ls.secrets.redactor import whole_placeholders
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
 """File names in one folder, in this order; most agents read the first, Claude Code the second."""

@@ -23,8 +23,8 @@ from pygent_ls.agent.instructions import Instruction, block_of, without_secrets
 from pygent_ls.agent.messages import Block, ImageBlock, Message, TextBlock
 from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.secret_keeping import Secrets
-from pygent_ls.agent.secrets import is_env_file
 from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.secrets.env_files import is_env_file
 from pygent_ls.sessions.mentions import expanded
 from pygent_ls.sessions.turn_settings import MakeSystemPrompt
 

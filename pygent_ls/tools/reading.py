@@ -11,9 +11,9 @@ from pydantic import Field
 
 from pygent_ls.agent.diffs import split_lines
 from pygent_ls.agent.outputs import READER, is_output
-from pygent_ls.agent.secrets import whole_placeholders
 from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
 from pygent_ls.errors import ToolError
+from pygent_ls.secrets.redactor import whole_placeholders
 from pygent_ls.tools.numbered import numbered
 from pygent_ls.tools.ripgrep import Place, list_place, places
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from pygent_ls.agent import globs
-from pygent_ls.agent.secrets import whole_placeholders
 from pygent_ls.agent.tool import ToolContext
 from pygent_ls.agent.workspace import MISSING, Document, ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
+from pygent_ls.secrets.redactor import whole_placeholders
 
 RG_TIMEOUT_S = 50.0
 """Time limit, shorter than a tool's own, so that the model learns what took so long."""

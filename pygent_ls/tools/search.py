@@ -11,9 +11,9 @@ from typing import Annotated
 from pydantic import Field
 
 from pygent_ls.agent.reading_rules import is_withheld, left_out
-from pygent_ls.agent.secrets import unsearchable, whole_placeholders
 from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
 from pygent_ls.errors import ToolError
+from pygent_ls.secrets.redactor import unsearchable, whole_placeholders
 from pygent_ls.tools.ripgrep import (
     EVERYTHING,
     TOO_LONG,

@@ -12,10 +12,11 @@ import pytest
 from pygent_ls.agent.events import ToolProgress, ToolResult
 from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.secret_keeping import Secrets
-from pygent_ls.agent.secrets import PLACEHOLDER, Finding, Redactor
 from pygent_ls.agent.tool import Tool
 from pygent_ls.agent.workspace import ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
+from pygent_ls.secrets.findings import Finding
+from pygent_ls.secrets.redactor import PLACEHOLDER, Redactor
 from tests.agent.abilities import FILE_TOOLS, named, place, raising
 from tests.agent.guards import guard_in
 from tests.fakes import FakeApprover, FakeProcesses, Rig, bounded, make_rig

@@ -25,9 +25,9 @@ from pygent_ls.agent.hooks import HookEvent, HookInput, HookOutcome
 from pygent_ls.agent.messages import TextBlock, ToolUseBlock
 from pygent_ls.agent.permissions import Mode, Rule
 from pygent_ls.agent.secret_keeping import Secrets
-from pygent_ls.agent.secrets import Redactor
 from pygent_ls.agent.workspace import ProcessResult
 from pygent_ls.errors import ToolError
+from pygent_ls.secrets.redactor import Redactor
 from tests.agent.abilities import FILE_TOOLS, raising, saying
 from tests.agent.guards import guard_in
 from tests.agent.test_guarding_secrets import SECRET, finder

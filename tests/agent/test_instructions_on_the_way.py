@@ -14,10 +14,10 @@ from pygent_ls.agent.events import Compacted
 from pygent_ls.agent.messages import Message, TextBlock
 from pygent_ls.agent.rules import Rule
 from pygent_ls.agent.secret_keeping import Secrets
-from pygent_ls.agent.secrets import Redactor
 from pygent_ls.errors import ModelError
 from pygent_ls.extensions.instructions import RepositoryInstructions
-from pygent_ls.workspace.secret_finder import find_secrets
+from pygent_ls.secrets.finder import find_secrets
+from pygent_ls.secrets.redactor import Redactor
 from tests.agent.abilities import FILE_TOOLS
 from tests.agent.turns import run_turn
 from tests.fakes import Call, FakeApprover, FakeModel, Rig, make_rig, say

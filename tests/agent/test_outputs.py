@@ -16,8 +16,8 @@ from pygent_ls.agent.outputs import Outputs, OutputsInMemory
 from pygent_ls.agent.permissions import RuleDecision, narrowest_rules, subjects_of
 from pygent_ls.agent.rules import Rule
 from pygent_ls.agent.secret_keeping import Secrets
-from pygent_ls.agent.secrets import Redactor
 from pygent_ls.errors import ToolError
+from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.tools.reading import MAX_LINE_CHARS, read_file
 from tests.agent.abilities import raising, saying
 from tests.agent.test_guard import guard_of

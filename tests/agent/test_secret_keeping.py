@@ -11,10 +11,12 @@ import pytest
 from pygent_ls.agent.diffs import unified_diff
 from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.secret_keeping import Secrets
-from pygent_ls.agent.secrets import PLACEHOLDER, Finding, Redactor, is_env_file
 from pygent_ls.agent.tool import Tool
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.errors import ToolError
+from pygent_ls.secrets.env_files import is_env_file
+from pygent_ls.secrets.findings import Finding
+from pygent_ls.secrets.redactor import PLACEHOLDER, Redactor
 from tests.agent.abilities import edit_file, move_file, named, read_file, shell
 from tests.fakes import FOLDER, FakeWorkspace
 

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pygent_ls.agent.secrets import PLACEHOLDER, Redactor
+from pygent_ls.secrets.finder import find_secrets
+from pygent_ls.secrets.redactor import PLACEHOLDER, Redactor
 from pygent_ls.workspace.installation_key import installation_key
-from pygent_ls.workspace.secret_finder import find_secrets
 from tests.e2e.conftest import WITH_HTTP, Rig
 from tests.e2e.raw import raw_client
 from tests.model_server import Call, Step

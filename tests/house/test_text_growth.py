@@ -27,6 +27,8 @@ from pygent_ls.llm.errors import _detail  # pyright: ignore[reportPrivateUsage]
 from pygent_ls.llm.openai.think_tags import ThinkTags
 from pygent_ls.llm.text_tools.blocks import ToolBlocks
 from pygent_ls.log import redacted
+from pygent_ls.secrets.env_files import secret_values
+from pygent_ls.secrets.finder import find_secrets
 from pygent_ls.sessions.index.words import indexed, query_of
 from pygent_ls.sessions.markdown_html import markdown_html
 from pygent_ls.sessions.mentions import mentions_in
@@ -38,9 +40,7 @@ from pygent_ls.tools.nearest import explain_missing
 from pygent_ls.tools.run_reports import read_cargo, read_go, read_javascript, read_pytest, read_unittest
 from pygent_ls.tools.unified import parse_patch
 from pygent_ls.workspace.documents import decode
-from pygent_ls.workspace.env_values import secret_values
 from pygent_ls.workspace.paths import Folders
-from pygent_ls.workspace.secret_finder import find_secrets
 from tests.house.growth import EndlessError, grows_too_fast, seconds
 from tests.house.patterns import FRAGMENTS, repeating
 

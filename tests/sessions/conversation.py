@@ -12,10 +12,10 @@ from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.secret_keeping import Secrets
-from pygent_ls.agent.secrets import Redactor
 from pygent_ls.agent.tool import Tool
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.errors import ModelError
+from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.sessions.checkpoints import Checkpoints
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turn_settings import Limits, MakeSystemPrompt

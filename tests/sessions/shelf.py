@@ -13,11 +13,11 @@ from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.rules import Rule
 from pygent_ls.agent.secret_keeping import Secrets
-from pygent_ls.agent.secrets import Redactor
 from pygent_ls.agent.tool import Tool
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.errors import ModelError
 from pygent_ls.extensions.commands import OwnCommands
+from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.sessions.beginning import NewSession, SessionDefaults
 from pygent_ls.sessions.checkpoints import Checkpoints
 from pygent_ls.sessions.commands.ports import CommandFacts

@@ -11,11 +11,11 @@ from pygent_ls.agent.events import Notice
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.rules import Rule
-from pygent_ls.agent.secrets import Redactor
 from pygent_ls.errors import SessionError
+from pygent_ls.secrets.finder import find_secrets
+from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.sessions.commands.registry import BUILT_IN
 from pygent_ls.sessions.turns import TurnRequest
-from pygent_ls.workspace.secret_finder import find_secrets
 from tests.fakes import Call, Gate, bounded, say
 from tests.sessions.conversation import conversation
 from tests.sessions.shelf import Shelf

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.editor_state import NoEditor
 from pygent_ls.agent.rules import Rule
-from pygent_ls.agent.secrets import Redactor
+from pygent_ls.secrets.finder import find_secrets
+from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.sessions.completing import LISTING_S, MAX_ITEMS, MAX_TYPED_CHARS, Completions, best
-from pygent_ls.workspace.secret_finder import find_secrets
 from tests.fakes import FakeClock, say
 from tests.sessions.shelf import Shelf
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
-from pygent_ls.agent.secrets import Redactor
+from pygent_ls.secrets.finder import find_secrets
+from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.sessions.beginning import NewSession
 from pygent_ls.sessions.session import Session
-from pygent_ls.workspace.secret_finder import find_secrets
 from tests.fakes import Call, say
 from tests.sessions.shelf import Shelf
 

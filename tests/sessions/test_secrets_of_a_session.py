@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pygent_ls.agent.attachments import FilePart
 from pygent_ls.agent.prompt import PromptFor
-from pygent_ls.agent.secrets import PLACEHOLDER, Redactor
+from pygent_ls.secrets.finder import find_secrets
+from pygent_ls.secrets.redactor import PLACEHOLDER, Redactor
 from pygent_ls.sessions.turns import TurnRequest
-from pygent_ls.workspace.secret_finder import find_secrets
 from tests.agent.abilities import FILE_TOOLS, place
 from tests.fakes import Call, FakeApprover, Gate, bounded, say
 from tests.sessions.conversation import conversation

@@ -13,10 +13,10 @@ from pygent_ls.agent.editor_state import View
 from pygent_ls.agent.messages import Message, TextBlock, user_message
 from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.secret_keeping import Secrets
-from pygent_ls.agent.secrets import Redactor
 from pygent_ls.extensions.instructions import RepositoryInstructions
+from pygent_ls.secrets.finder import find_secrets
+from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.sessions.turn_prompt import Opening, content_of, opening
-from pygent_ls.workspace.secret_finder import find_secrets
 from tests.agent.abilities import FILE_TOOLS, place
 from tests.fakes import Rig, make_rig
 from tests.sessions.test_mentions import FakeEditor

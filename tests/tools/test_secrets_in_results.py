@@ -16,9 +16,10 @@ from pygent_ls.agent.editor_text import masked_problems, problems_text
 from pygent_ls.agent.messages import Message, TextBlock, ToolUseBlock
 from pygent_ls.agent.read_log import ReadLog
 from pygent_ls.agent.reading_rules import Reading
-from pygent_ls.agent.secrets import PLACEHOLDER, LiveRedactor, Redactor
 from pygent_ls.extensions.instructions import MAX_FILE_CHARS, RepositoryInstructions
-from pygent_ls.workspace.secret_finder import find_secrets
+from pygent_ls.secrets.finder import find_secrets
+from pygent_ls.secrets.redactor import PLACEHOLDER, Redactor
+from pygent_ls.secrets.stream import LiveRedactor
 from tests.tools.masked_bench import MaskedBench, shows
 from tests.tools.repository import git, make_repository
 

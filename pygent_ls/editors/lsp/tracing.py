@@ -81,7 +81,7 @@ class Masks:
         """Return the text with each character of a secret replaced by `*`."""
         if len(text) < LEAST_SECRET:
             return text
-        from pygent_ls.workspace.secret_finder import find_secrets
+        from pygent_ls.secrets.finder import find_secrets
 
         spans = [(each.start, each.end) for each in find_secrets(text)]
         for value in (*self.values, *self.hidden()):

@@ -12,7 +12,7 @@ from tests.e2e.raw import RawClient, raw_client
 WATCHED = (sys.executable, "-X", "importtime", "-m", "pygent_ls")
 """The interpreter writes a line for each module as soon as it is imported."""
 
-HEAVY = {"litellm", "openai", "mcp", "acp", "httpx", "aiohttp", "tiktoken", "tenacity", "detect_secrets"}
+HEAVY = {"litellm", "openai", "mcp", "acp", "httpx", "aiohttp", "tiktoken", "tenacity"}
 """What turns need; pydantic is what reads the settings."""
 
 

@@ -9,65 +9,23 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from pygent_ls.agent.secrets import NEXT_PATCH, PATCH_HEADER, Finding, is_env_file
-from pygent_ls.workspace.env_values import is_mixed, is_nothing, secret_values
-from pygent_ls.workspace.secret_detectors import detected
+from pygent_ls.secrets.detectors import WORDS, detect_keys
+from pygent_ls.secrets.diff_headers import NEXT_PATCH, PATCH_HEADER
+from pygent_ls.secrets.env_files import is_env_file, is_mixed, is_nothing, secret_values
+from pygent_ls.secrets.findings import Finding
 
 
 def find_secrets(text: str, path: str | None = None) -> Sequence[Finding]:
     """See `SecretFinder`."""
     lowered = _lowered(text)
-    found = [*detected(text, lowered), *_of_known_forms(text), *_in_addresses(text), *_assigned(text, lowered)]
+    found = [*detect_keys(text, lowered), *_in_addresses(text), *_assigned(text, lowered)]
     found += _in_private_keys(text)
     found += _cut_off(text)
     for start, end in _env_parts(text, path):
         found += _in_env_file(text, start, end)
     return found
-
-
-# Values that tell by their form what they are, beyond what the library knows
-
-_FORMS: Mapping[str, tuple[str, re.Pattern[str]]] = {
-    "anthropic_key": ("sk-ant-", re.compile(r"sk-ant-[\w-]{20,}")),
-    "openai_key": ("sk-", re.compile(r"sk-(?=[\w-]{0,120}\d)[\w-]{20,}")),
-    "google_key": ("AIza", re.compile(r"AIza[\w-]{35}")),
-    "google_secret": ("GOCSPX-", re.compile(r"GOCSPX-[\w-]{20,}")),
-    "google_token": ("ya29.", re.compile(r"ya29\.[\w-]{20,}")),
-    "github_token": ("github_pat_", re.compile(r"github_pat_\w{22,}")),
-    "gitlab_token": ("gl", re.compile(r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-[\w.-]{20,}")),
-    "huggingface_token": ("hf_", re.compile(r"hf_[A-Za-z0-9]{30,}")),
-    "groq_key": ("gsk_", re.compile(r"gsk_[A-Za-z0-9]{40,}")),
-    "xai_key": ("xai-", re.compile(r"xai-[A-Za-z0-9]{40,}")),
-    "perplexity_key": ("pplx-", re.compile(r"pplx-[A-Za-z0-9]{32,}")),
-    "nvidia_key": ("nvapi-", re.compile(r"nvapi-[\w-]{40,}")),
-    "replicate_key": ("r8_", re.compile(r"r8_[A-Za-z0-9]{30,}")),
-    "pypi_token": ("pypi-AgE", re.compile(r"pypi-AgE[\w-]{40,}")),
-    "stripe_key": ("k_", re.compile(r"[rs]k_(?:live|test)_[0-9A-Za-z]{16,}")),
-    "stripe_webhook_secret": ("whsec_", re.compile(r"whsec_[A-Za-z0-9+/=]{20,}")),
-    "slack_token": ("xapp-", re.compile(r"xapp-[\w-]{20,}")),
-    "slack_webhook": ("hooks.slack.com/", re.compile(r"hooks\.slack\.com/(?:services|workflows)/[\w/]{20,}")),
-    "discord_webhook": ("/api/webhooks/", re.compile(r"/api/webhooks/\d{15,}/[\w-]{40,}")),
-    "telegram_token": (":AA", re.compile(r"\d{8,10}:AA[\w-]{33}")),
-    "shopify_token": ("shp", re.compile(r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}")),
-    "digitalocean_token": ("do", re.compile(r"do[opr]_v1_[a-f0-9]{64}")),
-    "vault_token": ("hvs.", re.compile(r"hvs\.[\w-]{24,}")),
-    "databricks_token": ("dapi", re.compile(r"dapi[a-f0-9]{32}")),
-    "age_key": ("AGE-SECRET-KEY-1", re.compile(r"AGE-SECRET-KEY-1[0-9A-Z]{58}")),
-}
-"""The kind, what every such value holds, and its form, as the providers' own pages give it."""
-
-
-def _of_known_forms(text: str) -> Iterator[Finding]:
-    for kind, (hint, pattern) in _FORMS.items():
-        if hint not in text:
-            continue
-        for match in pattern.finditer(text):
-            before = text[match.start() - 1 : match.start()]
-            is_whole = not (before.isalnum() or before in ("_", "-")) or match[0].startswith("/")
-            if is_whole and not _WORDS.fullmatch(match[0]):
-                yield Finding(start=match.start(), end=match.end(), kind=kind)
 
 
 # Passwords in addresses, and what follows `Bearer`
@@ -129,12 +87,6 @@ _ASSIGNED_HINTS = (
 """One of them is in every line, in small letters, of which a name matches."""
 _PASSWORDS = re.compile(r"(?i:passw|passphrase|pwd|_pass)")
 _PLAIN_ENV_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
-_WORDS = re.compile(
-    r"_*[A-Za-z]+\d{0,3}(?:[-_./:](?:[A-Za-z]+\d{0,3}|\d{1,4}[a-z]{0,3}))*|[\d._,:/-]+"
-    r"|(?:[A-Z]{0,6}+[a-z]{2,}+\d{0,5}+|[A-Z]{2,6}+\d{1,5}+|[vV]\d{1,2}+|Ed25519|Ed448|X509|X25519)++"
-)
-"""A name that a person made up, of words and small numbers; or a number. Every text is read in one way alone: where
-many are tried, a long word that is none in the end takes years."""
 _CODE = re.compile(r"[&*!]?\w*(?:\??\.|::|->)\w.*")
 _TEMPLATE = re.compile(r"^[$%{<]\S|\{[^{}]*\}|%\(|%s|^[au]rn:|^\d{4}-\d\d-\d\d[T ]\d|^\(\?|^\[[^\]]+\][+*]")
 """What is filled in later, names another place, is a time or a regular expression."""
@@ -198,7 +150,7 @@ def _is_value(value: str) -> bool:
 
 def _is_random(value: str) -> bool:
     """Whether no person would have made it up as a name: mixed, and with little that repeats."""
-    return len(value) >= 8 and is_mixed(value) and not _WORDS.fullmatch(value) and _bits(value) >= MIN_BITS
+    return len(value) >= 8 and is_mixed(value) and not WORDS.fullmatch(value) and _bits(value) >= MIN_BITS
 
 
 MIN_BITS = 2.8

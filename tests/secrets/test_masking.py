@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.secrets import LiveRedactor, Redactor
-from pygent_ls.workspace.secret_finder import find_secrets
+from pygent_ls.secrets.finder import find_secrets
+from pygent_ls.secrets.redactor import Redactor
+from pygent_ls.secrets.stream import LiveRedactor
 
 SECRETS = (
     "AKIA" + "Q3EGW7MJ5NPXU4TR",

@@ -11,7 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.secrets import ALTERED_PLACEHOLDER, PLACEHOLDER, Finding, LiveRedactor, Redactor, is_env_file
+from pygent_ls.secrets.env_files import is_env_file
+from pygent_ls.secrets.findings import Finding
+from pygent_ls.secrets.redactor import ALTERED_PLACEHOLDER, PLACEHOLDER, Redactor
+from pygent_ls.secrets.stream import LiveRedactor
 
 KEY = b"a key of this installation"
 

@@ -14,13 +14,15 @@ import hmac
 import json
 import re
 from bisect import bisect_right
-from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache
 from html import escape
 from operator import itemgetter
-from typing import Protocol
 from urllib.parse import quote, quote_plus
+
+from pygent_ls.secrets.env_files import is_env_file, is_example_file
+from pygent_ls.secrets.findings import Finding, SecretFinder
+from pygent_ls.secrets.patterns import key_prefix
 
 PLACEHOLDER = re.compile(r"\{\{SECRET_[a-z_]+_([0-9a-f]{12})\}\}")
 
@@ -30,47 +32,19 @@ MAX_PLACEHOLDER_CHARS = 80
 ALTERED_PLACEHOLDER = re.compile(r"(?<!\$)\{{1,2}\s*SECRET_[a-z]\w*|\bSECRET_[a-z_]+_[0-9a-f]{6,}")
 """What is left of a placeholder that was not copied exactly."""
 
-_ENV_FILE = re.compile(r"#?(?:\.env(?:[._-][\w.-]+)?|[\w.-]+\.env|\.envrc|\.flaskenv|\.dev\.vars)[~#]?", re.IGNORECASE)
-"""The names of files that hold environment variables for a program, and of copies that editors make of them. File
-systems that do not tell cases apart are thought of."""
-
-_EXAMPLE_FILE = re.compile(r".*[._-](?:example|sample|template|dist|defaults?)", re.IGNORECASE)
-
-_PUBLIC = (
-    r"sk-(?:ant-|proj-)?|A(?:KI|SI)A|AIza|GOCSPX-|gh[pousr]_|github_pat_|gl(?:pat|dt|rt)-|hf_|gsk_|xai-|xox[a-z]-|xapp-"
-    r"|[rs]k_(?:live|test)_|whsec_|npm_|pypi-|SG\.|hvs\.|eyJ|AGE-SECRET-KEY-1"
-)
-_PUBLIC_BEGINNING = re.compile(_PUBLIC)
-_BEFORE_A_PLACEHOLDER = re.compile(rf"(?:{_PUBLIC})(?={{{{SECRET_)")
-"""What every key of a provider begins with: it says what the key is, and no more."""
-
 MAX_PASSES = 5
 """Masking one value may lay bare the edges of another; two passes are enough for all but made-up text."""
 
-MAX_HELD_CHARS = 65_536
-"""Of live output, while a private key may not be over: more than any key has."""
 
-
-def is_env_file(path: str) -> bool:
-    """Whether it is a file such as `.env`, of which every value counts as secret.
-
-    An `.env.example` is there to be read: in it only what looks like a key counts.
-    """
-    return _ENV_FILE.fullmatch(_name_of(path)) is not None and not is_example_file(path)
-
-
-def is_example_file(path: str) -> bool:
-    """Whether it is a file such as `.env.example`."""
-    return _EXAMPLE_FILE.fullmatch(_name_of(path)) is not None
-
-
-def _name_of(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]
+@cache
+def _prefix_of_placeholder() -> re.Pattern[str]:
+    """A public prefix that stands before a placeholder."""
+    return re.compile(rf"(?:{key_prefix().pattern})(?={{{{SECRET_)")
 
 
 def unsearchable(text: str) -> str:
     """A masked text as it was before `Redactor.searchable`."""
-    return _BEFORE_A_PLACEHOLDER.sub("", text)
+    return _prefix_of_placeholder().sub("", text)
 
 
 def whole_placeholders(text: str, at: int) -> int:
@@ -79,32 +53,6 @@ def whole_placeholders(text: str, at: int) -> int:
         if found.start() < at < found.end():
             return found.start()
     return at
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """A secret in a text, from `start` to before `end`; it lies within one line."""
-
-    start: int
-    end: int
-    kind: str
-    """What it is, in small letters and underscores."""
-    everywhere: bool = True
-    """It cannot be mistaken for anything else, so it is masked wherever it occurs from now on; else only here, and
-    where the same variable has it."""
-    variable: str = ""
-    """The environment variable whose value it is."""
-    is_named: bool = False
-    """The variable's name says that it is a secret, as DB_PASSWORD does."""
-
-
-class SecretFinder(Protocol):
-    """Finds values that look like secrets. Called in a thread; line by line, so that parts of a text can be judged
-    alone, but for private keys, whose lines follow their first one."""
-
-    def __call__(self, text: str, path: str | None = None) -> Sequence[Finding]:
-        """What is secret in the text, in any order. `path` is the file that the text is from, or shows lines of."""
-        ...
 
 
 class Redactor:
@@ -187,7 +135,7 @@ class Redactor:
         placeholders; `unsearchable` takes it out again."""
 
         def begun(found: re.Match[str]) -> str:
-            public = _PUBLIC_BEGINNING.match(self._values.get(found[1], ""))
+            public = key_prefix().match(self._values.get(found[1], ""))
             return (public[0] if public else "") + found[0]
 
         return PLACEHOLDER.sub(begun, masked)
@@ -376,136 +324,3 @@ def _merged(spans: Iterable[Finding]) -> Iterator[Finding]:
             last = span
     if last is not None:
         yield last
-
-
-# Text that comes in pieces
-
-
-Mask = Callable[[str, str | None], Awaitable[str]]
-"""Takes the secrets out of a text; with it goes the path of the file that it shows, where it does."""
-
-
-class Redacts(Protocol):
-    """What takes secrets out of text: a redactor, or what knows more than one."""
-
-    @property
-    def is_on(self) -> bool:
-        """Whether it does."""
-        ...
-
-    async def redact(self, text: str, path: str | None = None) -> str:
-        """The text with placeholders; `path` is the file that it shows lines of."""
-        ...
-
-
-_KEY_BEGINS = re.compile(r"BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY")
-_KEY_ENDS = re.compile(r"END [A-Z0-9 ]{0,30}PRIVATE KEY")
-
-_FIRST_NAME = r"^(?:---|\*\*\*) (?!\d+(?:,\d+)? [*-]{4})([^\t\r\n]+)(?:\t[^\n]*)?\r?\n"
-
-PATCH_HEADER = re.compile(
-    _FIRST_NAME + r"(?:\+\+\+|---) (?!\d+(?:,\d+)? -{4})([^\t\r\n]+)(?:\t[^\n]*)?\r?\n", re.MULTILINE
-)
-"""The names before the lines of one file in a unified, a combined or a context diff."""
-
-NEXT_PATCH = re.compile(rf"^diff |{PATCH_HEADER.pattern}", re.MULTILINE)
-
-_HALF_A_HEADER = re.compile(_FIRST_NAME + r"\Z", re.MULTILINE)
-
-_OPEN_VALUE = re.compile(r"=[ \t]{0,8}([\"'`])")
-
-_ASKS = re.compile(r"(?:.{0,200}[\s(\[])?[A-Za-z/]{0,20}[)\]]?[:?>$#%][ ]?")
-"""A line that is not over and waits for an answer; its last word is no secret and no piece of one."""
-
-MAX_OPEN_LINE_CHARS = 1_000_000
-"""Of a line that is held back until it is over."""
-
-_BETWEEN_WORDS = re.compile(r"[\s,;\"'{}\[\]()]")
-
-
-class LiveRedactor:
-    """Masks text that comes in pieces: a line is held back until it is whole, and a private key and a quoted value
-    until they are over. What is above a line and tells what it is goes with it to the mask: the names in a diff."""
-
-    def __init__(self, redactor: Redacts, path: str | None = None) -> None:
-        """`path` is the file whose lines the text shows."""
-        self._redactor = redactor
-        self._path = path
-        self._held = ""
-        self._header = ""
-        """The names of the file in a diff whose lines are shown now, or the first of them."""
-        self._n_asked = 0
-        """The beginning of what is held back that was shown, since it waits for an answer."""
-
-    @property
-    def n_held(self) -> int:
-        """Characters that are held back."""
-        return len(self._held) - self._n_asked
-
-    async def feed(self, piece: str) -> str:
-        """What may be shown now; often nothing."""
-        if not self._redactor.is_on:
-            return piece
-        self._held += piece
-        end = self._end_of_whole_lines()
-        if not end:
-            return ""
-        whole, self._held = self._held[:end], self._held[end:]
-        return await self._masked(whole)
-
-    async def pause(self) -> str:
-        """What may be shown of a line that is not over, where nothing more comes for now: one that asks something."""
-        if self._n_asked or self._path is not None or not _ASKS.fullmatch(self._held):
-            return ""
-        asked = self._held
-        if await self._redactor.redact(asked) != asked or self._held != asked:
-            return ""
-        self._n_asked = len(asked)
-        return asked
-
-    async def close(self) -> str:
-        """What was held back."""
-        rest, self._held = self._held, ""
-        return await self._masked(rest)
-
-    async def _masked(self, whole: str) -> str:
-        if not whole:
-            return ""
-        shown, self._n_asked = whole[: self._n_asked], 0
-        seen = self._header + whole
-        masked = (await self._redactor.redact(seen, self._path)).split("\n", self._header.count("\n"))[-1]
-        self._header = _header_in(seen)
-        return masked.removeprefix(shown) if masked.startswith(shown) else f"\n{masked}"
-
-    def _end_of_whole_lines(self) -> int:
-        end = max(self._held.rfind("\n"), self._held.rfind("\r")) + 1
-        if not end and len(self._held) > MAX_OPEN_LINE_CHARS:
-            return max((found.end() for found in _BETWEEN_WORDS.finditer(self._held)), default=len(self._held))
-        open_at = [*self._open_key(end), *(self._open_value(end) if self._path or self._header else ())]
-        start = min(open_at, default=end)
-        return end if end - start > MAX_HELD_CHARS else self._held.rfind("\n", 0, start) + 1 if open_at else end
-
-    def _open_key(self, end: int) -> Iterator[int]:
-        begins = [match.start() for match in _KEY_BEGINS.finditer(self._held, 0, end)]
-        if begins and not _KEY_ENDS.search(self._held, begins[-1], end):
-            yield begins[-1]
-
-    def _open_value(self, end: int) -> Iterator[int]:
-        """The last assignment whose quotes are not closed."""
-        at = 0
-        while found := _OPEN_VALUE.search(self._held, at, end):
-            closed = self._held.find(found[1], found.end(), end)
-            if closed < 0:
-                yield found.start(1)
-                return
-            at = self._held.find("\n", closed, end)
-            if at < 0:
-                return
-
-
-def _header_in(text: str) -> str:
-    """The names of the diff that goes on behind a text."""
-    last = next(iter(deque(PATCH_HEADER.finditer(text), maxlen=1)), None)
-    half = _HALF_A_HEADER.search(text, max(text.rfind("\n", 0, max(len(text) - 1, 0)), 0))
-    goes_on = last is not None and not NEXT_PATCH.search(text, last.end())
-    return (last[0] if last and goes_on else "") + (half[0] if half else "")

@@ -61,6 +61,30 @@ _REFERENCE = re.compile(
 _SMALL_NUMBER = re.compile(r"\d{1,5}")
 
 
+_ENV_FILE = re.compile(r"#?(?:\.env(?:[._-][\w.-]+)?|[\w.-]+\.env|\.envrc|\.flaskenv|\.dev\.vars)[~#]?", re.IGNORECASE)
+"""The names of files that hold environment variables for a program, and of copies that editors make of them. File
+systems that do not tell cases apart are thought of."""
+
+_EXAMPLE_FILE = re.compile(r".*[._-](?:example|sample|template|dist|defaults?)", re.IGNORECASE)
+
+
+def is_env_file(path: str) -> bool:
+    """Whether it is a file such as `.env`, of which every value counts as secret.
+
+    An `.env.example` is there to be read: in it only what looks like a key counts.
+    """
+    return _ENV_FILE.fullmatch(_name_of(path)) is not None and not is_example_file(path)
+
+
+def is_example_file(path: str) -> bool:
+    """Whether it is a file such as `.env.example`."""
+    return _EXAMPLE_FILE.fullmatch(_name_of(path)) is not None
+
+
+def _name_of(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
 class EnvValue(NamedTuple):
     """The value of a variable, or one line of it, as a span of the text without its quotes."""
 

@@ -1,0 +1,44 @@
+"""Published formats of keys and tokens, read from patterns.toml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretPattern:
+    """One format; the comment at the top of patterns.toml describes the fields."""
+
+    id: str
+    provider: str
+    url: str
+    regex: str
+    prefixes: Sequence[str] = ()
+    keywords: Sequence[str] = ()
+    unless: Sequence[str] = ()
+    examples: Sequence[str]
+    counter_examples: Sequence[str]
+
+
+@cache
+def secret_patterns() -> Sequence[SecretPattern]:
+    """All patterns, in the order of the file, which is read on first use."""
+    import pkgutil
+    import tomllib
+
+    data = pkgutil.get_data("pygent_ls.secrets", "patterns.toml") or b""
+    entries: list[dict[str, Any]] = tomllib.loads(data.decode())["pattern"]
+    for entry in entries:
+        entry["examples"] = ["".join(parts) for parts in entry["examples"]]
+    return tuple(SecretPattern(**entry) for entry in entries)
+
+
+@cache
+def key_prefix() -> re.Pattern[str]:
+    """Expression for the public prefix of a key of any provider. It names the kind of key and reveals nothing else."""
+    prefixes = {prefix for each in secret_patterns() for prefix in each.prefixes}
+    return re.compile("|".join(re.escape(each) for each in sorted(prefixes, key=len, reverse=True)))
