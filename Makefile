@@ -42,9 +42,9 @@ fuzz: .venv/.installed-dev
 	PYGENT_FUZZ=$${PYGENT_FUZZ:-2000} $(PYTHON) -m pytest tests/providers/test_conversations.py -k random -n 0 -o timeout=0
 	PYGENT_FUZZ=$${PYGENT_FUZZ:-500} $(PYTHON) -m pytest tests/e2e/undo_trial -n 0 -o timeout=0
 	PYGENT_FUZZ=$${PYGENT_FUZZ:-50000} $(PYTHON) -m pytest tests/shell/test_against_bash.py -n 0 -o timeout=0
-	PYGENT_FUZZ=$${PYGENT_FUZZ:-5000} $(PYTHON) -m pytest tests/workspace/test_swapped_folders.py -n 0 -o timeout=0
-	PYGENT_FUZZ=$${PYGENT_FUZZ:-1000} $(PYTHON) -m pytest tests/agent/test_programs_for_real.py \
-		tests/agent/test_shell_reads_for_real.py -k random\ or\ runs_nothing -n 0 -o timeout=0
+	PYGENT_FUZZ=$${PYGENT_FUZZ:-5000} $(PYTHON) -m pytest tests/workspace/files/test_swapped_folders.py -n 0 -o timeout=0
+	PYGENT_FUZZ=$${PYGENT_FUZZ:-1000} $(PYTHON) -m pytest tests/agent/rules/test_programs_for_real.py \
+		tests/agent/permissions/test_shell_reads_for_real.py -k random\ or\ runs_nothing -n 0 -o timeout=0
 	PYGENT_FUZZ=$${PYGENT_FUZZ:-100} $(PYTHON) -m pytest tests/house/test_text_growth.py -n 0 -o timeout=0
 
 check: .venv/.installed-dev

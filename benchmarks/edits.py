@@ -30,18 +30,18 @@ from lsprotocol import types
 from machine import write_result
 from pygls.protocol import default_converter
 
-from pygent_ls.agent.diffs import changes_of
-from pygent_ls.agent.workspace import EditPlan
-from pygent_ls.editors.lsp.asking import Patience
-from pygent_ls.editors.lsp.buffers import Buffers
-from pygent_ls.editors.lsp.edits import EditorEdits
-from pygent_ls.editors.lsp.endpoint import Endpoint
-from pygent_ls.editors.lsp.features import ClientFeatures
-from pygent_ls.editors.lsp.ports import LspWorkspace
-from pygent_ls.editors.lsp.saving import Saving
+from pygent_ls.agent.edits.diffs import changes_of
+from pygent_ls.agent.ports.workspace import EditPlan
+from pygent_ls.editors.lsp.capabilities import ClientFeatures
+from pygent_ls.editors.lsp.documents.buffers import Buffers
+from pygent_ls.editors.lsp.documents.workspace_edits import EditorEdits
+from pygent_ls.editors.lsp.ports.document_saves import Saving
+from pygent_ls.editors.lsp.ports.workspace import LspWorkspace
+from pygent_ls.editors.lsp.rpc.client_requests import Patience
+from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
 from pygent_ls.editors.lsp.uris import FileUris
-from pygent_ls.tools.editing import changed_lines, rewrite
-from pygent_ls.workspace.snapshots import Snapshots
+from pygent_ls.tools.files.edit_file import changed_lines, rewrite
+from pygent_ls.workspace.snapshots.snapshots import Snapshots
 
 ROUNDS = 15
 

@@ -29,11 +29,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from machine import write_result
 
 from pygent_ls.agent.messages import Message, TextBlock, user_message
-from pygent_ls.agent.model import Model, ModelRequest
-from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.http.server_sent_events import EventReader
+from pygent_ls.agent.ports.model import Model, ModelRequest
+from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model
+from pygent_ls.llm.server_sent_events import EventReader
 
 ROUNDS = 15
 """Odd, so that the median is one of them."""

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from machine import write_result
 
-from pygent_ls.agent.workspace import ProcessSpec
-from pygent_ls.workspace.process import LocalProcesses
+from pygent_ls.agent.ports.workspace import ProcessSpec
+from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from pygent_ls.workspace.sandbox.sandbox import Sandbox, SandboxOptions
 
 ROUNDS = 15

@@ -31,14 +31,14 @@ from machine import write_result
 
 from pygent_ls.agent.events import AgentEvent, Finished, Text, TextDelta, ToolCall, ToolResult, TurnStarted
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock, Usage
-from pygent_ls.agent.tool import ToolRisk
+from pygent_ls.agent.tools.tool import ToolRisk
+from pygent_ls.sessions.event_stream import SessionEvent
+from pygent_ls.sessions.index.session_list import Listing, SessionFilter
 from pygent_ls.sessions.journal.files import Journal, MemoryJournal, lines_of, read_file
 from pygent_ls.sessions.journal.folder import JournalFolder
-from pygent_ls.sessions.journal.keeping import Keeper
 from pygent_ls.sessions.journal.records import Begun, State
-from pygent_ls.sessions.journal.tailing import Tail
-from pygent_ls.sessions.listing import Listing, SessionFilter
-from pygent_ls.sessions.stream import SessionEvent
+from pygent_ls.sessions.journal.tail import Tail
+from pygent_ls.sessions.journal.writer import Keeper
 
 N_SESSIONS, N_TURNS = 2_000, 25
 

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from machine import write_result
 
-from pygent_ls.workspace.snapshots import Snapshots
+from pygent_ls.workspace.snapshots.snapshots import Snapshots
 
 ROUNDS = 7
 

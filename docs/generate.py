@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pygent_ls.config_page import configuration_page
-from pygent_ls.editors.lsp.protocol_page import protocol_page, schema_text
-from pygent_ls.tools.page import tools_page
+from pygent_ls.config.reference_page import configuration_page
+from pygent_ls.editors.lsp.reference_page import protocol_page, schema_text
+from pygent_ls.tools.reference_page import tools_page
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Entry point of `python -m pygent_ls`."""
 
-from pygent_ls.cli import main
+from pygent_ls.cli.main import main
 
 if __name__ == "__main__":
     main()

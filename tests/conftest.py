@@ -37,7 +37,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Most of what loads litellm, which takes seconds, stands together and first: one worker begins with it, and the
     others take from its end."""
-    items.sort(key=lambda item: item.path.parent.name != "llm" and item.path.name != "test_doctor.py")
+    items.sort(key=lambda item: "llm" not in item.path.parts and item.path.name != "test_doctor.py")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -18,11 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pygent_ls.agent.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
-from pygent_ls.agent.cache import ToolCache
+from pygent_ls.agent.edits.reviewer import Applied
 from pygent_ls.agent.events import AgentEvent, Stamped
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.model import (
+from pygent_ls.agent.model.retry import RetryAction
+from pygent_ls.agent.permissions.permissions import Mode, Permissions, Rule
+from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
+from pygent_ls.agent.ports.model import (
     Chunk,
     Completion,
     FinishChunk,
@@ -35,13 +37,7 @@ from pygent_ls.agent.model import (
     UsageChunk,
     completed,
 )
-from pygent_ls.agent.permissions import Mode, Permissions, Rule
-from pygent_ls.agent.read_log import ReadLog
-from pygent_ls.agent.retrying import RetryAction
-from pygent_ls.agent.review import Applied
-from pygent_ls.agent.surroundings import Surroundings
-from pygent_ls.agent.tool import Tool, ToolContext, ToolRegistry
-from pygent_ls.agent.workspace import (
+from pygent_ls.agent.ports.workspace import (
     MISSING,
     BackgroundCommand,
     BackgroundState,
@@ -60,6 +56,10 @@ from pygent_ls.agent.workspace import (
     Stamp,
     WriteText,
 )
+from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.tools.cache import ToolCache
+from pygent_ls.agent.tools.read_log import ReadLog
+from pygent_ls.agent.tools.tool import Tool, ToolContext, ToolRegistry
 from pygent_ls.errors import ModelError, OutsideWorkspaceError, StaleDocumentError, ToolError
 
 WAIT_S = 30.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pygent_ls.agent.asker import NotAnswered, Question, QuestionAnswer
+from pygent_ls.agent.ports.questioner import NotAnswered, Question, QuestionAnswer
 from tests.fakes import Gate
 
 

@@ -10,9 +10,9 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
-from pygent_ls.agent import tool as tool_module
-from pygent_ls.agent.diffs import split_lines
-from pygent_ls.agent.tool import Tool
+from pygent_ls.agent.edits.diffs import split_lines
+from pygent_ls.agent.tools import tool as tool_module
+from pygent_ls.agent.tools.tool import Tool
 from tests.fakes import make_rig
 
 ROOT = Path(__file__).parents[1]

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from pygent_ls.editors.lsp.protocol_page import protocol_page, schema_text
-from pygent_ls.tools.page import tools_page
+from pygent_ls.editors.lsp.reference_page import protocol_page, schema_text
+from pygent_ls.tools.reference_page import tools_page
 
 DOCS = Path(__file__).parent.parent / "docs"
 

@@ -13,10 +13,10 @@ from typing import Any, get_args
 
 import pytest
 
-from pygent_ls.agent.hooks import HookEvent, HookInput, HookOutcome
-from pygent_ls.config_entries import Hook
+from pygent_ls.agent.ports.hooks import HookEvent, HookInput, HookOutcome
+from pygent_ls.config.entries import Hook
 from pygent_ls.extensions.hooks import CommandHooks, HookCommand, said_by
-from pygent_ls.workspace.process import LocalProcesses
+from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from tests.extensions.test_hooks import ended
 from tests.fakes import bounded
 from tests.workspace.repositories import commit_all

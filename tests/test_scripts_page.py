@@ -9,9 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pygent_ls.cli_run import add_run
-from pygent_ls.cli_run_options import add_options
-from pygent_ls.editors.scripts.incoming import SUBTYPES as REQUESTS
+from pygent_ls.cli.run import add_run
+from pygent_ls.cli.run_options import add_options
+from pygent_ls.editors.scripts.input_lines import SUBTYPES as REQUESTS
 from pygent_ls.editors.scripts.results import SUBTYPES
 from tests.e2e.command_line import COMMAND, WAIT_S, clean_environment, script, tool
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pygent_ls.agent.approver import PermissionOutcome
 from pygent_ls.agent.messages import RejectedFile, Usage
-from pygent_ls.agent.model import FinishReason
-from pygent_ls.agent.tool import ToolKind, ToolRisk
-from pygent_ls.agent.workspace import FileChange
+from pygent_ls.agent.ports.approver import PermissionOutcome
+from pygent_ls.agent.ports.model import FinishReason
+from pygent_ls.agent.ports.workspace import FileChange
+from pygent_ls.agent.tools.tool import ToolKind, ToolRisk
 from pygent_ls.errors import ModelErrorType
 
 StopReason = Literal[

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from pygent_ls.agent.answer import Answer
-from pygent_ls.agent.approver import PermissionAnswer
 from pygent_ls.agent.events import StopReason, ToolResult
 from pygent_ls.agent.messages import ToolUseBlock, Usage
-from pygent_ls.agent.model import ModelRequest
+from pygent_ls.agent.model.answer import Answer
+from pygent_ls.agent.ports.approver import PermissionAnswer
+from pygent_ls.agent.ports.model import ModelRequest
 from pygent_ls.errors import ModelError
 
 

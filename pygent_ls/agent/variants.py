@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from pygent_ls.agent.context import ContextMode
-from pygent_ls.agent.model import Effort
-from pygent_ls.agent.permissions import Mode
-from pygent_ls.agent.tool import ToolRegistry
+from pygent_ls.agent.context.window import ContextMode
+from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.ports.model import Effort
+from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.errors import SessionError
 
 DEFAULT = "default"

@@ -15,21 +15,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from uuid import uuid4
 
-from pygent_ls.agent.approver import Approver, PermissionRequest
-from pygent_ls.agent.asker import NobodyToAsk, Questioner
 from pygent_ls.agent.events import TurnStarted
-from pygent_ls.agent.hooks import NoHooks
-from pygent_ls.agent.tool import visible
-from pygent_ls.agent.turn import TurnResult
-from pygent_ls.editors.closing import close
-from pygent_ls.editors.errand import CANCELLED, DONE, FAILED, Errand, exit_code
+from pygent_ls.agent.ports.approver import Approver, PermissionRequest
+from pygent_ls.agent.ports.hooks import NoHooks
+from pygent_ls.agent.ports.questioner import NobodyToAsk, Questioner
+from pygent_ls.agent.tools.tool import visible
+from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
-from pygent_ls.editors.scripts.asking import LineApprover
-from pygent_ls.editors.scripts.lines import InitLine
+from pygent_ls.editors.run_options import CANCELLED, DONE, FAILED, Errand, exit_code
+from pygent_ls.editors.scripts.approver import LineApprover
+from pygent_ls.editors.scripts.output_lines import InitLine
 from pygent_ls.editors.scripts.requests import OpenRequests
 from pygent_ls.editors.scripts.stdin import lines_of
 from pygent_ls.editors.scripts.view import ScriptView
 from pygent_ls.editors.scripts.writer import LineWriter
+from pygent_ls.editors.shutdown import close
 from pygent_ls.editors.terminal.approver import (
     AllowingApprover,
     RefusingApprover,
@@ -37,21 +37,21 @@ from pygent_ls.editors.terminal.approver import (
     TerminalApprover,
     terminal_of,
 )
-from pygent_ls.editors.terminal.outlet import Outlet
+from pygent_ls.editors.terminal.output_writer import Outlet
 from pygent_ls.editors.terminal.questioner import NO_TERMINAL, NOT_WANTED, TerminalQuestioner
 from pygent_ls.editors.terminal.spinner import spinner_for
 from pygent_ls.editors.terminal.text import Colour, palette_for
-from pygent_ls.editors.terminal.trust import ask_trust
+from pygent_ls.editors.terminal.trust_prompt import ask_trust
 from pygent_ls.editors.terminal.view import TerminalView
 from pygent_ls.errors import PygentError, SettingError
-from pygent_ls.sessions.choices import narrowed
+from pygent_ls.sessions.event_stream import Subscriber
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.stream import Subscriber
-from pygent_ls.sessions.turns import RunningTurn
-from pygent_ls.workspace.disk import DiskWorkspace
+from pygent_ls.sessions.turns.choices import narrowed
+from pygent_ls.sessions.turns.turn import RunningTurn
+from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 
 if TYPE_CHECKING:  # imports pydantic and the models of all program input
-    from pygent_ls.editors.scripts.incoming import Answer
+    from pygent_ls.editors.scripts.input_lines import Answer
     from pygent_ls.editors.scripts.program_hooks import ProgramHooks
 
 NO_REVIEW = (
@@ -174,7 +174,7 @@ class _Run:
             view.describe = partial(self._described, core, session)
         if self.errand.prompt is not None:
             return exit_code((await self._turn(session, self.errand.prompt, view)).stop_reason)
-        from pygent_ls.editors.scripts.exchange import Exchange
+        from pygent_ls.editors.scripts.conversation import Exchange
 
         assert isinstance(view, ScriptView)
         assert program is not None

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from pygent_ls.agent.cutting import whole_words
+from pygent_ls.agent.truncation import whole_words
 from pygent_ls.data_files import read_yaml
 from pygent_ls.file_access import read_file
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pygent_ls.agent.instructions import Instruction, lost
-from pygent_ls.agent.masks import Masks
+from pygent_ls.agent.context.instructions import Instruction, lost
 from pygent_ls.agent.messages import Message
-from pygent_ls.agent.reading_rules import Reading
-from pygent_ls.agent.workspace import MISSING, Workspace
+from pygent_ls.agent.ports.workspace import MISSING, Workspace
+from pygent_ls.agent.rules.read_rules import Reading
+from pygent_ls.agent.tools.secret_masks import Masks
 from pygent_ls.errors import ToolError
 from pygent_ls.secrets.redactor import whole_placeholders
 

@@ -7,9 +7,9 @@ import time
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from pygent_ls.agent.answer import Answer
 from pygent_ls.agent.messages import TextBlock, Usage, user_message
-from pygent_ls.agent.model import Model, ModelRequest, ToolDefinition
+from pygent_ls.agent.model.answer import Answer
+from pygent_ls.agent.ports.model import Model, ModelRequest, ToolDefinition
 from pygent_ls.errors import ModelError
 
 PROMPT = "This is a test of the connection. Answer with the word ready, and call no tool."

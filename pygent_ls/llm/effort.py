@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
-from pygent_ls.agent.model import EFFORTS, Effort, ModelRequest
+from pygent_ls.agent.ports.model import EFFORTS, Effort, ModelRequest
 
 BUDGETS: Mapping[Effort, int] = {
     "none": 0,

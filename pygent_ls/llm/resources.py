@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pygent_ls.llm.catalog.openrouter import ModelCatalog
+from pygent_ls.llm.catalog.pricing import PriceTable
 from pygent_ls.llm.cli.model import CliSurroundings
 from pygent_ls.llm.http.refusals import Refusals
 from pygent_ls.llm.http.stream import Connections
-from pygent_ls.llm.keys import NoSavedKeys, SavedKeys
+from pygent_ls.llm.keys.saved_keys import NoSavedKeys, SavedKeys
 from pygent_ls.llm.litellm.model import LitellmLoader
-from pygent_ls.llm.model_catalog import ModelCatalog
-from pygent_ls.llm.pricing import PriceTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import aclosing
 from typing import Any
 
-from pygent_ls.agent.model import Chunk, Completion, Model, ModelFacts, ModelRequest, ToolDefinition, completed
+from pygent_ls.agent.ports.model import Chunk, Completion, Model, ModelFacts, ModelRequest, ToolDefinition, completed
 from pygent_ls.llm.openai.chat_format import chat_tools
 
 

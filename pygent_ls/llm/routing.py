@@ -9,15 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pygent_ls.agent.model import Model
+from pygent_ls.agent.ports.model import Model
 from pygent_ls.errors import ModelError, SettingError
 from pygent_ls.llm.anthropic.model import AnthropicModel
 from pygent_ls.llm.cli.model import CliModel
 from pygent_ls.llm.cli.programs import PREFIX as CLI_PREFIX
-from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.endpoints import NO_PROVIDER, Endpoints, is_known_provider
-from pygent_ls.llm.errors import NO_PROVIDER as UNKNOWN_PROVIDER
-from pygent_ls.llm.errors import shown
+from pygent_ls.llm.errors.model_errors import NO_PROVIDER as UNKNOWN_PROVIDER
+from pygent_ls.llm.errors.model_errors import shown
 from pygent_ls.llm.http.call import Native
 from pygent_ls.llm.http.target import is_address
 from pygent_ls.llm.litellm.model import PREFIX as LITELLM_PREFIX
@@ -25,7 +23,16 @@ from pygent_ls.llm.litellm.model import LitellmModel
 from pygent_ls.llm.openai.chat_model import OpenAIModel
 from pygent_ls.llm.openai.responses_model import ResponsesModel
 from pygent_ls.llm.openai.responses_request import needs_responses
-from pygent_ls.llm.providers import EXTRAS, OFFLINE, SCRIPTED, Provider, compatible_provider, provider_named
+from pygent_ls.llm.providers.endpoint import Endpoint
+from pygent_ls.llm.providers.endpoints import NO_PROVIDER, Endpoints, is_known_provider
+from pygent_ls.llm.providers.known_providers import (
+    EXTRAS,
+    OFFLINE,
+    SCRIPTED,
+    Provider,
+    compatible_provider,
+    provider_named,
+)
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routed_model import RoutedModel
 from pygent_ls.llm.text_tools.model import TextToolCalls, TextToolCallsSetting

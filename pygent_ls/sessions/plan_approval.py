@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pygent_ls.agent.permissions import Mode
-from pygent_ls.agent.turn import TurnResult
+from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.sessions.session import Session
 
 IMPLEMENT_PLAN = "I approve the plan. Implement it."

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from pygent_ls.agent.rules import Rule, RuleDecision
-from pygent_ls.workspace.writing import alone_in, write_atomically
+from pygent_ls.agent.rules.rule import Rule, RuleDecision
+from pygent_ls.workspace.files.writer import alone_in, write_atomically
 
 VERSION = 2
 """Version of the file's format. Version 1 had no `deny`."""

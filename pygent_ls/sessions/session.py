@@ -10,8 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
-from pygent_ls.agent.attachments import NotePart
-from pygent_ls.agent.context_memory import Compaction
+from pygent_ls.agent.context.attachments import NotePart
+from pygent_ls.agent.context.memory import Compaction
 from pygent_ls.agent.events import (
     AgentEvent,
     Cancelled,
@@ -23,35 +23,35 @@ from pygent_ls.agent.events import (
     TurnQueued,
     TurnStarted,
 )
-from pygent_ls.agent.hooks import HookEnd
-from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.messages import Message, Usage, now
-from pygent_ls.agent.permissions import Mode
-from pygent_ls.agent.structured_answer import StructuredAnswer
-from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.ports.hooks import HookEnd
+from pygent_ls.agent.ports.workspace import BackgroundCommand
+from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.agent.system_limits import limit_reached
-from pygent_ls.agent.tool import one_line
-from pygent_ls.agent.turn import TurnResult
-from pygent_ls.agent.workspace import BackgroundCommand
+from pygent_ls.agent.tools.tool import one_line
+from pygent_ls.agent.turn.loop import Turn
+from pygent_ls.agent.turn.state import TurnResult
+from pygent_ls.agent.turn.structured_answer import StructuredAnswer
 from pygent_ls.errors import ModelError, SessionError
-from pygent_ls.sessions.becoming import keep_up
-from pygent_ls.sessions.checkpoints import Checkpoint, FileDiff
-from pygent_ls.sessions.choices import Choices, Chosen, narrowed
-from pygent_ls.sessions.commands.answering import CommandTurn
-from pygent_ls.sessions.compacting import SessionContext
-from pygent_ls.sessions.going_back import GoingBack
+from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint, FileDiff
+from pygent_ls.sessions.checkpoints.rewind import Restored, Wanted
+from pygent_ls.sessions.checkpoints.undo import GoingBack
+from pygent_ls.sessions.event_stream import EventStream, NoSubscriber, Subscriber
 from pygent_ls.sessions.journal.files import Journal
-from pygent_ls.sessions.journal.keeping import Keeper, come_free
 from pygent_ls.sessions.journal.records import Queued, State
-from pygent_ls.sessions.making import TurnMaking
-from pygent_ls.sessions.naming import UNNAMED, name_of_conversation
-from pygent_ls.sessions.plans import plan_in
-from pygent_ls.sessions.resuming import state_of, take_up
-from pygent_ls.sessions.rewind import Restored, Wanted
-from pygent_ls.sessions.session_hooks import SessionHooks
-from pygent_ls.sessions.stream import EventStream, NoSubscriber, Subscriber
-from pygent_ls.sessions.turns import Home, RunningTurn, SessionParts, TurnRequest
-from pygent_ls.sessions.waiting_prompts import record_of, request_of
+from pygent_ls.sessions.journal.writer import Keeper, come_free
+from pygent_ls.sessions.plan import plan_in
+from pygent_ls.sessions.titles import UNNAMED, name_of_conversation
+from pygent_ls.sessions.turns.agent_switch import keep_up
+from pygent_ls.sessions.turns.choices import Choices, Chosen, narrowed
+from pygent_ls.sessions.turns.command_turn import CommandTurn
+from pygent_ls.sessions.turns.context import SessionContext
+from pygent_ls.sessions.turns.factory import TurnMaking
+from pygent_ls.sessions.turns.hooks import SessionHooks
+from pygent_ls.sessions.turns.queued_prompts import record_of, request_of
+from pygent_ls.sessions.turns.resumption import state_of, take_up
+from pygent_ls.sessions.turns.turn import Home, RunningTurn, SessionParts, TurnRequest
 
 MAX_COMMAND_CHARS = 80
 """Maximum number of characters of a command line shown in a notice."""

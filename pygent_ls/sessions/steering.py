@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import uuid4
 
-from pygent_ls.agent.attachments import PromptPart, shown_attachments
+from pygent_ls.agent.context.attachments import PromptPart, shown_attachments
 from pygent_ls.agent.events import Notice, TurnQueued
-from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.messages import user_message
-from pygent_ls.agent.retrying import RetryAction
-from pygent_ls.agent.turn import Steering
+from pygent_ls.agent.model.retry import RetryAction
+from pygent_ls.agent.turn.loop import Turn
+from pygent_ls.agent.turn.state import Steering
+from pygent_ls.sessions.event_stream import NoSubscriber
 from pygent_ls.sessions.journal.records import Queued
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.stream import NoSubscriber
-from pygent_ls.sessions.turn_prompt import content_of
-from pygent_ls.sessions.turns import RunningTurn
-from pygent_ls.sessions.waiting_prompts import record_of
+from pygent_ls.sessions.turns.prompt import content_of
+from pygent_ls.sessions.turns.queued_prompts import record_of
+from pygent_ls.sessions.turns.turn import RunningTurn
 
 
 async def steer(session: Session, turn_id: str, parts: Sequence[PromptPart]) -> bool:

@@ -9,32 +9,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from pygent_ls.agent.committing import to_its_end
-from pygent_ls.agent.model import Model
-from pygent_ls.agent.permissions import Mode
-from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.edits.commit import to_its_end
+from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.ports.model import Model
+from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.errors import SessionError
-from pygent_ls.extensions.session_files import settled
-from pygent_ls.sessions.beginning import NewSession, SessionDefaults, as_it_is
-from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints
+from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint, Checkpoints
+from pygent_ls.sessions.checkpoints.past_sessions import PastSession, PastSessions
 from pygent_ls.sessions.commands.command import Command
 from pygent_ls.sessions.commands.ports import CommandFacts
 from pygent_ls.sessions.commands.registry import Commands
-from pygent_ls.sessions.exporting import ExportFormat, export
+from pygent_ls.sessions.export.exporter import ExportFormat, export
+from pygent_ls.sessions.index.session_list import Page, SessionFilter
 from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder, unknown
 from pygent_ls.sessions.journal.records import NOWHERE, Begun
-from pygent_ls.sessions.listing import Page, SessionFilter
-from pygent_ls.sessions.living import LiveSessions, forget_unkept
-from pygent_ls.sessions.naming import UNNAMED
-from pygent_ls.sessions.past import PastSession, PastSessions
+from pygent_ls.sessions.lifecycle.defaults import NewSession, SessionDefaults, as_it_is
+from pygent_ls.sessions.lifecycle.live_registry import LiveSessions, forget_unkept
+from pygent_ls.sessions.saved_format.writer import settled
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.turn_settings import MakeSystemPrompt, TakeSettings
-from pygent_ls.sessions.turns import SessionParts, TurnRequest
+from pygent_ls.sessions.titles import UNNAMED
+from pygent_ls.sessions.turns.settings import MakeSystemPrompt, TakeSettings
+from pygent_ls.sessions.turns.turn import SessionParts, TurnRequest
 
 if TYPE_CHECKING:  # imports pydantic, which is slow
-    from pygent_ls.sessions.index.asking import Found
-    from pygent_ls.sessions.journal.recalling import Recalled
+    from pygent_ls.sessions.index.search import Found
+    from pygent_ls.sessions.journal.replay import Recalled
 
 TAKING_UP_S = 30.0
 """Seconds that reading a session may still take after its caller was cancelled."""

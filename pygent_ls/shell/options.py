@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from pygent_ls.shell.programs import awk, find, git, sed
 from pygent_ls.shell.programs.arguments import Arguments, Syntax, split, syntax
-from pygent_ls.shell.programs.tables import ALIASES, PROGRAMS, VALUES
+from pygent_ls.shell.programs.system_programs import ALIASES, PROGRAMS, VALUES
 from pygent_ls.shell.programs.toolchains import RUNNERS, SUBCOMMANDS
 from pygent_ls.shell.words import ANY
 

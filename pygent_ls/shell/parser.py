@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pygent_ls.shell.accounting import accounts_for
-from pygent_ls.shell.builtins import (
+from pygent_ls.shell.bash_builtins import (
     NOTHING,
     changes_reading,
     evaluated,
@@ -18,9 +17,10 @@ from pygent_ls.shell.builtins import (
     holds_substitution,
     run_by_setting,
 )
+from pygent_ls.shell.command_line import NEVER, Inner, ShellLine, SimpleCommand, Write
 from pygent_ls.shell.grammar import UNFIT, parse
-from pygent_ls.shell.line import NEVER, Inner, ShellLine, SimpleCommand, Write
-from pygent_ls.shell.strict import QUIET_TARGETS, read_strictly
+from pygent_ls.shell.strict_grammar import QUIET_TARGETS, read_strictly
+from pygent_ls.shell.tree_coverage import accounts_for
 from pygent_ls.shell.variables import lasting_variables, printed_for_sure
 from pygent_ls.shell.words import ANY, GAP, HOME, Scope, decode_ansi_c, text_of, words_of
 from pygent_ls.shell.wrappers import SHELLS, Script, Words, name_of, wrapped

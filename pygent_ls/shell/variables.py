@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from pygent_ls.shell.command_line import SimpleCommand
 from pygent_ls.shell.grammar import parse
-from pygent_ls.shell.line import SimpleCommand
 from pygent_ls.shell.words import ANY, text_of
 
 if TYPE_CHECKING:

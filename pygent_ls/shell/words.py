@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pygent_ls.shell.builtins import expanding, holds_substitution
+from pygent_ls.shell.bash_builtins import expanding, holds_substitution
 
 if TYPE_CHECKING:
     from tree_sitter import Node

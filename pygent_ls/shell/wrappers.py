@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from pygent_ls.shell.programs.arguments import split, syntax
 from pygent_ls.shell.programs.find import end_of_command
-from pygent_ls.shell.programs.tables import ALIASES, PROGRAMS, WRAPPERS
+from pygent_ls.shell.programs.system_programs import ALIASES, PROGRAMS, WRAPPERS
 from pygent_ls.shell.programs.toolchains import SUBCOMMANDS
 from pygent_ls.shell.words import ANY
 

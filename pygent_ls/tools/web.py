@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from pygent_ls.agent.cutting import whole_words
-from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.truncation import whole_words
 from pygent_ls.errors import ToolError
 
 if TYPE_CHECKING:
-    from pygent_ls.agent.web import Web, WebResponse
+    from pygent_ls.agent.ports.web import Web, WebResponse
 
 DEFAULT_CHARS = 30_000
 """Default length, about 7,500 tokens: enough for most pages."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pygent_ls.agent.finishing import Emit
-from pygent_ls.agent.guard import ToolGuard
-from pygent_ls.agent.hooking import TurnHooks
-from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.calls.executor import ToolGuard
+from pygent_ls.agent.calls.tool_results import Emit
+from pygent_ls.agent.calls.turn_hooks import TurnHooks
+from pygent_ls.agent.run_context import Surroundings
 
 
 def guard_in(around: Surroundings, emit: Emit) -> ToolGuard:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pygent_ls.agent.tool import ToolRegistry
+from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import SHIPPED, AgentProfile, variants
 from pygent_ls.errors import SessionError
 from tests.agent.abilities import saying

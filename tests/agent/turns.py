@@ -17,11 +17,11 @@ from pygent_ls.agent.events import (
     ToolResult,
     TurnStarted,
 )
-from pygent_ls.agent.limits import TurnLimits
-from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock
-from pygent_ls.agent.model import Model
-from pygent_ls.agent.turn import TurnResult, TurnSpec
+from pygent_ls.agent.ports.model import Model
+from pygent_ls.agent.turn.limits import TurnLimits
+from pygent_ls.agent.turn.loop import Turn
+from pygent_ls.agent.turn.state import TurnResult, TurnSpec
 from tests.fakes import Rig, bounded
 
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRegistry, ToolRisk, tool
-from pygent_ls.app import Agent, read_settings
-from pygent_ls.config import Settings
-from pygent_ls.editors.lsp.serve import serve
+from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRegistry, ToolRisk, tool
+from pygent_ls.app.application import Agent, read_settings
+from pygent_ls.config.settings import Settings
+from pygent_ls.editors.lsp.daemon.stdio_server import serve
 from pygent_ls.editors.ports import Blueprint, FrontEnd
 
 HELD = b"held\n"

@@ -18,7 +18,7 @@ from pygls.protocol import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCRe
 from tests.e2e.raw import clean_environment
 from tests.e2e.warm_client import WarmClient
 from tests.e2e.warm_command import can_be_warm
-from tests.editors.lsp.documents import Documents, path_of
+from tests.editors.lsp.editor_documents import Documents, path_of
 
 WAIT_S = 80.0
 """Longest wait for anything here: importing litellm takes 5 s of a core, which many may share."""

@@ -14,7 +14,7 @@ from queue import Empty, Queue
 from time import monotonic
 from typing import IO, Any
 
-from pygent_ls.editors.lsp.stdio import read_frame
+from pygent_ls.editors.lsp.transport.stdio import read_frame
 from tests.e2e.warm_command import WarmProcess, can_be_warm, start_warm
 
 DAEMON = (sys.executable, "-m", "pygent_ls")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.editors.terminal.chat_input import PAUSE_S
+from pygent_ls.editors.terminal.line_editor import PAUSE_S
 from tests.e2e.command_line import OnTerminal, clean_environment, on_terminal, run, script, tool
 from tests.e2e.test_setup import of_mistral
 from tests.llm.setup.local_servers import nowhere

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.raw import RawClient, raw_client
-from tests.editors.lsp.documents import Documents
+from tests.editors.lsp.editor_documents import Documents
 
 CAPABILITIES = {"workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}}}
 

@@ -493,8 +493,8 @@ def served(code: str, environment: dict[str, str]) -> subprocess.CompletedProces
 def test_a_stray_print_does_not_reach_the_wire(environment: dict[str, str]) -> None:
     code = """
 import os
-from pygent_ls.app import read_settings
-from pygent_ls.editors.lsp.serve import serve
+from pygent_ls.app.application import read_settings
+from pygent_ls.editors.lsp.daemon.stdio_server import serve
 
 def noisy(options, folders):
     print("a stray print", flush=True)
@@ -515,8 +515,8 @@ serve(noisy)
 def test_initialize_is_answered_without_a_heavy_library(environment: dict[str, str]) -> None:
     code = """
 import json, sys
-from pygent_ls.app import read_settings
-from pygent_ls.editors.lsp.serve import serve
+from pygent_ls.app.application import read_settings
+from pygent_ls.editors.lsp.daemon.stdio_server import serve
 
 serve(read_settings)
 json.dump(sorted(sys.modules), sys.stderr)

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pygent_ls.demo.daemon import Daemon, DemoError
-from pygent_ls.demo.editor import with_edits
-from pygent_ls.workspace.changes import minimal_edits
-from pygent_ls.workspace.positions import LineIndex
+from pygent_ls.cli.demo.daemon import Daemon, DemoError
+from pygent_ls.cli.demo.editor import with_edits
+from pygent_ls.editors.lsp.documents.minimal_edits import minimal_edits
+from pygent_ls.editors.lsp.documents.positions import LineIndex
 from tests.e2e.command_line import WAIT_S, clean_environment, on_terminal, run
 
 ROOT = Path(__file__).parents[2]
@@ -187,7 +187,7 @@ def test_a_python_by_any_other_name_will_do(environment: dict[str, str], tmp_pat
 
 def test_the_script_keeps_nobody_waiting() -> None:
     """The demo is to take less than 10 s on a slow machine; what it waits on purpose is a small part of that."""
-    lines = (files("pygent_ls.demo") / "script.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (files("pygent_ls.cli.demo") / "script.jsonl").read_text(encoding="utf-8").splitlines()
     delays_s = [json.loads(line)["delay_s"] for line in lines]
 
     assert 0 < sum(delays_s) < 3

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pygent_ls.editors.lsp import names
+from pygent_ls.editors.lsp import method_names as names
 from tests.e2e.event_transcripts import FOLDER, NAMES, recorded
 
 

@@ -63,7 +63,7 @@ def test_what_an_editor_was_told_survives_a_kill_at_any_moment(folder: Path) -> 
 KILLED_IN_AN_EDIT = """
 import os, signal, sys
 from pathlib import Path
-from pygent_ls.workspace.temporary_files import draft_in, keep_record, place_aside
+from pygent_ls.workspace.files.temporary_files import draft_in, keep_record, place_aside
 
 folder = Path(sys.argv[1])
 keep_record(Path(sys.argv[2]))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pygent_ls.tools.offered import offered_tools
+from pygent_ls.tools.catalog import offered_tools
 from tests.e2e.raw import DAEMON, WAIT_S, clean_environment
 from tests.e2e.test_lifecycle import run_in_shell, with_script
 from tests.tools.repository import git, make_repository

@@ -14,8 +14,8 @@ from typing import Any, cast
 import pytest
 from lsprotocol import types
 
-from pygent_ls.llm.setup.key_store import KeyStore
-from pygent_ls.llm.setup.system_keyring import SystemKeyring
+from pygent_ls.llm.keys.key_store import KeyStore
+from pygent_ls.llm.keys.system_keyring import SystemKeyring
 from tests.e2e.command_line import clean_environment, on_terminal, run
 from tests.e2e.lsp_client import CAPABILITIES, EditorClient, editor_client
 from tests.llm.setup.keyrings import NO_KEYRING, environment_with, kept

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.raw import RawClient, raw_client
-from tests.editors.lsp.test_convert import check, schema
+from tests.editors.lsp.protocol.test_conversion import check, schema
 from tests.sessions.test_secrets_of_a_session import KEY
 
 SLOW = ({"text": "late", "delay_s": 60},)

@@ -270,10 +270,10 @@ def _prepare() -> None:
 
     from lsprotocol.types import METHOD_TO_TYPES
 
-    from pygent_ls.agent.tool import ToolRegistry
-    from pygent_ls.editors.lsp.converter import converter
-    from pygent_ls.sessions.journal.reading import _event_adapter  # pyright: ignore[reportPrivateUsage]
-    from pygent_ls.tools.offered import offered_tools
+    from pygent_ls.agent.tools.tool import ToolRegistry
+    from pygent_ls.editors.lsp.rpc.converter import converter
+    from pygent_ls.sessions.journal.decoder import _event_adapter  # pyright: ignore[reportPrivateUsage]
+    from pygent_ls.tools.catalog import offered_tools
 
     _event_adapter()
     for kind in (each for method in METHODS for each in METHOD_TO_TYPES[method][:2] if each):
@@ -326,7 +326,7 @@ def _become(job: dict[str, Any], streams: Sequence[int]) -> None:
         os.environ.clear()
         os.environ.update(job["environment"])
 
-        from pygent_ls.cli import main
+        from pygent_ls.cli.main import main
 
         main(job["arguments"])
     except SystemExit as ended:

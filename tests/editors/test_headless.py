@@ -20,12 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pygent_ls.agent import events as ev
-from pygent_ls.agent.approver import PermissionAnswer, PermissionRequest
-from pygent_ls.agent.cutting import cut
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.permission_choices import choices_for
-from pygent_ls.agent.tool import ToolRisk
-from pygent_ls.agent.workspace import FileChange
+from pygent_ls.agent.permissions.choices import choices_for
+from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionRequest
+from pygent_ls.agent.ports.workspace import FileChange
+from pygent_ls.agent.tools.tool import ToolRisk
+from pygent_ls.agent.truncation import cut
 from pygent_ls.editors.headless import exit_code, stop_at_signal
 from pygent_ls.editors.terminal.approver import (
     MAX_ATTEMPTS,
@@ -42,7 +42,7 @@ from pygent_ls.editors.terminal.approver import (
 )
 from pygent_ls.editors.terminal.text import Palette, coloured_patch, harmless, palette_for
 from pygent_ls.editors.terminal.view import TerminalView
-from pygent_ls.sessions.stream import SessionEvent
+from pygent_ls.sessions.event_stream import SessionEvent
 from tests.fakes import bounded
 
 PLAIN = Palette(on=False)

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.hooks import HookEvent, HookInput, HookOutcome
-from pygent_ls.agent.workspace import ProcessResult
+from pygent_ls.agent.ports.hooks import HookEvent, HookInput, HookOutcome
+from pygent_ls.agent.ports.workspace import ProcessResult
 from pygent_ls.extensions.hooks import OF_TOOLS, CommandHooks, HookCommand, said_by
-from pygent_ls.workspace.process import LocalProcesses
+from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from tests.fakes import bounded
 from tests.workspace.programs import LIMIT_S, runs
 

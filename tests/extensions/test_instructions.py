@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.instructions import block_of
+from pygent_ls.agent.context.instructions import block_of
 from pygent_ls.agent.messages import user_message
-from pygent_ls.agent.reading_rules import Reading
-from pygent_ls.agent.rules import Rule
+from pygent_ls.agent.rules.read_rules import Reading
+from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.extensions.instructions import MAX_FILE_CHARS, MAX_IMPORT_DEPTH, RepositoryInstructions
-from pygent_ls.workspace.disk import DiskWorkspace
+from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from tests.agent.abilities import place
 from tests.fakes import FakeWorkspace
 

@@ -45,7 +45,7 @@ class Pattern:
     """One use of a regular expression."""
 
     place: str
-    """`agent/diffs.py _LINE`, or with the expression's source where it has no name."""
+    """`agent/edits/diffs.py _LINE`, or with the expression's source where it has no name."""
     used: frozenset[str]
     """The functions and methods that it is used with."""
     compiled: re.Pattern[Any] | None

@@ -26,57 +26,57 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "certifi": ("llm/http/environment.py",),
     "acp": ("editors/acp/",),
     "mcp": ("extensions/mcp.py",),
-    "bs4": ("workspace/page_child.py",),
-    "markdownify": ("workspace/page_child.py",),
-    "copier": ("workspace/copier_child.py",),
-    "tenacity": ("agent/retrying.py",),
+    "bs4": ("workspace/web/page_process.py",),
+    "markdownify": ("workspace/web/page_process.py",),
+    "copier": ("workspace/templates/copier_process.py",),
+    "tenacity": ("agent/model/retry.py",),
     "opentelemetry": ("observability/otel.py",),
-    "jsonschema": ("agent/structured.py",),
-    "referencing": ("agent/structured.py",),
-    "markdown_it": ("sessions/markdown_html.py", "editors/terminal/markdown.py"),
+    "jsonschema": ("agent/tools/structured_output.py",),
+    "referencing": ("agent/tools/structured_output.py",),
+    "markdown_it": ("sessions/export/markdown_html.py", "editors/terminal/markdown.py"),
     "prompt_toolkit": ("editors/terminal/",),
     "rich": ("editors/terminal/markdown.py",),
-    "keyring": ("llm/setup/keyring_child.py",),
-    "tomlkit": ("app_user_settings.py",),
+    "keyring": ("llm/keys/keyring_process.py",),
+    "tomlkit": ("config/user_file.py",),
     "yaml": ("data_files.py",),
     "pygent_ls.file_access": (
         "workspace/",
         "extensions/commands.py",
-        "sessions/planned_edit.py",
-        "sessions/rewind.py",
-        "editors/lsp/buffers.py",
-        "editors/lsp/chat/files.py",
-        "editors/lsp/ports.py",
+        "sessions/checkpoints/planned_edit.py",
+        "sessions/checkpoints/rewind.py",
+        "editors/lsp/documents/buffers.py",
+        "editors/lsp/chat_document/files.py",
+        "editors/lsp/ports/workspace.py",
     ),
-    "pygent_ls.config": ("cli", "app", "doctor/", "config"),
-    "pygent_ls.config_page": ("cli", "config"),
-    "pygent_ls.config_sources": ("cli", "app", "doctor/", "prompt_command.py", "config"),
-    "pygent_ls.log": ("cli", "app", "doctor/", "config", "log_file.py"),
-    "pygent_ls.log_file": ("app_logging.py",),
+    "pygent_ls.config": ("cli/", "app/", "config/"),
+    "pygent_ls.observability": ("cli/", "app/", "config/", "observability/"),
 }
 """Who alone may import what, as the beginnings of paths in the package."""
 
 CATCHES_ALL: Mapping[str, str] = {
-    "agent/guard.py": "the tool guard: whatever a tool raises becomes the model's error result",
-    "editors/lsp/stdio.py": "the read loop: no input ends the daemon",
-    "editors/lsp/endpoint.py": "the read loop: no request stays without an answer",
+    "agent/calls/executor.py": "the tool guard: whatever a tool raises becomes the model's error result",
+    "editors/lsp/transport/stdio.py": "the read loop: no input ends the daemon",
+    "editors/lsp/rpc/endpoint.py": "the read loop: no request stays without an answer",
 }
 
 OWNED_TASKS: Mapping[str, str] = {
-    "agent/committing.py": "whoever begins an edit awaits it, also where they are cancelled",
-    "editors/lsp/chat/chats.py": "the connection awaits the answers that are written into documents when it closes",
-    "editors/lsp/choosing.py": "the connection ends the open question of a command before it closes",
-    "editors/lsp/offering.py": "the connection ends the question of its client before it closes",
-    "editors/lsp/returning.py": "the daemon awaits the ends of servers whose windows stayed away when it ends",
-    "editors/lsp/serve_socket.py": "the daemon awaits the tasks of its clients when it ends",
-    "editors/terminal/chat_input.py": "whoever waits for a line awaits the prompt that is being written",
+    "agent/edits/commit.py": "whoever begins an edit awaits it, also where they are cancelled",
+    "editors/lsp/chat_document/registry.py": "the connection awaits the answers that are written into "
+    "documents when it closes",
+    "editors/lsp/commands/session_options.py": "the connection ends the open question of a command before it closes",
+    "editors/lsp/commands/crash_recovery.py": "the connection ends the question of its client before it closes",
+    "editors/lsp/daemon/reconnection.py": "the daemon awaits the ends of servers whose windows stayed "
+    "away when it ends",
+    "editors/lsp/daemon/socket_server.py": "the daemon awaits the tasks of its clients when it ends",
+    "editors/terminal/line_editor.py": "whoever waits for a line awaits the prompt that is being written",
     "llm/cli/model.py": "the stream that reads what the program writes awaits its end",
-    "sessions/resting.py": "who wants a session that is being closed awaits it, and the daemon does when it ends",
+    "sessions/lifecycle/eviction.py": "who wants a session that is being closed awaits it, and the "
+    "daemon does when it ends",
     "sessions/session.py": "the session owns its turn's task and awaits it",
-    "trusting.py": "the question stays open when a turn that waits for it is cancelled; `close` awaits it",
-    "workspace/process.py": "who follows a command awaits what looks at its use; what a thread sets up for one that "
-    "was cancelled is removed when the thread is done, or with the daemon",
-    "workspace/background.py": "each command's task is awaited when its session ends its commands",
+    "app/trust_prompt.py": "the question stays open when a turn that waits for it is cancelled; `close` awaits it",
+    "workspace/processes/local_processes.py": "who follows a command awaits what looks at its use; what a thread sets "
+    "up for one that was cancelled is removed when the thread is done, or with the daemon",
+    "workspace/processes/background.py": "each command's task is awaited when its session ends its commands",
 }
 """Files that start a task without a TaskGroup, and who awaits it."""
 
@@ -94,7 +94,12 @@ IO_LIBRARIES = {
     "aiohttp",
     "urllib.request",
 }
-VALUES = ("agent/messages", "agent/events", "agent/model", "agent/approver", "agent/workspace", "agent/permissions")
+VALUES = (
+    "agent/messages",
+    "agent/events",
+    "agent/ports/",
+    "agent/permissions/permissions",
+)
 """The core's modules of values; what others hold while a turn runs may grow."""
 
 IO_METHODS = {
@@ -234,17 +239,17 @@ FOLLOWING = {"read_bytes", "read_text", "write_bytes", "write_text", "unlink", "
 """Methods of a path, which follow links on the way to it."""
 
 WITHOUT_LINKS = (
-    "workspace/applying.py",
-    "workspace/held.py",
-    "workspace/moving.py",
-    "workspace/reading.py",
-    "workspace/restoring.py",
-    "workspace/unkept.py",
-    "sessions/planned_edit.py",
-    "sessions/rewind.py",
-    "editors/lsp/buffers.py",
-    "editors/lsp/ports.py",
-    "editors/lsp/chat/files.py",
+    "workspace/files/transaction.py",
+    "workspace/snapshots/path_state.py",
+    "workspace/files/relocation.py",
+    "workspace/files/reader.py",
+    "workspace/snapshots/restore.py",
+    "workspace/snapshots/excluded_files.py",
+    "sessions/checkpoints/planned_edit.py",
+    "sessions/checkpoints/rewind.py",
+    "editors/lsp/documents/buffers.py",
+    "editors/lsp/ports/workspace.py",
+    "editors/lsp/chat_document/files.py",
 )
 """What reads and changes files of the workspace."""
 

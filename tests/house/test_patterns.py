@@ -20,56 +20,62 @@ from tests.house.test_invariants import package
 NUMBER = r"(\d{1,9}+)"
 
 MADE_WHEN_RUN: Mapping[str, tuple[str, ...]] = {
-    "editors/lsp/tracing.py re.escape(value)": ("a" * 50 + "b", "ab" * 20 + "c"),
+    "editors/lsp/transport/recording.py re.escape(value)": ("a" * 50 + "b", "ab" * 20 + "c"),
     "llm/cli/model.py f'(?m)^{self.program.noise}\\\\n?'": tuple(
         f"(?m)^{each.noise}\\n?" for each in PRESETS.values() if each.noise
     ),
     "llm/cli/model.py words": (r"rate.?limit|too many requests|\b429\b|quota|usage limit", r"timed? ?out"),
     "llm/http/refusals.py f\"(?<![\\\\w-]){(_MANDATORY if sent == 'none' else sent)}\\\\b\"": (r"(?<![\w-])minimal\b",),
     "llm/routing.py start": (r"(chat)?gpt-|o\d",),
-    "replay/names.py pattern": ("abc|ab|a",),
+    "cli/replay/name_map.py pattern": ("abc|ab|a",),
     "secrets/detectors.py pattern.regex": (),  # tests/secrets/test_patterns.py tries each of them
     "secrets/patterns.py '|'.join((re.escape(each) for each in sorted(prefixes, key=len, reverse=True)))": ("ab|a",),
-    "sessions/completing.py apart": ("[^a]*a[^b]*b", "[^a]*a[^a]*a"),
-    "sessions/index/words.py any_of": (r"a[\W_]*b|b",),
-    "sessions/index/words.py f'(?<![^\\\\W_])(?:{any_of})'": (r"(?<![^\W_])(?:a[\W_]*b|b)",),
-    "tools/grammars.py b'(?<![\\\\w$])' + re.escape(name.encode()) + b'(?![\\\\w$])'": (r"(?<![\w$])aaaa(?![\w$])",),
-    "tools/matching.py '\\\\r\\\\n|\\\\n' if '\\n' in text else '\\\\r'": (r"\r\n|\n", r"\r"),
-    "tools/run_reports.py f'^test result: \\\\w+\\\\. {number} passed; {number} failed; {number} ignored'": (
+    "sessions/completion.py apart": ("[^a]*a[^b]*b", "[^a]*a[^a]*a"),
+    "sessions/index/query.py any_of": (r"a[\W_]*b|b",),
+    "sessions/index/query.py f'(?<![^\\\\W_])(?:{any_of})'": (r"(?<![^\W_])(?:a[\W_]*b|b)",),
+    "tools/search/grammars.py b'(?<![\\\\w$])' + re.escape(name.encode()) + b'(?![\\\\w$])'": (
+        r"(?<![\w$])aaaa(?![\w$])",
+    ),
+    "tools/files/replacement.py '\\\\r\\\\n|\\\\n' if '\\n' in text else '\\\\r'": (r"\r\n|\n", r"\r"),
+    "tools/tests/reports.py f'^test result: \\\\w+\\\\. {number} passed; {number} failed; {number} ignored'": (
         rf"(?m)^test result: \w+\. {NUMBER} passed; {NUMBER} failed; {NUMBER} ignored",
     ),
-    "tools/run_reports.py pattern.replace('{}', '(?<!\\\\d)(\\\\d{1,9}+)')": (
+    "tools/tests/reports.py pattern.replace('{}', '(?<!\\\\d)(\\\\d{1,9}+)')": (
         rf"(?<!\d){NUMBER} (?:failed|failing)",
         rf"(?:skipped|todo) (?<!\d){NUMBER}",
     ),
-    "tools/runners.py f'^{goal}\\\\s*:(?!=)'": (r"(?m)^test\s*:(?!=)",),
+    "tools/tests/runners.py f'^{goal}\\\\s*:(?!=)'": (r"(?m)^test\s*:(?!=)",),
 }
 """Patterns that are put together while the program runs, and examples of them."""
 
 COMMANDS = "a command line is judged up to shell/parser.py MAX_CHARS"
 
 BOUNDED: Mapping[str, str] = {
-    "agent/matching.py translate(re.sub('[*?\\\\[]', '[\\\\g<0>]', word).replace(ANY, '*'))": COMMANDS,
-    "agent/shell_reads.py pattern": COMMANDS,
-    "shell/builtins.py f'-[A-Za-z0-9]*?{letter}(.*)'": COMMANDS,
+    "agent/rules/matcher.py translate(re.sub('[*?\\\\[]', '[\\\\g<0>]', word).replace(ANY, '*'))": COMMANDS,
+    "agent/permissions/shell_reads.py pattern": COMMANDS,
+    "shell/bash_builtins.py f'-[A-Za-z0-9]*?{letter}(.*)'": COMMANDS,
     "shell/options.py compiled": COMMANDS,
     "shell/options.py pattern": COMMANDS,
     "shell/programs/arguments.py '(-{1,2})(.+?)(:{1,2}|=+|\\\\?)?'": "an option in the tables of this package",
     "shell/programs/awk.py _DIVISION": COMMANDS,
     "shell/programs/sed.py '[ \\\\t]*!?[ \\\\t]*'": COMMANDS,
-    "agent/globs.py glob_to_regex(pattern)": "a path, which is matched as a whole",
-    "agent/refusals.py '[\\\\w:.@-]+$'": "MAX_NAME_CHARS before the body of a function",
-    "agent/refusals.py f'{itself}\\\\s*+\\\\|\\\\s*+{itself}\\\\s*+&'": "200 characters of the body of a function",
+    "agent/rules/globs.py glob_to_regex(pattern)": "a path, which is matched as a whole",
+    "agent/permissions/refusals.py '[\\\\w:.@-]+$'": "MAX_NAME_CHARS before the body of a function",
+    "agent/permissions/refusals.py f'{itself}\\\\s*+\\\\|\\\\s*+{itself}\\\\s*+&'": (
+        "200 characters of the body of a function"
+    ),
     "shell/words.py _TOKEN": COMMANDS,
     "shell/wrappers.py f'[-+][A-Za-z]*{letter}[A-Za-z]*'": COMMANDS,
-    "config_entries.py given": "it is only compiled",
-    "editors/lsp/comments.py f'(?:(?P<sign>{signs})[ \\\\t]*{MARK}(?P<request>.*))|{_STRINGS}'": (
+    "config/entries.py given": "it is only compiled",
+    "editors/lsp/commands/comment_requests.py f'(?:(?P<sign>{signs})[ \\\\t]*{MARK}(?P<request>.*))|{_STRINGS}'": (
         "MAX_LINE_CHARS of a line"
     ),
     "extensions/hooks.py each.matcher": "the name of a registered tool",
     "editors/scripts/program_hooks.py matcher.matcher": "the name of a registered tool",
     "llm/offline/tokens.py _TOKEN": "1,000 characters behind a quote",
-    "tools/defining.py _LOOKS_LIKE.replace('{name}', re.escape(name)).replace('{{', '{')": "MAX_JUDGED_CHARS of a line",
+    "tools/search/definitions.py _LOOKS_LIKE.replace('{name}', re.escape(name)).replace('{{', '{')": (
+        "MAX_JUDGED_CHARS of a line"
+    ),
 }
 """Patterns that only see short texts, and what bounds these."""
 

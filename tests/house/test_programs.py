@@ -38,7 +38,9 @@ def test_every_module_that_starts_a_program_is_listed() -> None:
     listed = text.partition("## Programs that the daemon starts")[2].partition("\n## ")[0]
     modules = [source.path for source in package() if source.finds(starts)]
 
-    assert [path for path in modules if f"`pygent_ls/{path}`" not in listed and path != "workspace/child.py"] == []
+    assert [
+        path for path in modules if f"`pygent_ls/{path}`" not in listed and path != "workspace/processes/child.py"
+    ] == []
 
 
 def test_no_function_is_called_that_runs_a_program_by_itself() -> None:
@@ -47,7 +49,7 @@ def test_no_function_is_called_that_runs_a_program_by_itself() -> None:
 
     found = [place.partition(":")[0] for source in package() for place in source.finds(is_one)]
 
-    assert sorted(set(found)) == ["demo/play.py", "workspace/process.py"]
+    assert sorted(set(found)) == ["cli/demo/story.py", "workspace/processes/local_processes.py"]
 
 
 @pytest.mark.parametrize("code", ["self._processes.run(spec)", "subprocess.Popen([])", "os.system('x')"])

@@ -13,34 +13,34 @@ from contextlib import suppress
 
 import pytest
 
-from pygent_ls.agent.arguments import parse_arguments
-from pygent_ls.agent.conversation_text import fenced
-from pygent_ls.agent.diffs import unified_diff
-from pygent_ls.agent.showing import in_full, on_one_line, whole_on_one_line
-from pygent_ls.agent.untrusted import unmarked
-from pygent_ls.editors.lsp.chat.document import escaped_prompt, read_document
-from pygent_ls.editors.lsp.comments import comment_requests
+from pygent_ls.agent.context.conversation_text import fenced
+from pygent_ls.agent.context.untrusted_text import unmarked
+from pygent_ls.agent.display_text import in_full, on_one_line, whole_on_one_line
+from pygent_ls.agent.edits.diffs import unified_diff
+from pygent_ls.agent.tools.arguments import parse_arguments
+from pygent_ls.editors.lsp.chat_document.document import escaped_prompt, read_document
+from pygent_ls.editors.lsp.commands.comment_requests import comment_requests
 from pygent_ls.editors.terminal.text import harmless
 from pygent_ls.errors import PygentError
 from pygent_ls.llm.cli.output import without_escapes
-from pygent_ls.llm.errors import _detail  # pyright: ignore[reportPrivateUsage]
+from pygent_ls.llm.errors.model_errors import _detail  # pyright: ignore[reportPrivateUsage]
 from pygent_ls.llm.openai.think_tags import ThinkTags
 from pygent_ls.llm.text_tools.blocks import ToolBlocks
-from pygent_ls.log import redacted
+from pygent_ls.observability.log import redacted
 from pygent_ls.secrets.env_files import secret_values
 from pygent_ls.secrets.finder import find_secrets
-from pygent_ls.sessions.index.words import indexed, query_of
-from pygent_ls.sessions.markdown_html import markdown_html
-from pygent_ls.sessions.mentions import mentions_in
-from pygent_ls.sessions.naming import name_of
-from pygent_ls.tools.git_program import without_secrets
-from pygent_ls.tools.hunks import apply_hunks
-from pygent_ls.tools.matching import replace
-from pygent_ls.tools.nearest import explain_missing
-from pygent_ls.tools.run_reports import read_cargo, read_go, read_javascript, read_pytest, read_unittest
-from pygent_ls.tools.unified import parse_patch
-from pygent_ls.workspace.documents import decode
-from pygent_ls.workspace.paths import Folders
+from pygent_ls.sessions.export.markdown_html import markdown_html
+from pygent_ls.sessions.index.query import indexed, query_of
+from pygent_ls.sessions.titles import name_of
+from pygent_ls.sessions.turns.mentions import mentions_in
+from pygent_ls.tools.files.hunks import apply_hunks
+from pygent_ls.tools.files.near_matches import explain_missing
+from pygent_ls.tools.files.replacement import replace
+from pygent_ls.tools.files.unified_diff import parse_patch
+from pygent_ls.tools.git.program import without_secrets
+from pygent_ls.tools.tests.reports import read_cargo, read_go, read_javascript, read_pytest, read_unittest
+from pygent_ls.workspace.files.document_text import decode
+from pygent_ls.workspace.files.paths import Folders
 from tests.house.growth import EndlessError, grows_too_fast, seconds
 from tests.house.patterns import FRAGMENTS, repeating
 

@@ -32,6 +32,6 @@ def test_the_wheel_holds_the_whole_package_and_nothing_else(tmp_path: Path) -> N
     files = {file.relative_to(ROOT).as_posix() for file in package.rglob("*") if file.is_file()}
     assert names == {name for name in files if "__pycache__" not in name}
     assert "pygent_ls/py.typed" in names
-    assert any(name.startswith("pygent_ls/demo/sample/") for name in names)
-    assert "pygent-ls = pygent_ls.cli:main" in commands
+    assert any(name.startswith("pygent_ls/cli/demo/sample/") for name in names)
+    assert "pygent-ls = pygent_ls.cli.main:main" in commands
     assert license_text

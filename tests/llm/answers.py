@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from pygent_ls.agent.model import Chunk, ModelRequest, ThinkingChunk
+from pygent_ls.agent.ports.model import Chunk, ModelRequest, ThinkingChunk
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model
 from tests.llm.loopback import KEY

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pygent_ls.agent.context.untrusted_text import Marks
 from pygent_ls.agent.messages import Message, ToolResultBlock, user_message
-from pygent_ls.agent.model import Chunk, Model, ToolCallChunk, ToolDefinition
-from pygent_ls.agent.untrusted import Marks
+from pygent_ls.agent.ports.model import Chunk, Model, ToolCallChunk, ToolDefinition
 from pygent_ls.errors import ToolError
 from pygent_ls.llm.offline.model import OfflineModel
 from tests.llm.model_contract import chunks_of, joined, reasons, request

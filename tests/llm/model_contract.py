@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pygent_ls.agent.answer import Answer
 from pygent_ls.agent.messages import Message, user_message
-from pygent_ls.agent.model import Chunk, FinishChunk, Model, ModelRequest, TextChunk, ToolDefinition, UsageChunk
+from pygent_ls.agent.model.answer import Answer
+from pygent_ls.agent.ports.model import Chunk, FinishChunk, Model, ModelRequest, TextChunk, ToolDefinition, UsageChunk
 
 READ_FILE = ToolDefinition(
     name="read_file",

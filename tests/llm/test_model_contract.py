@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.model import FINISH_REASONS, Completion, Model, TextChunk, ThinkingChunk
+from pygent_ls.agent.ports.model import FINISH_REASONS, Completion, Model, TextChunk, ThinkingChunk
 from pygent_ls.errors import ModelError, ModelErrorType
-from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model
 from tests.llm.loopback import KEY, WAIT_S

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.llm.http.server_sent_events import EventReader, SentEvent, TooLongError
+from pygent_ls.llm.server_sent_events import EventReader, SentEvent, TooLongError
 
 
 def read(pieces: Sequence[bytes], max_event_bytes: int = 1000) -> list[SentEvent]:

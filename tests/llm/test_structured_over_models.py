@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
-from pygent_ls.agent.model import Model
-from pygent_ls.agent.structured import Structured
-from pygent_ls.agent.turn import TurnResult
-from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.agent.ports.model import Model
+from pygent_ls.agent.tools.structured_output import Structured
+from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model
 from pygent_ls.llm.text_tools.model import TextToolCalls
 from tests.agent.abilities import saying
 from tests.agent.turns import run_turn
 from tests.fakes import Rig, make_rig
+from tests.llm.cli.test_model import model_of as cli_model
 from tests.llm.loopback import KEY
 from tests.llm.loopback import model_at as litellm_at
-from tests.llm.test_cli_model import model_of as cli_model
 from tests.model_server import Call, ModelServer, Step
 
 CITIES: dict[str, Any] = {

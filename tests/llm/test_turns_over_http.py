@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from pygent_ls.agent.events import LlmError, Text, ToolCall
-from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.messages import Message
-from pygent_ls.agent.model import Model
-from pygent_ls.agent.retrying import RetryPolicy
-from pygent_ls.agent.turn import TurnResult
-from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.agent.model.retry import RetryPolicy
+from pygent_ls.agent.ports.model import Model
+from pygent_ls.agent.turn.limits import TurnLimits
+from pygent_ls.agent.turn.state import TurnResult
+from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model
 from tests.agent.abilities import saying

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, user_message
-from pygent_ls.agent.model import Effort
-from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.agent.ports.model import Effort
+from pygent_ls.llm.catalog.known_model import OwnFacts
 from pygent_ls.llm.http.refusals import Learned, learn
-from pygent_ls.llm.known_model import OwnFacts
 from pygent_ls.llm.message_rules import MAX_CALL_ID_CHARS
+from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model
 from tests.agent.abilities import saying

@@ -8,17 +8,24 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pygent_ls.agent.answer import Answer
 from pygent_ls.agent.messages import user_message
-from pygent_ls.agent.model import FINISH_REASONS, Model, ModelRequest, ThinkingChunk, ToolCallChunk, ToolDefinition
+from pygent_ls.agent.model.answer import Answer
+from pygent_ls.agent.ports.model import (
+    FINISH_REASONS,
+    Model,
+    ModelRequest,
+    ThinkingChunk,
+    ToolCallChunk,
+    ToolDefinition,
+)
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.anthropic.model import AnthropicModel
-from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.http.call import Native
 from pygent_ls.llm.message_rules import CALL_ID
 from pygent_ls.llm.openai.chat_model import OpenAIModel
 from pygent_ls.llm.openai.responses_model import ResponsesModel
-from pygent_ls.llm.providers import provider_named
+from pygent_ls.llm.providers.endpoint import Endpoint
+from pygent_ls.llm.providers.known_providers import provider_named
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model
 from tests.provider_traffic.recordings import Recording

@@ -9,16 +9,16 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
-from pygent_ls.agent.compaction import CompactionRules
-from pygent_ls.agent.context import ContextRules
-from pygent_ls.agent.loop import Turn
+from pygent_ls.agent.compaction.summary import CompactionRules
+from pygent_ls.agent.context.window import ContextRules
 from pygent_ls.agent.messages import Block, Message, TextBlock
-from pygent_ls.agent.model import Model
-from pygent_ls.agent.retrying import RetryPolicy
-from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
-from pygent_ls.agent.turn import Steering, TurnResult
-from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.agent.model.retry import RetryPolicy
+from pygent_ls.agent.ports.model import Model
+from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.turn.loop import Turn
+from pygent_ls.agent.turn.state import Steering, TurnResult
 from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_turn_model
 from tests.agent.turns import check_history, new_turn

@@ -9,7 +9,7 @@ import pytest
 
 from pygent_ls.agent.events import LlmError
 from pygent_ls.agent.messages import ThinkingBlock
-from pygent_ls.agent.turn import TurnResult
+from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.llm.resources import ModelResources
 from tests.providers.conversations import Prompt, Reply, Stage
 from tests.providers.litellm_proxy import Deployment, Proxy, litellm_proxy

@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pygent_ls.agent.hooks import Hooks, NoHooks
-from pygent_ls.agent.limits import TurnLimits
-from pygent_ls.agent.model import Model
-from pygent_ls.agent.permissions import Mode
-from pygent_ls.agent.prompt import PromptFor
-from pygent_ls.agent.secret_keeping import Secrets
-from pygent_ls.agent.tool import Tool
-from pygent_ls.agent.turn import TurnResult
+from pygent_ls.agent.context.system_prompt import PromptFor
+from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.ports.hooks import Hooks, NoHooks
+from pygent_ls.agent.ports.model import Model
+from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.tool import Tool
+from pygent_ls.agent.turn.limits import TurnLimits
+from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.errors import ModelError
 from pygent_ls.secrets.redactor import Redactor
-from pygent_ls.sessions.checkpoints import Checkpoints
+from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.turn_settings import Limits, MakeSystemPrompt
-from pygent_ls.sessions.turns import RunningTurn, SessionParts, TurnRequest
-from pygent_ls.workspace.disk import DiskWorkspace
+from pygent_ls.sessions.turns.settings import Limits, MakeSystemPrompt
+from pygent_ls.sessions.turns.turn import RunningTurn, SessionParts, TurnRequest
+from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from tests.fakes import FakeApprover, FakeModel, Rig, Step, bounded, make_rig
 from tests.sessions.subscribers import Reader
 from tests.workspace.repositories import find_git, snapshots_beside

@@ -6,27 +6,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pygent_ls.agent.editor_state import EditorState, NoEditor
-from pygent_ls.agent.guard import Surroundings
+from pygent_ls.agent.calls.executor import Surroundings
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.model import Model
-from pygent_ls.agent.permissions import Mode
-from pygent_ls.agent.rules import Rule
-from pygent_ls.agent.secret_keeping import Secrets
-from pygent_ls.agent.tool import Tool
-from pygent_ls.agent.turn import TurnResult
+from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
+from pygent_ls.agent.ports.model import Model
+from pygent_ls.agent.rules.rule import Rule
+from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.tool import Tool
+from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.errors import ModelError
 from pygent_ls.extensions.commands import OwnCommands
 from pygent_ls.secrets.redactor import Redactor
-from pygent_ls.sessions.beginning import NewSession, SessionDefaults
-from pygent_ls.sessions.checkpoints import Checkpoints
+from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
 from pygent_ls.sessions.commands.ports import CommandFacts
+from pygent_ls.sessions.lifecycle.defaults import NewSession, SessionDefaults
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import Sessions
-from pygent_ls.sessions.turns import TurnRequest
-from pygent_ls.tools.offered import offered_tools
-from pygent_ls.workspace.disk import DiskWorkspace
-from pygent_ls.workspace.process import LocalProcesses
+from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.tools.catalog import offered_tools
+from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
+from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from tests.fakes import FakeModel, Step, bounded, make_rig
 from tests.sessions.conversation import LIMITS, say_mode
 from tests.sessions.subscribers import Reader

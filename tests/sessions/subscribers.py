@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from pygent_ls.sessions.stream import SessionEvent
+from pygent_ls.sessions.event_stream import SessionEvent
 from tests.fakes import bounded
 
 

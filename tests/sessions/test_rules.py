@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.permissions import Rule
+from pygent_ls.agent.permissions.permissions import Rule
 from pygent_ls.sessions.rules import FileRuleStore
 
 RULE = Rule(text="edit_file(src/a.py)", decision="allow", origin="always_allow")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from pygent_ls.agent.attachments import FilePart
+from pygent_ls.agent.context.attachments import FilePart
 from pygent_ls.agent.events import Finished, LlmError, Location, Notice, PromptAttachment, Steered
-from pygent_ls.agent.hooks import HookInput, HookOutcome
+from pygent_ls.agent.ports.hooks import HookInput, HookOutcome
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.steering import decide_retry, steer
 from tests.agent.abilities import place

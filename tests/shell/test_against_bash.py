@@ -16,10 +16,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pygent_ls.agent.matching import Match, allows, concerns
-from pygent_ls.agent.rules import Rule
-from pygent_ls.shell.portable import is_portable
-from pygent_ls.shell.strict import read_strictly
+from pygent_ls.agent.rules.matcher import Match, allows, concerns
+from pygent_ls.agent.rules.rule import Rule
+from pygent_ls.shell.portability import is_portable
+from pygent_ls.shell.strict_grammar import read_strictly
 from pygent_ls.shell.words import ANY, HOME
 from tests.shell.hidden_commands import hidden_commands
 

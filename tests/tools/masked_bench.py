@@ -9,11 +9,11 @@ from typing import Any
 
 from pygent_ls.agent.events import ToolProgress, ToolResult
 from pygent_ls.agent.messages import ToolUseBlock
-from pygent_ls.agent.secret_keeping import Secrets
+from pygent_ls.agent.tools.session_secrets import Secrets
 from pygent_ls.secrets.finder import find_secrets
 from pygent_ls.secrets.redactor import Redactor
-from pygent_ls.tools.offered import offered_tools
-from pygent_ls.workspace.process import LocalProcesses
+from pygent_ls.tools.catalog import offered_tools
+from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from tests.agent.guards import guard_in
 from tests.fakes import FakeApprover, bounded, make_rig
 from tests.tools.tool_bench import WorkspaceWithBuffers

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pygent_ls.agent.scaffolding import Question, Rendered, RenderedFile, Template, TemplateKind
+from pygent_ls.agent.ports.templates import Question, Rendered, RenderedFile, Template, TemplateKind
 from pygent_ls.errors import ToolError
 
 APP = Template(

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.attachments import FilePart, LineRange, SelectionPart, render
-from pygent_ls.agent.editor_state import FileProblems, Problem
-from pygent_ls.agent.editor_text import masked_problems, problems_text
+from pygent_ls.agent.context.attachments import FilePart, LineRange, SelectionPart, render
+from pygent_ls.agent.context.editor_text import masked_problems, problems_text
 from pygent_ls.agent.messages import Message, TextBlock, ToolUseBlock
-from pygent_ls.agent.read_log import ReadLog
-from pygent_ls.agent.reading_rules import Reading
+from pygent_ls.agent.ports.editor_state import FileProblems, Problem
+from pygent_ls.agent.rules.read_rules import Reading
+from pygent_ls.agent.tools.read_log import ReadLog
 from pygent_ls.extensions.instructions import MAX_FILE_CHARS, RepositoryInstructions
 from pygent_ls.secrets.finder import find_secrets
 from pygent_ls.secrets.redactor import PLACEHOLDER, Redactor

@@ -8,21 +8,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pygent_ls.agent.editor_state import FileProblems, Problem
-from pygent_ls.agent.reading_rules import Reading
-from pygent_ls.agent.rules import Rule, RuleDecision
-from pygent_ls.agent.tool import Tool, ToolContext
+from pygent_ls.agent.ports.editor_state import FileProblems, Problem
+from pygent_ls.agent.rules.read_rules import Reading
+from pygent_ls.agent.rules.rule import Rule, RuleDecision
+from pygent_ls.agent.tools.tool import Tool, ToolContext
 from pygent_ls.errors import ToolError
-from pygent_ls.tools.defining import find_definition
-from pygent_ls.tools.diagnosing import diagnostics
-from pygent_ls.tools.editing import create_file, edit_file
-from pygent_ls.tools.git_reading import git_diff
-from pygent_ls.tools.moving import copy_file, delete_file, move_file
-from pygent_ls.tools.multi_editing import multi_edit
-from pygent_ls.tools.patching import apply_patch
-from pygent_ls.tools.reading import list_files
-from pygent_ls.tools.search import find_files, grep_search
-from tests.agent.test_editor_text import FakeEditor
+from pygent_ls.tools.diagnostics import diagnostics
+from pygent_ls.tools.files.apply_patch import apply_patch
+from pygent_ls.tools.files.edit_file import create_file, edit_file
+from pygent_ls.tools.files.file_operations import copy_file, delete_file, move_file
+from pygent_ls.tools.files.multi_edit import multi_edit
+from pygent_ls.tools.files.read_file import list_files
+from pygent_ls.tools.git.read_tools import git_diff
+from pygent_ls.tools.search.definitions import find_definition
+from pygent_ls.tools.search.grep import find_files, grep_search
+from tests.agent.context.test_editor_text import FakeEditor
 from tests.tools.repository import commit_all, git, make_repository
 from tests.tools.tool_bench import Bench
 

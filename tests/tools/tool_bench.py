@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from pygent_ls.agent.no_programs import NoPrograms
-from pygent_ls.agent.read_log import ReadLog
-from pygent_ls.agent.scaffolding import Templates
-from pygent_ls.agent.tool import Tool, ToolContext
-from pygent_ls.agent.workspace import Document, EditPlan, Stamp
-from pygent_ls.workspace.disk import DiskWorkspace
-from pygent_ls.workspace.documents import digest
-from pygent_ls.workspace.process import LocalProcesses
+from pygent_ls.agent.calls.no_processes import NoPrograms
+from pygent_ls.agent.ports.templates import Templates
+from pygent_ls.agent.ports.workspace import Document, EditPlan, Stamp
+from pygent_ls.agent.tools.read_log import ReadLog
+from pygent_ls.agent.tools.tool import Tool, ToolContext
+from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
+from pygent_ls.workspace.files.document_text import digest
+from pygent_ls.workspace.processes.local_processes import LocalProcesses
 
 
 class WorkspaceWithBuffers(DiskWorkspace):

@@ -8,8 +8,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from pygent_ls.workspace.git_taking import GONE
-from pygent_ls.workspace.snapshots import Snapshot, Snapshots
+from pygent_ls.workspace.snapshots.capture import GONE
+from pygent_ls.workspace.snapshots.snapshots import Snapshot, Snapshots
 
 QUIET = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pygent_ls.agent.scaffolding import Rendered, Template
-from pygent_ls.workspace.process import LocalProcesses
-from pygent_ls.workspace.templates import RENDER_S, TemplateFolders
+from pygent_ls.agent.ports.templates import Rendered, Template
+from pygent_ls.workspace.processes.local_processes import LocalProcesses
+from pygent_ls.workspace.templates.template_folders import RENDER_S, TemplateFolders
 
 TARGET = Path("/somewhere/my-app")
 """Where nothing is: rendering writes nothing there."""

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pygent_ls.agent.workspace import EditPlan, FileOperation
+from pygent_ls.agent.ports.workspace import EditPlan, FileOperation
 
 
 def plan(*operations: FileOperation) -> EditPlan:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from pygent_ls.editors.lsp.endpoint import Endpoint
-from pygent_ls.editors.lsp.features import ClientFeatures
-from pygent_ls.editors.lsp.line import Line
-from pygent_ls.editors.lsp.told import Told
+from pygent_ls.editors.lsp.capabilities import ClientFeatures
+from pygent_ls.editors.lsp.ports.editor_context import Told
+from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
+from pygent_ls.editors.lsp.transport.frame_sink import Line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,27 +7,27 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from pygent_ls.editors.closing import close
-from pygent_ls.editors.lsp.approving import LspApprover
-from pygent_ls.editors.lsp.buffers import Buffers
+from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.client import Client
-from pygent_ls.editors.lsp.commands import Commands
-from pygent_ls.editors.lsp.configuration import Configuration
-from pygent_ls.editors.lsp.edits import EditorEdits
-from pygent_ls.editors.lsp.endpoint import Endpoint
-from pygent_ls.editors.lsp.features import ClientFeatures
-from pygent_ls.editors.lsp.line import Line
-from pygent_ls.editors.lsp.offering import Offers
-from pygent_ls.editors.lsp.ports import LspWorkspace
-from pygent_ls.editors.lsp.previewing import Previews
-from pygent_ls.editors.lsp.questions import LspQuestioner
-from pygent_ls.editors.lsp.requests import Requests
-from pygent_ls.editors.lsp.reviewing import LspReviewer
-from pygent_ls.editors.lsp.saving import Saving
-from pygent_ls.editors.lsp.told import Told
-from pygent_ls.editors.lsp.trust import ask_trust
+from pygent_ls.editors.lsp.commands.crash_recovery import Offers
+from pygent_ls.editors.lsp.commands.execute_command import Commands
+from pygent_ls.editors.lsp.documents.buffers import Buffers
+from pygent_ls.editors.lsp.documents.edit_previews import Previews
+from pygent_ls.editors.lsp.documents.workspace_edits import EditorEdits
+from pygent_ls.editors.lsp.handlers.configuration import Configuration
+from pygent_ls.editors.lsp.handlers.requests import Requests
+from pygent_ls.editors.lsp.ports.approver import LspApprover
+from pygent_ls.editors.lsp.ports.document_saves import Saving
+from pygent_ls.editors.lsp.ports.editor_context import Told
+from pygent_ls.editors.lsp.ports.questioner import LspQuestioner
+from pygent_ls.editors.lsp.ports.reviewer import LspReviewer
+from pygent_ls.editors.lsp.ports.trust_prompt import ask_trust
+from pygent_ls.editors.lsp.ports.workspace import LspWorkspace
+from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
+from pygent_ls.editors.lsp.transport.frame_sink import Line
 from pygent_ls.editors.lsp.uris import FileUris
 from pygent_ls.editors.ports import Blueprint, FrontEnd
+from pygent_ls.editors.shutdown import close
 
 
 class Connection:

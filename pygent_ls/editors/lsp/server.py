@@ -12,19 +12,19 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from pygent_ls import __version__
-from pygent_ls.editors.lsp import names
-from pygent_ls.editors.lsp.buffers import Buffers
-from pygent_ls.editors.lsp.converter import converter
-from pygent_ls.editors.lsp.endpoint import RETURNED, Endpoint
-from pygent_ls.editors.lsp.features import ClientFeatures, editor_options, features_of
-from pygent_ls.editors.lsp.line import Line
-from pygent_ls.editors.lsp.mending import document_of, mended
-from pygent_ls.editors.lsp.stdio import FrameWriter
+from pygent_ls.editors.lsp import method_names as names
+from pygent_ls.editors.lsp.capabilities import ClientFeatures, editor_options, features_of
+from pygent_ls.editors.lsp.documents.buffers import Buffers
+from pygent_ls.editors.lsp.rpc.client_quirks import document_of, mended
+from pygent_ls.editors.lsp.rpc.converter import converter
+from pygent_ls.editors.lsp.rpc.endpoint import RETURNED, Endpoint
+from pygent_ls.editors.lsp.transport.frame_sink import Line
+from pygent_ls.editors.lsp.transport.stdio import FrameWriter
 from pygent_ls.editors.lsp.uris import FileUris, path_of
 
 if TYPE_CHECKING:  # imported by `connection`, so that `initialize` is answered without them
     from pygent_ls.editors.lsp.connection import Connection
-    from pygent_ls.editors.lsp.initializing import ServerCapabilities
+    from pygent_ls.editors.lsp.protocol.capabilities import ServerCapabilities
     from pygent_ls.editors.ports import Blueprint, ReadSettings
 
 log = logging.getLogger(__name__)

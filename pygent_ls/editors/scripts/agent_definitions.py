@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from pygent_ls.editors.scripts.incoming import MODES_OF_CLAUDE
+from pygent_ls.editors.scripts.input_lines import MODES_OF_CLAUDE
 from pygent_ls.errors import SettingError
-from pygent_ls.tools.offered import check_tool
+from pygent_ls.tools.catalog import check_tool
 
 _FIELDS: Mapping[str, str] = {
     "description": "description",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from pygent_ls.editors.scripts.lines import ControlCancelLine, ControlRequestLine
+from pygent_ls.editors.scripts.output_lines import ControlCancelLine, ControlRequestLine
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from pygent_ls.agent.events import StopReason
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.turn import TurnResult
-from pygent_ls.editors.scripts.lines import Denial, ResultLine, usage_out
+from pygent_ls.agent.turn.state import TurnResult
+from pygent_ls.editors.scripts.output_lines import Denial, ResultLine, usage_out
 
 SUBTYPES: Mapping[StopReason, str] = {
     "end_turn": "success",

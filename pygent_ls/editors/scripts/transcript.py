@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.messages import Usage
-from pygent_ls.editors.scripts.lines import (
+from pygent_ls.editors.scripts.output_lines import (
     AssistantLine,
     Denial,
     StreamEventLine,
@@ -19,8 +19,8 @@ from pygent_ls.editors.scripts.lines import (
     stop_reason_of,
     usage_out,
 )
-from pygent_ls.editors.turn_text import Limit, limit_line
-from pygent_ls.sessions.stream import SessionEvent
+from pygent_ls.editors.turn_summary import Limit, limit_line
+from pygent_ls.sessions.event_stream import SessionEvent
 
 Said = ev.TextDelta | ev.ThinkingDelta | ev.Text | ev.Thinking
 Done = ev.ToolCall | ev.PermissionDenied | ev.ToolProgress | ev.ToolResult

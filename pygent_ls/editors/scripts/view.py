@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.events import StopReason
-from pygent_ls.agent.turn import TurnResult
-from pygent_ls.editors.scripts.lines import InitLine, Line
+from pygent_ls.agent.turn.state import TurnResult
+from pygent_ls.editors.scripts.output_lines import InitLine, Line
 from pygent_ls.editors.scripts.results import Ended, failed_line, result_line
 from pygent_ls.editors.scripts.transcript import Transcript
 from pygent_ls.editors.scripts.writer import LineWriter
 from pygent_ls.editors.terminal.text import Colour
 from pygent_ls.editors.terminal.view import TerminalView
-from pygent_ls.sessions.stream import SessionEvent
+from pygent_ls.sessions.event_stream import SessionEvent
 
 DescribeTurn = Callable[[ev.TurnStarted], InitLine]
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pygent_ls.editors.terminal.outlet import Outlet
+from pygent_ls.editors.terminal.output_writer import Outlet
 
 
 class LineWriter:

@@ -15,31 +15,31 @@ from functools import partial
 from prompt_toolkit.patch_stdout import patch_stdout
 
 from pygent_ls import __version__
-from pygent_ls.agent.approver import PermissionAnswer, PermissionRequest
-from pygent_ls.agent.asker import Answered, NotAnswered, Question, QuestionAnswer
 from pygent_ls.agent.messages import Message, Role, TextBlock
-from pygent_ls.agent.permission_choices import PermissionChoice
-from pygent_ls.agent.permissions import Mode
-from pygent_ls.agent.tool import one_line, visible
-from pygent_ls.editors.closing import close
-from pygent_ls.editors.errand import CANCELLED, DONE, FAILED, Errand
+from pygent_ls.agent.permissions.choices import PermissionChoice
+from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionRequest
+from pygent_ls.agent.ports.questioner import Answered, NotAnswered, Question, QuestionAnswer
+from pygent_ls.agent.tools.tool import one_line, visible
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
+from pygent_ls.editors.run_options import CANCELLED, DONE, FAILED, Errand
+from pygent_ls.editors.shutdown import close
 from pygent_ls.editors.terminal.approver import OTHER_RULE, Scopes, prompt_text
-from pygent_ls.editors.terminal.chat_input import ChatInput, KeyChoice, OpenQuestion, PromptUse
+from pygent_ls.editors.terminal.line_editor import ChatInput, KeyChoice, OpenQuestion, PromptUse
 from pygent_ls.editors.terminal.markdown import MarkdownStream
 from pygent_ls.editors.terminal.questioner import parse_answer
 from pygent_ls.editors.terminal.spinner import FRAMES, Activity
 from pygent_ls.editors.terminal.text import Palette, columns_of, palette_for, wrapped
 from pygent_ls.editors.terminal.view import TerminalView, Writer
 from pygent_ls.errors import PygentError
-from pygent_ls.sessions.completing import Completion, Completions, Item
-from pygent_ls.sessions.listing import SessionFilter
+from pygent_ls.sessions.completion import Completion, Completions, Item
+from pygent_ls.sessions.event_stream import SessionEvent
+from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES, IMPLEMENT_PLAN, is_plan
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.steering import steer
-from pygent_ls.sessions.stream import SessionEvent
-from pygent_ls.sessions.turns import RunningTurn
-from pygent_ls.workspace.disk import DiskWorkspace
+from pygent_ls.sessions.turns.turn import RunningTurn
+from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 
 MODES: Sequence[Mode] = ("default", "accept_edits", "plan")
 """Permission modes that Shift-Tab cycles through; `/mode` sets the others."""

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from pygent_ls.agent import events as ev
-from pygent_ls.agent.cutting import amount_shown
-from pygent_ls.agent.tool import one_line
-from pygent_ls.agent.turn import TurnResult
-from pygent_ls.editors.terminal.outlet import Outlet
+from pygent_ls.agent.tools.tool import one_line
+from pygent_ls.agent.truncation import amount_shown
+from pygent_ls.agent.turn.state import TurnResult
+from pygent_ls.editors.terminal.output_writer import Outlet
 from pygent_ls.editors.terminal.spinner import PAUSE
 from pygent_ls.editors.terminal.text import Colour, Palette, harmless
-from pygent_ls.editors.turn_text import Limit, failure_line, limit_line, rejection_lines, summary
-from pygent_ls.sessions.stream import SessionEvent
+from pygent_ls.editors.turn_summary import Limit, failure_line, limit_line, rejection_lines, summary
+from pygent_ls.sessions.event_stream import SessionEvent
 
 MAX_LINE_CHARS = 160
 """Maximum length of a line about a tool result: two rows of a usual terminal."""

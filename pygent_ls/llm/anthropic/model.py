@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pygent_ls.agent.model import ModelRequest, ToolDefinition
+from pygent_ls.agent.ports.model import ModelRequest, ToolDefinition
 from pygent_ls.llm.anthropic.request import adjustable, anthropic_tools, messages_request
 from pygent_ls.llm.anthropic.stream import MessageStream, is_last
 from pygent_ls.llm.http.call import Exchange

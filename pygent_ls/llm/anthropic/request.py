@@ -13,10 +13,10 @@ from pygent_ls.agent.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from pygent_ls.agent.model import ModelRequest, ToolDefinition
+from pygent_ls.agent.ports.model import ModelRequest, ToolDefinition
+from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
 from pygent_ls.llm.http.refusals import Learned
-from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.message_rules import NO_REASONING, RULES
 from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, parameters, utf8
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pygent_ls.agent.conversation_text import conversation_text
+from pygent_ls.agent.context.conversation_text import conversation_text
 from pygent_ls.agent.messages import Message, ThinkingBlock, Usage
-from pygent_ls.agent.model import (
+from pygent_ls.agent.ports.model import (
     Chunk,
     Completion,
     FinishChunk,
@@ -29,7 +29,7 @@ from pygent_ls.agent.model import (
     UsageChunk,
     completed,
 )
-from pygent_ls.agent.workspace import Processes, ProcessResult, ProcessSpec
+from pygent_ls.agent.ports.workspace import Processes, ProcessResult, ProcessSpec
 from pygent_ls.errors import ModelError, ModelErrorType, SettingError, ToolError
 from pygent_ls.llm.cli.output import Cleaner, last_words
 from pygent_ls.llm.cli.programs import CALL_IN_BLOCKS, CONTINUE, CONVERSATION, PREFIX, PRESETS, CliProgram

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pygent_ls.agent.conversation_text import TextForm
+from pygent_ls.agent.context.conversation_text import TextForm
 
 PREFIX = "cli:"
 

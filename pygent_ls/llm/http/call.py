@@ -9,18 +9,18 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from pygent_ls.agent.model import Chunk, ModelFacts
+from pygent_ls.agent.ports.model import Chunk, ModelFacts
 from pygent_ls.errors import NoToolsError
-from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.errors import model_error
-from pygent_ls.llm.http.answers import AnswerError
+from pygent_ls.llm.catalog.known_model import KnownModel
+from pygent_ls.llm.errors.answer_errors import AnswerError
+from pygent_ls.llm.errors.model_errors import model_error
 from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, forget_history, learn
-from pygent_ls.llm.http.server_sent_events import SentEvent
 from pygent_ls.llm.http.stream import Call, KeepAlive, Progress, WholeAnswer, broken_off
 from pygent_ls.llm.http.target import NativeTarget, native_target
-from pygent_ls.llm.known_model import KnownModel
-from pygent_ls.llm.providers import Provider
+from pygent_ls.llm.providers.endpoint import Endpoint
+from pygent_ls.llm.providers.known_providers import Provider
 from pygent_ls.llm.resources import ModelResources
+from pygent_ls.llm.server_sent_events import SentEvent
 
 LIST_MODELS = frozenset({"openrouter"})
 """Providers whose model list includes context windows and prices."""

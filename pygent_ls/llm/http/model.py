@@ -8,11 +8,11 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from pygent_ls.agent.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
-from pygent_ls.llm.endpoint import with_effort
+from pygent_ls.agent.ports.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
 from pygent_ls.llm.http.call import Exchange, Native, answered
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
+from pygent_ls.llm.providers.endpoint import with_effort
 
 
 class NativeModel(ABC):

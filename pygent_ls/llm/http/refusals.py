@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pygent_ls.agent.model import EFFORTS, Effort
+from pygent_ls.agent.ports.model import EFFORTS, Effort
 from pygent_ls.llm.effort import named_efforts
 
 MAX_REPEATS = 5

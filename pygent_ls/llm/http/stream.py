@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urljoin, urlsplit
 
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.errors import Called, model_error, shown
-from pygent_ls.llm.http.answers import AnswerError, unreadable
+from pygent_ls.llm.errors.answer_errors import AnswerError, unreadable
+from pygent_ls.llm.errors.model_errors import Called, model_error, shown
 from pygent_ls.llm.http.environment import proxy_of, trusted_certificates
-from pygent_ls.llm.http.server_sent_events import MAX_EVENT_BYTES, EventReader, SentEvent, TooLongError
+from pygent_ls.llm.server_sent_events import MAX_EVENT_BYTES, EventReader, SentEvent, TooLongError
 
 if TYPE_CHECKING:
     import ssl

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.errors import Called, how_to_set_key, shown
-from pygent_ls.llm.keys import SavedKeys
-from pygent_ls.llm.provider_keys import NO_SAVED_KEYS, SAVED, ProviderKey, find_key, sendable
-from pygent_ls.llm.providers import Provider, first_set
+from pygent_ls.llm.errors.model_errors import Called, how_to_set_key, shown
+from pygent_ls.llm.keys.saved_keys import SavedKeys
+from pygent_ls.llm.providers.endpoint import Endpoint
+from pygent_ls.llm.providers.known_providers import Provider, first_set
+from pygent_ls.llm.providers.provider_keys import NO_SAVED_KEYS, SAVED, ProviderKey, find_key, sendable
 
 AUTH_TOKEN = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - a name
 """Variable with a token for the `Authorization` header, as gateways before Anthropic require; not an Anthropic key."""

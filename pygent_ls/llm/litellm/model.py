@@ -22,22 +22,22 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from pygent_ls.agent.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
+from pygent_ls.agent.ports.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
 from pygent_ls.errors import ModelError, NoToolsError
+from pygent_ls.llm.catalog.known_model import KnownModel
+from pygent_ls.llm.catalog.pricing import PriceTable
 from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
-from pygent_ls.llm.endpoint import NO_KEY, Endpoint, with_effort
-from pygent_ls.llm.errors import model_error
+from pygent_ls.llm.errors.model_errors import model_error
 from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, Refusals, learn
-from pygent_ls.llm.keys import SavedKeys
-from pygent_ls.llm.known_model import KnownModel
+from pygent_ls.llm.keys.saved_keys import SavedKeys
 from pygent_ls.llm.litellm.restrictions import restrict
 from pygent_ls.llm.litellm.stream import ChunkTranslation, forget_pieces
 from pygent_ls.llm.litellm.target import Choice, EnvironmentCheck, Target
 from pygent_ls.llm.openai.chat_format import chat_messages, chat_tools, mark_for_cache
 from pygent_ls.llm.openai.chat_request import takes_temperature
 from pygent_ls.llm.openai.think_tags import ThinkTags, opens_in_prompt
-from pygent_ls.llm.pricing import PriceTable
-from pygent_ls.llm.provider_keys import NO_SAVED_KEYS
+from pygent_ls.llm.providers.endpoint import NO_KEY, Endpoint, with_effort
+from pygent_ls.llm.providers.provider_keys import NO_SAVED_KEYS
 
 PREFIX = "litellm/"
 

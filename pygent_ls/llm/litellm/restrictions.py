@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable
 from functools import wraps
 from typing import Any
 
-from pygent_ls.llm.http.server_sent_events import MAX_EVENT_BYTES
 from pygent_ls.llm.http.stream import MAX_ANSWER_BYTES, REPEATABLE_REDIRECTS, sent_on, within_host
+from pygent_ls.llm.server_sent_events import MAX_EVENT_BYTES
 
 _SAYS_SOMETHING = re.compile(rb"^[^:\s]", re.MULTILINE)
 """A line that is neither empty nor a comment."""

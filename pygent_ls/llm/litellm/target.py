@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.endpoint import NO_KEY, Endpoint
-from pygent_ls.llm.errors import Called, how_to_set_key, model_error, shown
+from pygent_ls.llm.errors.model_errors import Called, how_to_set_key, model_error, shown
 from pygent_ls.llm.http.target import AUTH_TOKEN, is_address
-from pygent_ls.llm.keys import SavedKeys
-from pygent_ls.llm.litellm.providers import (
+from pygent_ls.llm.keys.saved_keys import SavedKeys
+from pygent_ls.llm.message_rules import RULES, MessageRules, rules_of
+from pygent_ls.llm.providers.endpoint import NO_KEY, Endpoint
+from pygent_ls.llm.providers.known_providers import first_set, key_variable, provider_named
+from pygent_ls.llm.providers.litellm_providers import (
     HAS_OTHER_CREDENTIALS,
     JUDGED,
     SAME_CREDENTIALS,
@@ -19,9 +21,7 @@ from pygent_ls.llm.litellm.providers import (
     key_names,
     missing_variables,
 )
-from pygent_ls.llm.message_rules import RULES, MessageRules, rules_of
-from pygent_ls.llm.provider_keys import NO_SAVED_KEYS, SAVED, ProviderKey, find_key, sendable
-from pygent_ls.llm.providers import first_set, key_variable, provider_named
+from pygent_ls.llm.providers.provider_keys import NO_SAVED_KEYS, SAVED, ProviderKey, find_key, sendable
 
 _OPENAI_HANDLERS = frozenset({"aiohttp_openai", "custom_openai", "openai_like"})
 """Providers outside `openai_compatible_providers` for which litellm falls back to OPENAI_API_KEY."""

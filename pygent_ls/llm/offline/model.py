@@ -13,8 +13,9 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pygent_ls.agent.context.untrusted_text import unmarked
 from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, ToolResultBlock, Usage
-from pygent_ls.agent.model import (
+from pygent_ls.agent.ports.model import (
     Chunk,
     Completion,
     FinishChunk,
@@ -26,11 +27,10 @@ from pygent_ls.agent.model import (
     UsageChunk,
     completed,
 )
-from pygent_ls.agent.untrusted import unmarked
 from pygent_ls.llm.offline.grammar import FORMS, Help, NotUnderstood, parse
 from pygent_ls.llm.offline.steps import Done, PlannedCall, Step
 from pygent_ls.llm.openai.chat_format import chat_tools
-from pygent_ls.llm.providers import OFFLINE, PROVIDERS
+from pygent_ls.llm.providers.known_providers import OFFLINE, PROVIDERS
 
 NAME = OFFLINE
 

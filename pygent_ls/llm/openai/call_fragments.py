@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pygent_ls.agent.model import ToolCallChunk
+from pygent_ls.agent.ports.model import ToolCallChunk
 from pygent_ls.llm.message_rules import CALL_ID, COMMON, MAX_CALL_ID_CHARS
 
 

@@ -15,7 +15,7 @@ from pygent_ls.agent.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from pygent_ls.agent.model import ToolDefinition
+from pygent_ls.agent.ports.model import ToolDefinition
 from pygent_ls.llm.message_rules import COMMON, NO_REASONING, NO_SIGNATURE, STAND_IN, MessageRules
 
 NO_OUTPUT = "(no output)"

@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pygent_ls.agent.model import Effort, ModelRequest
+from pygent_ls.agent.ports.model import Effort, ModelRequest
+from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.effort import is_reasoning_name, nearest, wanted_effort
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
-from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.message_rules import MessageRules, chat_family, rules_of, signs_calls
 from pygent_ls.llm.openai.chat_format import chat_messages, chat_tools, mark_for_cache, named_schema
 

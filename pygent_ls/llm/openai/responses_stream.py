@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
-from pygent_ls.llm.http.answers import AnswerError, parsed, stream_error, unreadable
-from pygent_ls.llm.http.json_fields import number, obj, text
-from pygent_ls.llm.http.server_sent_events import SentEvent
-from pygent_ls.llm.known_model import KnownModel
+from pygent_ls.agent.ports.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
+from pygent_ls.llm.catalog.known_model import KnownModel
+from pygent_ls.llm.errors.answer_errors import AnswerError, parsed, stream_error, unreadable
+from pygent_ls.llm.json_fields import number, obj, text
 from pygent_ls.llm.openai.call_fragments import CallFragments
 from pygent_ls.llm.openai.chat_stream import DONE
 from pygent_ls.llm.openai.responses_request import MESSAGE, REASONING
 from pygent_ls.llm.openai.usage import charged_usd
+from pygent_ls.llm.server_sent_events import SentEvent
 
 _LAST = ("response.completed", "response.incomplete", "response.failed", "error")
 

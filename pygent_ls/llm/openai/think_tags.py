@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pygent_ls.agent.model import TextChunk, ThinkingChunk
+from pygent_ls.agent.ports.model import TextChunk, ThinkingChunk
 
 OPEN = "<think>"
 CLOSE = "</think>"

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.model import (
+from pygent_ls.agent.ports.model import (
     Chunk,
     Completion,
     FinishChunk,
@@ -36,7 +36,7 @@ from pygent_ls.agent.model import (
 )
 from pygent_ls.errors import ModelError, ModelErrorType
 from pygent_ls.llm.openai.chat_format import chat_tools
-from pygent_ls.llm.providers import SCRIPTED
+from pygent_ls.llm.providers.known_providers import SCRIPTED
 
 DEFAULT_CHUNK_CHARS = 8
 DEFAULT_USAGE = Usage(input_tokens=100, output_tokens=20, cost_usd=0.0, context_tokens=120)

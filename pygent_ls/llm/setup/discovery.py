@@ -16,7 +16,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from pygent_ls.llm.cli.programs import PREFIX, PRESETS
-from pygent_ls.llm.providers import OTHERS, PROVIDERS, Provider, first_set, provider_named
+from pygent_ls.llm.providers.known_providers import OTHERS, PROVIDERS, Provider, first_set, provider_named
 
 PROBE_S = 0.7
 """Time limit for a server on this machine; the user waits for it."""

@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from pygent_ls.agent.asker import Answered, CannotAsk, Choice, Question, Questioner
+from pygent_ls.agent.ports.questioner import Answered, CannotAsk, Choice, Question, Questioner
 from pygent_ls.errors import KeyringError, KeyStoreError, ModelError, SettingError, SetupError
 from pygent_ls.llm.cli.programs import PRESETS
-from pygent_ls.llm.provider_keys import can_be_sent
-from pygent_ls.llm.providers import OTHERS, PROVIDERS, Provider
+from pygent_ls.llm.providers.known_providers import OTHERS, PROVIDERS, Provider
+from pygent_ls.llm.providers.provider_keys import can_be_sent
 from pygent_ls.llm.setup.discovery import Found, LocalServer
 
 Way = Literal["any", "key", "local", "program"]

@@ -21,7 +21,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from pygent_ls.agent.arguments import StringState, load_json, string_state
+from pygent_ls.agent.tools.arguments import StringState, load_json, string_state
 
 
 @dataclass(frozen=True, slots=True)

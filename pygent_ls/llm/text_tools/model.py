@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pygent_ls.agent.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
-from pygent_ls.agent.model import (
+from pygent_ls.agent.ports.model import (
     FINISH_REASONS,
     Chunk,
     Completion,

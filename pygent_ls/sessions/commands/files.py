@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pygent_ls.agent.surroundings import Surroundings
-from pygent_ls.agent.workspace import MISSING, EditPlan, WriteText
+from pygent_ls.agent.ports.workspace import MISSING, EditPlan, WriteText
+from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.errors import SessionError
 
 FORCE = "--force"

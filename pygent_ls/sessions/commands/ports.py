@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Protocol
 
 from pygent_ls.agent.events import Compacted
 from pygent_ls.agent.messages import Message, Usage
-from pygent_ls.agent.permissions import Permissions
-from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.permissions.permissions import Permissions
+from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommands
-from pygent_ls.sessions.compacting import SessionContext
-from pygent_ls.sessions.exporting import Exportable
-from pygent_ls.sessions.going_back import GoingBack
+from pygent_ls.sessions.checkpoints.undo import GoingBack
+from pygent_ls.sessions.export.exporter import Exportable
+from pygent_ls.sessions.index.session_list import Page, SessionFilter
 from pygent_ls.sessions.journal.files import Journal
-from pygent_ls.sessions.listing import Page, SessionFilter
+from pygent_ls.sessions.turns.context import SessionContext
 
 if TYPE_CHECKING:  # these modules import the commands
-    from pygent_ls.sessions.choices import Choices
-    from pygent_ls.sessions.index.asking import Found
+    from pygent_ls.sessions.index.search import Found
+    from pygent_ls.sessions.turns.choices import Choices
 
 
 class CommandSession(Exportable, Protocol):

@@ -12,8 +12,13 @@ from functools import partial
 
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommand
-from pygent_ls.sessions.commands import background, choosing, conversing, going_back, keeping, telling
-from pygent_ls.sessions.commands.answering import Answer, failing
+from pygent_ls.sessions.commands import background
+from pygent_ls.sessions.commands import checkpoints as going_back
+from pygent_ls.sessions.commands import conversation as conversing
+from pygent_ls.sessions.commands import information as telling
+from pygent_ls.sessions.commands import selection as choosing
+from pygent_ls.sessions.commands import sessions as keeping
+from pygent_ls.sessions.commands.answer_text import one_line
 from pygent_ls.sessions.commands.command import (
     Call,
     Command,
@@ -24,10 +29,10 @@ from pygent_ls.sessions.commands.command import (
     first_word,
     usage_of,
 )
-from pygent_ls.sessions.commands.own import own_command
 from pygent_ls.sessions.commands.ports import Alone, CommandFacts, CommandSession, SessionShelf
 from pygent_ls.sessions.commands.template import filled
-from pygent_ls.sessions.commands.wording import one_line
+from pygent_ls.sessions.commands.user_commands import own_command
+from pygent_ls.sessions.turns.command_turn import Answer, failing
 
 BUILT_IN: Mapping[str, Command] = {
     each.name: each

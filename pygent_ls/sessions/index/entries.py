@@ -9,18 +9,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pygent_ls.agent.conversation_text import utf8
+from pygent_ls.agent.context.conversation_text import utf8
 from pygent_ls.agent.events import Finished
 from pygent_ls.agent.messages import Message, TextBlock, Usage
-from pygent_ls.agent.permissions import Mode
-from pygent_ls.extensions.session_files import timestamp
-from pygent_ls.sessions.exporting import Exportable
+from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.sessions.export.exporter import Exportable
 from pygent_ls.sessions.journal.files import Line
 from pygent_ls.sessions.journal.records import Begun, Cut, Opened, Queued, Record, Said, Shortened, Spent, State, Told
-from pygent_ls.sessions.naming import UNNAMED
+from pygent_ls.sessions.saved_format.writer import timestamp
+from pygent_ls.sessions.titles import UNNAMED
 
 if TYPE_CHECKING:  # imports pydantic, which is slow
-    from pygent_ls.sessions.journal.reading import Line as Parsed
+    from pygent_ls.sessions.journal.decoder import Line as Parsed
 
 BEGINNINGS = ("turn_queued", "turn_started")
 """Events that begin a turn."""
@@ -136,7 +136,7 @@ class Facts:
 
     def add(self, lines: Iterable[Line]) -> list[Change]:
         """Process the next lines; return the changes to the searchable text."""
-        from pygent_ls.sessions.journal.reading import UnreadableError, parsed, record_of
+        from pygent_ls.sessions.journal.decoder import UnreadableError, parsed, record_of
 
         changes: list[Change] = []
         passed: dict[int, bytes] = {}
@@ -158,7 +158,7 @@ class Facts:
 
     def _passed(self, events: Mapping[int, bytes]) -> None:
         """Process the last readable one of these events."""
-        from pygent_ls.sessions.journal.reading import UnreadableError, parsed
+        from pygent_ls.sessions.journal.decoder import UnreadableError, parsed
 
         for seq in sorted(events, reverse=True):
             if seq <= self.last_seq:
@@ -168,8 +168,8 @@ class Facts:
 
     def _happened(self, given: Parsed) -> None:
         """Process an event. Most only advance `last_seq`."""
-        from pygent_ls.sessions.journal.reading import UnreadableError, event_of
-        from pygent_ls.sessions.journal.recalling import MOST_SEQ
+        from pygent_ls.sessions.journal.decoder import UnreadableError, event_of
+        from pygent_ls.sessions.journal.replay import MOST_SEQ
 
         try:
             kind, turn_id, seq = given["event"]["type"], given["turn"], given["seq"]

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.index.catching_up import catch_up
-from pygent_ls.sessions.index.kept import LOCK_PAUSE_S, Connect, KeptTables, connect, has_fts5, prepared
+from pygent_ls.sessions.index.database import LOCK_PAUSE_S, Connect, KeptTables, connect, has_fts5, prepared
 from pygent_ls.sessions.index.sources import Source
 from pygent_ls.sessions.index.tables import Tables
+from pygent_ls.sessions.index.updater import catch_up
 
 T = TypeVar("T")
 

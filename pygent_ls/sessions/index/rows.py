@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pygent_ls.agent.messages import Usage
-from pygent_ls.extensions.session_files import timestamp
 from pygent_ls.sessions.index.entries import Entry, Facts
 from pygent_ls.sessions.journal.records import Begun, Record, Spent, State, line_of
+from pygent_ls.sessions.saved_format.writer import timestamp
 
 
 def facts_out(facts: Facts) -> str:
@@ -54,7 +54,7 @@ def _line(record: Record | None) -> str | None:
 
 
 def _record(line: str | None) -> Record | None:
-    from pygent_ls.sessions.journal.reading import parsed, record_of
+    from pygent_ls.sessions.journal.decoder import parsed, record_of
 
     return None if line is None else record_of(parsed(line.encode()))
 

@@ -12,7 +12,7 @@ from pygent_ls.sessions.journal.files import Line, MemoryJournal, lines_of, read
 from pygent_ls.sessions.journal.folder import JournalFolder
 
 if TYPE_CHECKING:  # imports pydantic, which is slow
-    from pygent_ls.sessions.journal.recalling import Recalled
+    from pygent_ls.sessions.journal.replay import Recalled
 
 TAIL_BYTES = 64
 """Number of bytes compared before the position up to which a journal was read. They differ if the file was replaced."""

@@ -9,11 +9,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pygent_ls.agent.conversation_text import utf8
+from pygent_ls.agent.context.conversation_text import utf8
 from pygent_ls.sessions.index.entries import Change, CutAt, Entry, Facts, Put
+from pygent_ls.sessions.index.query import folded, indexed
 from pygent_ls.sessions.index.rows import entry_in, entry_out, facts_in, facts_out, folder_out
 from pygent_ls.sessions.index.sources import Stamp
-from pygent_ls.sessions.index.words import folded, indexed
 
 if TYPE_CHECKING:  # imported with the first use of the index
     import sqlite3

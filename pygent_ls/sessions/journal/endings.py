@@ -13,7 +13,7 @@ _FINISHED = b'"type":"finished"'
 
 def endings_told(lines: Iterable[Line]) -> Mapping[str, Finished]:
     """Return the last event of each turn, by turn id."""
-    from pygent_ls.sessions.journal.reading import UnreadableError, event_of, parsed
+    from pygent_ls.sessions.journal.decoder import UnreadableError, event_of, parsed
 
     found: dict[str, Finished] = {}
     for line in lines:

@@ -20,7 +20,7 @@ from pygent_ls.sessions.journal.records import Begun, Opened
 from pygent_ls.sessions.journal.trash import Belongings, NoBelongings, Trash
 
 if TYPE_CHECKING:  # imports pydantic, which is slow
-    from pygent_ls.sessions.journal.recalling import Recalled
+    from pygent_ls.sessions.journal.replay import Recalled
 
 LOCK_ATTEMPTS = 5
 LOCK_PAUSE_S = 0.02
@@ -103,7 +103,7 @@ class JournalFolder:
             raise
 
     def _recalled(self, session_id: str, *, is_running: bool) -> Recalled:
-        from pygent_ls.sessions.journal.recalling import recall
+        from pygent_ls.sessions.journal.replay import recall
 
         path = self._file(session_id)
         if path is None:
@@ -171,7 +171,7 @@ def unknown(session_id: str) -> SessionError:
 def _holder(path: Path) -> str:
     """Return a description of the process that last opened the journal; empty if the journal does not say."""
 
-    from pygent_ls.sessions.journal.reading import UnreadableError, parsed, record_of
+    from pygent_ls.sessions.journal.decoder import UnreadableError, parsed, record_of
 
     found = ""
     with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Records of a journal, one per line, and how they are written; `reading.py` reads them. Pure.
+"""Records of a journal, one per line, and how they are written; `decoder.py` reads them. Pure.
 
 A line is a JSON object with its format version (`v`) and its `type`. Lines are never changed: a later record applies
 from its position on.
@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from pygent_ls.agent.attachments import (
+from pygent_ls.agent.context.attachments import (
     Attachment,
     DiagnosticsPart,
     EditorPart,
@@ -25,13 +25,13 @@ from pygent_ls.agent.attachments import (
     SelectionPart,
     TerminalPart,
 )
-from pygent_ls.agent.context import ContextMode
+from pygent_ls.agent.context.window import ContextMode
 from pygent_ls.agent.events import PlanEntry, TurnQueued
 from pygent_ls.agent.messages import Block, ImageBlock, Message, Usage
-from pygent_ls.agent.model import Effort
-from pygent_ls.agent.permissions import Mode
-from pygent_ls.extensions.session_files import block_out, message_out, timestamp
-from pygent_ls.sessions.stream import SessionEvent
+from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.ports.model import Effort
+from pygent_ls.sessions.event_stream import SessionEvent
+from pygent_ls.sessions.saved_format.writer import block_out, message_out, timestamp
 
 VERSION = 1
 """Version of the line format. Lines of a later version are ignored."""

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pygent_ls.workspace.environment import steps
-from pygent_ls.workspace.sandbox.places import HOME_READ, HOMES, SECRETS, SHARED_TOOLS, TOOL_VARIABLES
+from pygent_ls.workspace.sandbox.visible_paths import HOME_READ, HOMES, SECRETS, SHARED_TOOLS, TOOL_VARIABLES
 
 BESIDE_PROGRAMS = ("bin", "sbin", "lib", "lib64", "libexec", "share", "include")
 """Folders of an installation whose `bin` is on the PATH."""

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pygent_ls.agent.workspace import ReadOnly
+from pygent_ls.agent.ports.workspace import ReadOnly
 from pygent_ls.workspace.sandbox.home import hidden_homes, is_there, shown
-from pygent_ls.workspace.sandbox.places import OF_ROOT, SECRETS, SERVICE_FOLDERS, VAR_READ, sockets
-from pygent_ls.workspace.sandbox.repositories import Protection
+from pygent_ls.workspace.sandbox.protected_paths import Protection
+from pygent_ls.workspace.sandbox.visible_paths import OF_ROOT, SECRETS, SERVICE_FOLDERS, VAR_READ, sockets
 
 RUNNING_SYSTEM = ("/run/current-system", "/run/booted-system", "/run/opengl-driver")
 """Links to the programs of some distributions; everything else below /run is sockets of system services."""

@@ -23,15 +23,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from pygent_ls.agent.acting_places import OPENED
-from pygent_ls.agent.workspace import ReadOnly, SandboxState
+from pygent_ls.agent.permissions.autorun_files import OPENED
+from pygent_ls.agent.ports.workspace import ReadOnly, SandboxState
 from pygent_ls.workspace.environment import clean_environment
-from pygent_ls.workspace.git_program import QUIET
-from pygent_ls.workspace.sandbox.filter import MACHINES, program
+from pygent_ls.workspace.git.program import QUIET
 from pygent_ls.workspace.sandbox.mounts import Limits, arguments, listed
 from pygent_ls.workspace.sandbox.placeholders import Placeholders
-from pygent_ls.workspace.sandbox.plants import look_after
-from pygent_ls.workspace.sandbox.repositories import (
+from pygent_ls.workspace.sandbox.planted_files import look_after
+from pygent_ls.workspace.sandbox.protected_paths import (
     COVERED_IN_GIT,
     Protection,
     Protections,
@@ -40,6 +39,7 @@ from pygent_ls.workspace.sandbox.repositories import (
     protections,
 )
 from pygent_ls.workspace.sandbox.survey import Survey, survey
+from pygent_ls.workspace.sandbox.syscall_filter import MACHINES, program
 
 log = logging.getLogger(__name__)
 

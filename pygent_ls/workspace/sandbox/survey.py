@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pygent_ls import file_access
-from pygent_ls.agent.acting_places import OPENED, VERSION_CONTROL, is_acting_file
+from pygent_ls.agent.permissions.autorun_files import OPENED, VERSION_CONTROL, is_acting_file
 from pygent_ls.workspace.sandbox.placeholders import is_placeholder
 
 MAX_ENTRIES = 20_000

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.workspace.documents import digest
+from pygent_ls.workspace.files.document_text import digest
 from tests.clients.neovim.changing import (
     TRUSTING,
     apply,

@@ -17,7 +17,7 @@ from typing import Any, Self
 from lsprotocol import types
 
 from tests.e2e.lsp_client import WAIT_S, EditorClient, editor_client
-from tests.editors.lsp.documents import path_of
+from tests.editors.lsp.editor_documents import path_of
 
 IGNORED = "out/"
 """What git ignores in the folder."""

@@ -16,33 +16,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pygent_ls.agent import globs
-from pygent_ls.agent.asker import Answered, Question
-from pygent_ls.agent.cache import ToolCache
-from pygent_ls.agent.checkpointer import Checkpointer, NoCheckpoints
-from pygent_ls.agent.model import Model
-from pygent_ls.agent.permissions import Mode, Permissions, Rule
-from pygent_ls.agent.read_log import ReadLog
-from pygent_ls.agent.surroundings import Surroundings
-from pygent_ls.agent.tool import Tool, ToolRegistry
+from pygent_ls.agent.edits.checkpointer import Checkpointer, NoCheckpoints
+from pygent_ls.agent.permissions.permissions import Mode, Permissions, Rule
+from pygent_ls.agent.ports.model import Model
+from pygent_ls.agent.ports.questioner import Answered, Question
+from pygent_ls.agent.rules import globs
+from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.tools.cache import ToolCache
+from pygent_ls.agent.tools.read_log import ReadLog
+from pygent_ls.agent.tools.tool import Tool, ToolRegistry
 from pygent_ls.agent.variants import AgentProfile, variants
 from pygent_ls.editors.lsp.server import PygentServer
-from pygent_ls.editors.lsp.stdio import BrokenFrame, FrameReader, FrameWriter, Message, message_of
+from pygent_ls.editors.lsp.transport.stdio import BrokenFrame, FrameReader, FrameWriter, Message, message_of
 from pygent_ls.editors.ports import Beginning, FrontEnd
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.editor_keys import EditorKeys
-from pygent_ls.llm.listing import ListedModel
+from pygent_ls.llm.keys.editor_keys import EditorKeys
+from pygent_ls.llm.model_list import ListedModel
 from pygent_ls.llm.setup.flow import SetUp, Way
-from pygent_ls.sessions.beginning import SessionDefaults
-from pygent_ls.sessions.checkpoints import Checkpoints
+from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
+from pygent_ls.sessions.checkpoints.past_sessions import PastSessions
 from pygent_ls.sessions.journal.folder import JournalFolder
-from pygent_ls.sessions.past import PastSessions
+from pygent_ls.sessions.lifecycle.defaults import SessionDefaults
 from pygent_ls.sessions.rules import FileRuleStore
 from pygent_ls.sessions.store import Sessions
-from pygent_ls.tools.offered import offered_tools
-from pygent_ls.workspace.process import LocalProcesses
-from pygent_ls.workspace.snapshots import Snapshots
-from tests.editors.lsp.documents import Documents, path_of
+from pygent_ls.tools.catalog import offered_tools
+from pygent_ls.workspace.processes.local_processes import LocalProcesses
+from pygent_ls.workspace.snapshots.snapshots import Snapshots
+from tests.editors.lsp.editor_documents import Documents, path_of
 from tests.fakes import WAIT_S, FakeClock, FakeModel, Step, bounded
 from tests.sessions.conversation import LIMITS, say_mode
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pygent_ls.editors.closing import Closable
-from pygent_ls.editors.lsp.listening import listening, reach
-from pygent_ls.editors.lsp.serve_socket import Daemon
-from pygent_ls.editors.lsp.stdio import BrokenFrame, FrameReader, FrameWriter
+from pygent_ls.editors.lsp.daemon.socket_server import Daemon
+from pygent_ls.editors.lsp.transport.stdio import BrokenFrame, FrameReader, FrameWriter
+from pygent_ls.editors.lsp.transport.unix_socket import listening, reach
 from pygent_ls.editors.ports import ReadSettings
+from pygent_ls.editors.shutdown import Closable
 from tests.editors.lsp.editor import CAPABILITIES, Editor, FakeBlueprint, Setup, initialize
 from tests.fakes import WAIT_S, bounded
 

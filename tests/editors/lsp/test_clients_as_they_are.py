@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pygent_ls.agent.messages import ImageBlock
-from tests.editors.lsp.chat.conversing import answered
+from tests.editors.lsp.chat_document.conversation import answered
 from tests.editors.lsp.editor import Editor, Setup, connected, wired
 from tests.fakes import Call, say
 

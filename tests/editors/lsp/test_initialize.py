@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pygent_ls import __version__
-from pygent_ls.editors.lsp import names
+from pygent_ls.editors.lsp import method_names as names
 from tests.editors.lsp.editor import Setup, connected, wired
 from tests.fakes import say
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.editors.lsp.documents import document_changes, path_of
 from tests.editors.lsp.editor import Editor, Setup, connected
+from tests.editors.lsp.editor_documents import document_changes, path_of
 from tests.editors.lsp.known_clients import KNOWN_CLIENTS, KnownClient
 from tests.fakes import Call, say
 

@@ -29,7 +29,7 @@ def test_initialize_is_answered_before_anything_heavy_is_imported(folder: Path) 
 
         assert client.finish() == 0
     modules = imported(client)
-    assert {"pygls.lsp.server", "pygent_ls.editors.lsp.server", "pygent_ls.config"} <= modules
+    assert {"pygls.lsp.server", "pygent_ls.editors.lsp.server", "pygent_ls.config.settings"} <= modules
     assert modules & HEAVY == set()
     assert {
         name for name in modules if name.startswith(("pygent_ls.tools", "pygent_ls.sessions", "pygent_ls.llm"))
@@ -46,5 +46,5 @@ def test_a_model_that_needs_no_library_loads_none(folder: Path) -> None:
 
         assert client.finish() == 0
     modules = imported(client)
-    assert {"pygent_ls.tools.offered", "pydantic"} <= modules  # the watch sees what comes later, too
+    assert {"pygent_ls.tools.catalog", "pydantic"} <= modules  # the watch sees what comes later, too
     assert modules & {"litellm", "openai", "mcp", "acp", "httpx", "aiohttp"} == set()

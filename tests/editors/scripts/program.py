@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from pygent_ls.agent.tool import Tool
-from pygent_ls.editors.errand import Errand
-from pygent_ls.editors.scripts.asking import LineApprover
-from pygent_ls.editors.scripts.exchange import Exchange
-from pygent_ls.editors.scripts.incoming import Answer
+from pygent_ls.agent.tools.tool import Tool
+from pygent_ls.editors.run_options import Errand
+from pygent_ls.editors.scripts.approver import LineApprover
+from pygent_ls.editors.scripts.conversation import Exchange
+from pygent_ls.editors.scripts.input_lines import Answer
 from pygent_ls.editors.scripts.program_hooks import ProgramHooks
 from pygent_ls.editors.scripts.requests import OpenRequests
 from pygent_ls.editors.scripts.stdin import lines_of
@@ -24,7 +24,7 @@ from pygent_ls.editors.scripts.view import ScriptView
 from pygent_ls.editors.scripts.writer import LineWriter
 from pygent_ls.editors.terminal.text import Palette
 from pygent_ls.editors.terminal.view import TerminalView
-from pygent_ls.sessions.turns import SessionParts
+from pygent_ls.sessions.turns.turn import SessionParts
 from tests.fakes import FOLDER, FakeModel, Step, bounded
 from tests.sessions.conversation import Conversation, conversation
 

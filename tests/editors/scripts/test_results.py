@@ -8,9 +8,9 @@ import pytest
 
 from pygent_ls.agent.events import StopReason
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.structured import Structured
-from pygent_ls.agent.turn import TurnResult
-from pygent_ls.editors.scripts.lines import Denial
+from pygent_ls.agent.tools.structured_output import Structured
+from pygent_ls.agent.turn.state import TurnResult
+from pygent_ls.editors.scripts.output_lines import Denial
 from pygent_ls.editors.scripts.results import SUBTYPES, Ended, failed_line, result_line
 from pygent_ls.errors import ModelError
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.model import FinishReason
-from pygent_ls.agent.tool import ToolRisk
+from pygent_ls.agent.ports.model import FinishReason
+from pygent_ls.agent.tools.tool import ToolRisk
 from pygent_ls.editors.scripts.transcript import Transcript
-from pygent_ls.sessions.stream import SessionEvent
+from pygent_ls.sessions.event_stream import SessionEvent
 
 STARTED = ev.TurnStarted(prompt="go", model="m/one", mode="default", agent="default")
 

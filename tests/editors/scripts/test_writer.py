@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from pygent_ls.editors.scripts.stdin import lines_of
 from pygent_ls.editors.scripts.writer import LineWriter
-from pygent_ls.editors.terminal.outlet import Outlet
-from pygent_ls.sessions.stream import MAX_PENDING_CHARS
+from pygent_ls.editors.terminal.output_writer import Outlet
+from pygent_ls.sessions.event_stream import MAX_PENDING_CHARS
 from tests.fakes import bounded
 
 

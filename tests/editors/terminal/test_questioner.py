@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from pygent_ls.agent.asker import Answered, Choice, NotAnswered, Question, QuestionAnswer
+from pygent_ls.agent.ports.questioner import Answered, Choice, NotAnswered, Question, QuestionAnswer
 from pygent_ls.editors.terminal.approver import Terminal
 from pygent_ls.editors.terminal.questioner import (
     WAYS_TO_CHOOSE,

@@ -12,11 +12,11 @@ import pytest
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.tool import ToolRisk
+from pygent_ls.agent.tools.tool import ToolRisk
 from pygent_ls.editors.terminal.spinner import FRAMES, PLAIN_FRAMES, QUIET_S, Activity, Spinner, spinner_for
 from pygent_ls.editors.terminal.text import Palette
 from pygent_ls.editors.terminal.view import TerminalView
-from pygent_ls.sessions.stream import SessionEvent
+from pygent_ls.sessions.event_stream import SessionEvent
 from tests.fakes import FakeClock
 
 STARTED = ev.TurnStarted(prompt="go", model="m/one", mode="default", agent="default")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pygent_ls.agent.asker import Answered, CannotAsk, NotAnswered, Question, QuestionAnswer
+from pygent_ls.agent.ports.questioner import Answered, CannotAsk, NotAnswered, Question, QuestionAnswer
 from pygent_ls.errors import KeyringError, KeyStoreError, ModelError, SettingError
-from pygent_ls.llm.providers import provider_named
+from pygent_ls.llm.providers.known_providers import provider_named
 from pygent_ls.llm.setup.discovery import Found, InstalledProgram, LocalServer
 from pygent_ls.llm.setup.flow import Candidate, SetUp, SetupPorts, Way, set_up
 from tests.fakes import bounded

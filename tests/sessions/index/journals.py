@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pygent_ls.agent.events import Finished, TextDelta, TurnStarted
 from pygent_ls.agent.messages import Block, Message, TextBlock, Usage
+from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.journal.files import FileJournal, MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.sessions.journal.records import Begun, Cut, Said, Spent, State, Told
-from pygent_ls.sessions.stream import SessionEvent
 from tests.fakes import FOLDER
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

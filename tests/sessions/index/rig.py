@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from pygent_ls.sessions.index.asking import search, sessions_with
+from pygent_ls.sessions.index.database import Connect, connect
 from pygent_ls.sessions.index.entries import Entry
 from pygent_ls.sessions.index.index import Index
-from pygent_ls.sessions.index.kept import Connect, connect
+from pygent_ls.sessions.index.query import query_of
+from pygent_ls.sessions.index.search import search, sessions_with
 from pygent_ls.sessions.index.sources import FolderSource, Source
 from pygent_ls.sessions.index.tables import Wanted
-from pygent_ls.sessions.index.words import query_of
 from pygent_ls.sessions.journal.folder import JournalFolder
 from tests.fakes import bounded
 

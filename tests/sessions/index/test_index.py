@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock, Usage
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.index.asking import Found, search
 from pygent_ls.sessions.index.entries import Entry
 from pygent_ls.sessions.index.index import Index
+from pygent_ls.sessions.index.query import query_of
+from pygent_ls.sessions.index.search import Found, search
 from pygent_ls.sessions.index.sources import FolderSource, MemorySource
 from pygent_ls.sessions.index.tables import Tables, Wanted
-from pygent_ls.sessions.index.words import query_of
 from pygent_ls.sessions.journal.files import MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder
 from tests.fakes import FOLDER, bounded

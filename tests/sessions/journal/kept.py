@@ -19,27 +19,27 @@ from pygent_ls.agent.events import (
     TurnQueued,
     TurnStarted,
 )
-from pygent_ls.agent.hooks import Hooks, NoHooks
 from pygent_ls.agent.messages import Message, ToolResultBlock
-from pygent_ls.agent.model import Model
-from pygent_ls.agent.permissions import Mode
-from pygent_ls.agent.surroundings import Surroundings
-from pygent_ls.agent.tool import Tool
-from pygent_ls.agent.turn import TurnResult
+from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.ports.hooks import Hooks, NoHooks
+from pygent_ls.agent.ports.model import Model
+from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.tools.tool import Tool
+from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.anthropic.request import anthropic_messages
 from pygent_ls.llm.openai.chat_format import chat_messages
-from pygent_ls.sessions.beginning import NewSession, SessionDefaults
-from pygent_ls.sessions.checkpoint_records import CheckpointRecords
-from pygent_ls.sessions.checkpoints import Checkpoints
+from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
+from pygent_ls.sessions.checkpoints.records import CheckpointRecords
+from pygent_ls.sessions.event_stream import SessionEvent
+from pygent_ls.sessions.journal.decoder import UnreadableError, parsed, record_of
 from pygent_ls.sessions.journal.folder import JournalFolder
-from pygent_ls.sessions.journal.reading import UnreadableError, parsed, record_of
 from pygent_ls.sessions.journal.records import Record, Told
+from pygent_ls.sessions.lifecycle.defaults import NewSession, SessionDefaults
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.steering import steer
 from pygent_ls.sessions.store import Sessions
-from pygent_ls.sessions.stream import SessionEvent
-from pygent_ls.sessions.turns import TurnRequest
+from pygent_ls.sessions.turns.turn import TurnRequest
 from pygent_ls.tools.tasks import task
 from tests.agent.abilities import edit_file, waiting
 from tests.agent.abilities import read_file as read_tool

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pygent_ls.agent.attachments import (
+from pygent_ls.agent.context.attachments import (
     DiagnosticsPart,
     EditorPart,
     FilePart,
@@ -29,8 +29,8 @@ from pygent_ls.agent.attachments import (
     TerminalPart,
 )
 from pygent_ls.agent.messages import ImageBlock, RejectedFile
-from pygent_ls.agent.model import ThinkingChunk, ToolCallChunk
-from pygent_ls.sessions.turns import TurnRequest
+from pygent_ls.agent.ports.model import ThinkingChunk, ToolCallChunk
+from pygent_ls.sessions.turns.turn import TurnRequest
 from tests.agent.abilities import read_file
 from tests.e2e.raw import RawClient, raw_client
 from tests.fakes import FOLDER, Call, Gate, bounded, say

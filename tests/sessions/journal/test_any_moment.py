@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from pygent_ls.agent.context import ContextRules
+from pygent_ls.agent.context.window import ContextRules
 from pygent_ls.agent.messages import Usage
+from pygent_ls.sessions.checkpoints.rewind import Wanted
 from pygent_ls.sessions.journal.folder import JournalFolder
-from pygent_ls.sessions.journal.recalling import Recalled
 from pygent_ls.sessions.journal.records import Begun
-from pygent_ls.sessions.rewind import Wanted
+from pygent_ls.sessions.journal.replay import Recalled
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.turns import SessionParts
+from pygent_ls.sessions.turns.turn import SessionParts
 from pygent_ls.tools.tasks import plan
 from tests.agent.abilities import edit_file
 from tests.fakes import Call, bounded, say

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.journal.reading import UnreadableError, parsed, record_of
-from pygent_ls.sessions.journal.recalling import MOST_SEQ
+from pygent_ls.sessions.journal.decoder import UnreadableError, parsed, record_of
 from pygent_ls.sessions.journal.records import Begun, Opened, Said, State
+from pygent_ls.sessions.journal.replay import MOST_SEQ
 from tests.sessions.journal.kept import (
     GOING_ON,
     check_conversation,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.tool import ToolContext, ToolRisk
+from pygent_ls.agent.tools.tool import ToolContext, ToolRisk
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.journal.recalling import Recalled
+from pygent_ls.sessions.journal.replay import Recalled
 from tests.agent.abilities import named, saying
 from tests.fakes import Call, say
 from tests.sessions.journal.kept import Kept, check_whole_story, daemon, events_in, files_in

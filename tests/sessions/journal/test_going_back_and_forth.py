@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.rewind import Wanted
+from pygent_ls.sessions.checkpoints.rewind import Wanted
 from pygent_ls.sessions.session import Session
 from pygent_ls.tools.tasks import plan
 from tests.fakes import Call, Step, say

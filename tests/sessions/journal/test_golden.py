@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from pygent_ls.sessions.journal.reading import UnreadableError, parsed, record_of
+from pygent_ls.sessions.journal.decoder import UnreadableError, parsed, record_of
 from pygent_ls.sessions.journal.records import VERSION, line_of, message_record
 from tests.sessions.journal.golden import GOLDEN, expectation, load
 from tests.sessions.journal.kept import (

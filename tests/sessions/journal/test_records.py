@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pygent_ls.agent import events
-from pygent_ls.agent.conversation_text import utf8
+from pygent_ls.agent.context.conversation_text import utf8
 from pygent_ls.agent.events import AgentEvent
 from pygent_ls.agent.messages import (
     ImageBlock,
@@ -26,8 +26,9 @@ from pygent_ls.agent.messages import (
     ToolUseBlock,
     Usage,
 )
-from pygent_ls.agent.workspace import FileChange
-from pygent_ls.sessions.journal.reading import UnreadableError, parsed, record_of
+from pygent_ls.agent.ports.workspace import FileChange
+from pygent_ls.sessions.event_stream import SessionEvent
+from pygent_ls.sessions.journal.decoder import UnreadableError, parsed, record_of
 from pygent_ls.sessions.journal.records import (
     VERSION,
     Begun,
@@ -41,7 +42,6 @@ from pygent_ls.sessions.journal.records import (
     Told,
     line_of,
 )
-from pygent_ls.sessions.stream import SessionEvent
 
 _TEXT = st.one_of(
     st.text(max_size=20),

@@ -75,7 +75,7 @@ test("the wheel inside is the package of the same version, whole", () => {
 	const wheel = `extension/wheel/pygent_ls-${VERSION}-py3-none-any.whl`;
 	const inside = ofArchive('"\\n".join(zipfile.ZipFile(io.BytesIO(archive.read(sys.argv[2]))).namelist())', wheel);
 
-	assert.ok(inside.split("\n").includes("pygent_ls/cli.py"), inside);
+	assert.ok(inside.split("\n").includes("pygent_ls/cli/main.py"), inside);
 });
 
 test("beside the wheel are the versions that it was tested with, of all that it needs", () => {

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pygent_ls.sessions.journal.files import lines_of, read_file
-from pygent_ls.sessions.journal.recalling import Recalled, recall
 from pygent_ls.sessions.journal.records import message_record, plain
+from pygent_ls.sessions.journal.replay import Recalled, recall
 
 GOLDEN = Path(__file__).parent
 

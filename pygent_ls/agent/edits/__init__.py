@@ -1,0 +1,1 @@
+"""Edit plans: differences, hunks, review, commit."""

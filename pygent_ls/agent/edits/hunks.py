@@ -1,0 +1,105 @@
+"""Hunks of an edit plan, which the user can accept or reject."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from pygent_ls.agent.edits.differences import differing_stretches
+from pygent_ls.agent.ports.workspace import (
+    CopyBytes,
+    DeleteFile,
+    Document,
+    EditPlan,
+    FileOperation,
+    MoveFile,
+    WriteText,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """Lines that one operation of a plan changes together; a file that is created or deleted is one hunk.
+
+    Texts are whole lines with their endings, and offsets count characters.
+    """
+
+    id: str
+    """Unique within its plan."""
+    place: int
+    """Index of the plan's operation that it belongs to."""
+    kind: Literal["edit", "create", "delete"]
+    path: Path
+    old_start: int
+    """Where `old_text` begins in the old text."""
+    new_start: int
+    """Where `new_text` begins in the text after the whole plan."""
+    old_text: str
+    new_text: str
+
+    @property
+    def new_end(self) -> int:
+        """Where `new_text` ends."""
+        return self.new_start + len(self.new_text)
+
+
+def hunks_of(plan: EditPlan) -> tuple[Hunk, ...]:
+    """Return the plan's hunks, in order. Moves, byte copies and deletions of binary files have none."""
+    found = (hunk for place, op in enumerate(plan.operations) for hunk in _hunks(op, place))
+    return tuple(replace(hunk, id=str(number)) for number, hunk in enumerate(found, start=1))
+
+
+def _hunks(operation: FileOperation, place: int) -> Iterator[Hunk]:
+    match operation:
+        case WriteText(path=path, before=before, text=new):
+            if before is None:
+                yield _whole(place, "create", path, "", new)
+                return
+            for stretch in differing_stretches(before.text, new):
+                yield Hunk(
+                    id="",
+                    place=place,
+                    kind="edit",
+                    path=path,
+                    old_start=stretch.old_start,
+                    new_start=stretch.new_start,
+                    old_text=before.text[stretch.old_start : stretch.old_end],
+                    new_text=new[stretch.new_start : stretch.new_end],
+                )
+        case DeleteFile(path=path, before=Document(text=old)):
+            yield _whole(place, "delete", path, old, "")
+        case DeleteFile() | MoveFile() | CopyBytes():
+            return
+
+
+def _whole(place: int, kind: Literal["create", "delete"], path: Path, old: str, new: str) -> Hunk:
+    return Hunk(id="", place=place, kind=kind, path=path, old_start=0, new_start=0, old_text=old, new_text=new)
+
+
+def without(plan: EditPlan, rejected: Collection[Hunk]) -> EditPlan:
+    """Return the plan without these hunks; operations that are left empty are dropped."""
+    kept = [
+        _without(operation, [hunk for hunk in rejected if hunk.place == place])
+        for place, operation in enumerate(plan.operations)
+    ]
+    return replace(plan, operations=tuple(operation for operation in kept if operation is not None))
+
+
+def _without(operation: FileOperation, rejected: Collection[Hunk]) -> FileOperation | None:
+    if not rejected:
+        return operation
+    match operation:
+        case WriteText(before=Document() as before, text=text):
+            text = text_without(text, rejected)
+            return None if text == before.text else replace(operation, text=text, diff=None)
+        case _:
+            return None
+
+
+def text_without(text: str, rejected: Collection[Hunk]) -> str:
+    """Return the new text with the old lines in place of these hunks, all of which belong to this file."""
+    for hunk in sorted(rejected, key=lambda each: each.new_start, reverse=True):
+        text = f"{text[: hunk.new_start]}{hunk.old_text}{text[hunk.new_end :]}"
+    return text

@@ -1,0 +1,145 @@
+"""Reviewer port: the user accepts or rejects a tool's changes, hunk by hunk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pygent_ls.agent.edits.diffs import split_lines
+from pygent_ls.agent.edits.hunks import Hunk, text_without
+from pygent_ls.agent.ports.workspace import EditPlan, WriteText
+from pygent_ls.agent.tools.tool import excerpt
+from pygent_ls.errors import Quote
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """Hunk that the user rejected."""
+
+    hunk: Hunk
+    left: str = ""
+    """Why the hunk stays nevertheless; empty if it was reverted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """Outcome of applying a plan."""
+
+    asked: EditPlan
+    """Plan as the tool made it."""
+    stands: EditPlan
+    """Part of the plan that was applied and still stands, apart from what the user typed since."""
+    note: str = ""
+    """Sentence that the model must read."""
+    rejected: tuple[Rejected, ...] = ()
+    feedback: str = ""
+    """What the user said when rejecting."""
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether the user rejected all of it, and nothing of it is left."""
+        return bool(self.rejected) and not self.stands.operations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewedCall:
+    """Call whose edit is reviewed."""
+
+    session_id: str
+    turn_id: str
+    tool_id: str
+
+
+class Reviewer(Protocol):
+    """Shows changes to the user for review."""
+
+    async def review(self, applied: Applied, call: ReviewedCall) -> Applied:
+        """Let the user accept or reject each applied hunk, and revert the rejected ones.
+
+        Waits for as long as the user takes, who may keep typing meanwhile: no keystroke is lost, and a rejected hunk
+        whose lines they have changed themselves stays. A hunk without a valid answer stays as well, since it was
+        allowed before; the note says that it was not reviewed. Raises nothing but a cancellation, and then all of it
+        stays.
+        """
+        ...
+
+
+class NoReviewer:
+    """Port without a review."""
+
+    async def review(self, applied: Applied, call: ReviewedCall) -> Applied:
+        """Return `applied` unchanged."""
+        return applied
+
+
+def told(applied: Applied, shown: Callable[[Path], str]) -> str:
+    """Describe an edit to the model: the tool's own result, or exactly what the user rejected."""
+    parts = [applied.asked.result]
+    if applied.rejected:
+        parts = [_summary(applied)]
+        parts += [_quoted(each, applied, shown) for each in applied.rejected]
+        if applied.feedback:
+            parts.append(f"The user said: {applied.feedback}")
+        parts.append("Do not make these changes again another way. Continue without them, or ask what to do instead.")
+    if applied.note:
+        parts.append(f"[{applied.note}]")
+    return "\n".join(parts)
+
+
+def _summary(applied: Applied) -> str:
+    label = applied.asked.label
+    if applied.is_nothing:
+        return f"{label}: the user reviewed this edit and rejected all of it. Nothing was kept. Rejected:"
+    n = len(applied.rejected)
+    which = "1 hunk" if n == 1 else f"{n} hunks"
+    return f"{label}: the user reviewed this edit and rejected {which} of it; the rest was kept. Rejected:"
+
+
+def _quoted(rejected: Rejected, applied: Applied, shown: Callable[[Path], str]) -> str:
+    hunk = rejected.hunk
+    match hunk.kind:
+        case "create":
+            head = f"{shown(hunk.path)}: the new file"
+            done = "it was deleted again"
+        case "delete":
+            head = f"{shown(hunk.path)}: the deletion"
+            done = "the file was restored"
+        case "edit":
+            head = f"{shown(hunk.path)}, {_lines(hunk, applied)}"
+            done = "its old text was restored"
+    if rejected.left:
+        return f"- {head}: {rejected.left}"
+    return f"- {head}: {done}{'' if hunk.kind != 'edit' else _diff(hunk)}"
+
+
+def _diff(hunk: Hunk) -> str:
+    """Return the rejected hunk as a diff: what the edit had removed, and what it had inserted."""
+    return "\n" + excerpt(_both_sides(hunk))
+
+
+def _both_sides(hunk: Hunk) -> str:
+    return "\n".join(_marked("-", hunk.old_text) + _marked("+", hunk.new_text))
+
+
+def quotes_of(applied: Applied) -> list[Quote]:
+    """Return what `told` quotes of files."""
+    return [Quote(_both_sides(each.hunk), str(each.hunk.path)) for each in applied.rejected]
+
+
+def _marked(sign: str, text: str) -> list[str]:
+    return [sign + line.rstrip("\r\n") for line in split_lines(text)]
+
+
+def _lines(hunk: Hunk, applied: Applied) -> str:
+    """Return the line numbers of the hunk's old lines in the file after the review."""
+    operation = applied.asked.operations[hunk.place]
+    text = operation.text if isinstance(operation, WriteText) else ""
+    others = [each.hunk for each in applied.rejected if each.hunk.place == hunk.place and not each.left]
+    above = [each for each in others if each.new_start < hunk.new_start]
+    first = len(split_lines(text_without(text[: hunk.new_start], above))) + 1
+    count = len(split_lines(hunk.old_text))
+    if count == 0:
+        return f"before line {first}"
+    return f"line {first}" if count == 1 else f"lines {first}–{first + count - 1}"

@@ -1,0 +1,1 @@
+"""The model's answer, and retries."""

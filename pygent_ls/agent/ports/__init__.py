@@ -1,0 +1,1 @@
+"""The ports of the core, each a Protocol with its values."""

@@ -1,0 +1,99 @@
+"""The editor state port: what an editor reports besides its documents, which is where the user is and the diagnostics.
+
+It is background: the model may look at it, but it is not a request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:  # attachments import tools, and tools import this module
+    from pygent_ls.agent.context.attachments import LineRange
+
+Severity = Literal["error", "warning", "information", "hint"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A diagnostic; line and column count from 1, columns in characters."""
+
+    line: int
+    column: int
+    severity: Severity
+    message: str
+    origin: str = ""
+    """Program and rule that report it, if known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileProblems:
+    """Diagnostics of one file, in order of position; empty if the editor reported that it is clean."""
+
+    path: Path
+    problems: tuple[Problem, ...]
+    is_stale: bool
+    """Whether the document has changed since, so that positions and problems may differ by now."""
+    is_whole: bool
+    """Whether the editor reported everything that it shows for the file, not only part of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The user's position in the editor."""
+
+    active: Path | None = None
+    selected: tuple[Path, LineRange] | None = None
+    visible: tuple[Path, ...] = ()
+
+
+class EditorState(Protocol):
+    """State that the editor last reported."""
+
+    @property
+    def view(self) -> View:
+        """The user's position, as far as it is known."""
+        ...
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the editor reports every change of the view by itself, so that the view is always current."""
+        ...
+
+    @property
+    def recent(self) -> Sequence[Path]:
+        """Files that the user works with, the best guess first: those that were active, then those that are open."""
+        ...
+
+    @property
+    def why_silent(self) -> str:
+        """What the model should know if the editor has never reported diagnostics."""
+        ...
+
+    def counts(self) -> Sequence[tuple[Path, int, int]]:
+        """Return the files with diagnostics that are not stale, with their numbers of errors and warnings."""
+        ...
+
+    async def problems(self) -> Sequence[FileProblems] | None:
+        """Return all reported diagnostics, the newest file first; None if the editor has never reported any."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NoEditor:
+    """Editor state without an editor."""
+
+    view: View = View()
+    is_live: bool = False
+    recent: Sequence[Path] = ()
+    why_silent: str = "No editor is connected that reports problems."
+
+    def counts(self) -> Sequence[tuple[Path, int, int]]:
+        """Return nothing."""
+        return ()
+
+    async def problems(self) -> Sequence[FileProblems] | None:
+        """Return None."""
+        return None

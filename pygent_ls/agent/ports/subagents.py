@@ -1,0 +1,97 @@
+"""The subagent port, which takes a task and returns a report, and the state that a turn shares with its subagents."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pygent_ls.agent.user_time import UserTimes
+from pygent_ls.errors import ToolError
+
+if TYPE_CHECKING:  # these import `agent.tool`, which imports this module
+    from pygent_ls.agent.events import StopReason
+    from pygent_ls.agent.permissions.permissions import Mode
+    from pygent_ls.agent.ports.workspace import FileChange
+
+MAX_DEPTH = 2
+"""Maximum nesting of subagents: one that was given a large task may divide it, its own subagents may not."""
+
+MAX_AT_ONCE = 4
+"""Maximum number of subagents of one turn that work at the same time: what a provider's rate limit usually allows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubagentTask:
+    """Task for a subagent."""
+
+    description: str
+    """Short description for people."""
+    prompt: str
+    agent: str | None = None
+    """Name of the agent variant; None for the one that plans in plan mode, else for the parent's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubagentReport:
+    """Result of a subagent."""
+
+    agent: str
+    stop_reason: StopReason
+    text: str
+    """Its last message; empty if it wrote none."""
+    problem: str = ""
+    """Why it failed; empty if it did not."""
+
+
+RunSubagent = Callable[[SubagentTask], Awaitable[SubagentReport]]
+"""Runs a subagent. Raises `ToolError` for a task that cannot be started. Cancelling it ends the subagent."""
+
+RunSubagentOf = Callable[[str, SubagentTask], Awaitable[SubagentReport]]
+"""Runs a subagent for the tool call with the given id."""
+
+
+async def no_subagents(_task: SubagentTask) -> SubagentReport:
+    """Raise `ToolError`: the `RunSubagent` for turns without subagents."""
+    raise ToolError("Subagents are not available here. Do it yourself.")
+
+
+async def no_subagents_for(_tool_id: str, task: SubagentTask) -> SubagentReport:
+    """Raise `ToolError`: the `RunSubagentOf` for turns without subagents."""
+    return await no_subagents(task)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnShare:
+    """State that a turn shares with all its subagents."""
+
+    files_changed: dict[Path, FileChange] = field(default_factory=dict[Path, "FileChange"])
+    """Changes by any of them, one entry per file."""
+    told: set[str] = field(default_factory=set[str])
+    """Messages about their agents and about faulty hooks that the user has already seen."""
+    tool_ids: set[str] = field(default_factory=set[str])
+    """Ids of all their calls."""
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Lock held while the user is asked anything: work runs in parallel, questions do not."""
+    changing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Lock held while files are changed, or a program runs that may change them: it separates what each has changed."""
+    question_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+    user_times: UserTimes = field(default_factory=UserTimes)
+    permission_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Place of a turn, or of one of its subagents, in the tree of subagents."""
+
+    share: TurnShare = field(default_factory=TurnShare)
+    source: str = ""
+    """Label of the subagent that asks for permission; empty for the root turn."""
+    parent_tool_id: str | None = None
+    """Id of the `task` call that started the subagent; None for the root turn."""
+    ceiling: Mode | None = None
+    """Upper bound on a subagent's permission mode; None for the root turn."""
+    run_subagent: RunSubagentOf = no_subagents_for

@@ -1,0 +1,79 @@
+"""Web port: how a tool reaches an address, and what the permission rules say about it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from pygent_ls.agent.permissions.permissions import Permissions
+from pygent_ls.agent.rules.rule import Domain
+from pygent_ls.agent.tools.tool import Tool
+
+UrlVerdict = Literal["anywhere", "allowed", "ask", "denied"]
+"""Verdict on an address. `anywhere`: a rule of the settings names the host, whatever it resolves to; `allowed`: a rule
+from a prompt, or the mode, allows it, which does not cover private addresses."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebResponse:
+    """One response of a server; a redirect is not followed."""
+
+    status: int
+    location: str | None
+    """Absolute address of a redirect."""
+    content_type: str
+    """Content type in lower case, without parameters; empty if the server sends none."""
+    charset: str | None
+    body: bytes
+    is_cut: bool
+    """Whether the body was longer than what is read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebText:
+    """Text of a response."""
+
+    text: str
+    """Text, or its beginning if it is very long."""
+    n_chars: int
+    """Length of the whole text."""
+    is_cut: bool
+    """Whether it was cut, possibly within a word."""
+
+
+class Web(Protocol):
+    """Reaches servers."""
+
+    @property
+    def one_at_a_time(self) -> asyncio.Lock:
+        """Held while a call works on a page: pages arrive in the order of the calls, and no server is flooded."""
+        ...
+
+    async def get(self, url: str, *, anywhere: bool = False) -> WebResponse:
+        """Send one GET request to an http or https address.
+
+        The host name is resolved once, and the connection uses that address. Unless `anywhere`, it must be a public
+        one. Raises `ToolError`.
+        """
+        ...
+
+    async def text(self, response: WebResponse, url: str) -> WebText:
+        """Return the text of a text response, HTML as markdown.
+
+        Raises `ToolError` if the conversion takes too much time or memory.
+        """
+        ...
+
+
+def judge_url(permissions: Permissions, tool: Tool, url: str) -> UrlVerdict:
+    """Return what the rules say about an address that a call of this tool would reach."""
+    decision = permissions.decide(tool, (url,)).decision
+    if decision == "deny":
+        return "denied"
+    for rule in permissions.rules():
+        if rule.decision == "allow" and rule.tool_name == tool.name and rule.origin not in ("session", "always_allow"):
+            pattern = rule.pattern
+            if isinstance(pattern, Domain) and pattern.matches(url):
+                return "anywhere"
+    return "allowed" if decision == "allow" else "ask"

@@ -1,0 +1,203 @@
+"""Permission rules: `tool` or `tool(pattern)`, what they match, and the examples that prove it.
+
+For `shell` the pattern is `prefix:*`, which matches a command whose words begin with the prefix's words, or the whole
+command; a whole command that ends like a prefix is written with a backslash before its last star, `shell(echo :\\*)`.
+For `web_fetch` it is `domain:HOST`, for every other tool a glob on the path as it is shown: `src/**` begins at the
+folder's root, `**/.env` matches anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, cast
+from urllib.parse import urlsplit
+
+from pygent_ls.agent.rules import globs
+from pygent_ls.errors import SettingError
+from pygent_ls.shell.words import HOME
+
+RuleDecision = Literal["allow", "ask", "deny"]
+RuleOrigin = Literal[
+    "user", "workspace", "environment", "editor", "command_line", "session", "always_allow", "always_reject"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """Rule, its decision, and its origin. A rule with an invalid text matches nothing."""
+
+    text: str
+    decision: RuleDecision
+    origin: RuleOrigin
+
+    @property
+    def tool_name(self) -> str:
+        """Name of the tool that the rule is about."""
+        return self.text.partition("(")[0]
+
+    @property
+    def pattern(self) -> Pattern | None:
+        """Parsed pattern; None if the text is not a valid rule."""
+        try:
+            return parse(self.text)
+        except SettingError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class AnyCall:
+    """Every call of the tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathGlob:
+    """Calls on paths that the glob matches."""
+
+    glob: str
+
+    def cost(self, n_chars: int) -> int:
+        """Return the maximum cost of comparing paths of that many characters with it, in microseconds or so."""
+        return n_chars * len(self.glob) // 200
+
+    def matches(self, path: str) -> bool:
+        """Whether the glob matches the shown path."""
+        return globs.compiled(self.glob).fullmatch(path) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class CommandPrefix:
+    """Commands that begin with these words."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WholeCommand:
+    """Exactly this command line."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Addresses of one host; `*.HOST` means the hosts below it."""
+
+    host: str
+
+    def matches(self, url: str) -> bool:
+        """Whether the address leads to such a host; False if URL parsers could disagree about it."""
+        host = host_of(url)
+        if self.host.startswith("*."):
+            return host.endswith(self.host[1:])
+        return host == self.host
+
+
+Pattern = AnyCall | PathGlob | CommandPrefix | WholeCommand | Domain
+
+
+def host_of(url: str) -> str:
+    """Return the host that an address leads to, in lower case; empty if URL parsers could disagree about it."""
+    if re.search(r"[\\\s\x00-\x20\x7f]", url):
+        return ""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return ""
+    return "" if parts.scheme not in ("http", "https") or "@" in parts.netloc else host.lower().rstrip(".")
+
+
+@cache
+def parse(text: str) -> Pattern:
+    """Parse a rule's text. Raises `SettingError` that says what is wrong with it."""
+    name, bracket, rest = text.partition("(")
+    if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
+        raise SettingError(
+            f"{text!r} is not a valid rule: a rule is the name of a tool, optionally followed by `(pattern)`"
+        )
+    if not bracket:
+        return AnyCall()
+    if not rest.endswith(")"):
+        raise SettingError(f"{text!r} is not a valid rule: the closing bracket at the end is missing")
+    pattern = rest[:-1]
+    if not pattern:
+        raise SettingError(f"{text!r} is not a valid rule: the brackets are empty; write {name} for every call")
+    if name == "shell":
+        return _shell(text, pattern)
+    if name == "web_fetch":
+        return _domain(text, pattern)
+    if name.startswith("mcp__"):
+        raise SettingError(f"{text!r} is not a valid rule: tools of MCP servers take no pattern; write {name}")
+    return PathGlob(pattern.removeprefix("./"))
+
+
+def _shell(text: str, pattern: str) -> Pattern:
+    if pattern in ("*", ":*"):
+        raise SettingError(f"{text!r} is not a valid rule: write shell for every command")
+    if not pattern.endswith(":*"):
+        return WholeCommand(re.sub(r":\\(\\*)\*$", r":\1*", pattern))
+    prefix = pattern.removesuffix(":*")
+    try:
+        words = shlex.split(prefix)
+    except ValueError:
+        words = []
+    if not words or re.search(r"[;&|<>()`$\n]", prefix):
+        raise SettingError(f"{text!r} is not a valid rule: before `:*`, write the first words of one plain command")
+    return CommandPrefix(tuple(HOME + word[1:] if re.match(r"~(/|$)", word) else word for word in words))
+
+
+def _domain(text: str, pattern: str) -> Domain:
+    kind, _, host = pattern.partition(":")
+    bare = host.removeprefix("*.").removeprefix("[").removesuffix("]")
+    if kind != "domain" or not re.fullmatch(r"[A-Za-z0-9_.:-]+", bare):
+        raise SettingError(
+            f"{text!r} is not a valid rule: for web_fetch write `domain:HOST`, such as domain:docs.python.org"
+        )
+    return Domain(("*." if host.startswith("*.") else "") + bare.lower().rstrip("."))
+
+
+def whole_command(command: str) -> str:
+    """Return the rule that matches exactly this command line."""
+    escaped = re.sub(r":(\\*)\*$", r":\\\1*", command)
+    return f"shell({escaped})"
+
+
+def rule_from(given: object, decision: RuleDecision, origin: RuleOrigin) -> Rule:
+    """Parse a rule as settings write it: its text, or a table with `rule` and the examples `match` and `not_match`.
+
+    Raises `SettingError` if it is invalid, or if an example shows that it does something else.
+    """
+    if isinstance(given, str):
+        parse(given)
+        return Rule(text=given, decision=decision, origin=origin)
+    if not isinstance(given, Mapping):
+        raise SettingError("a rule must be a string, or a table with `rule`, `match` and `not_match`")
+    table = cast("Mapping[str, object]", given)
+    text = table.get("rule")
+    if not isinstance(text, str) or not table.keys() <= {"rule", "match", "not_match"}:
+        raise SettingError("the table of a rule must have `rule` (a string) and may have `match` and `not_match`")
+    parse(text)
+    rule = Rule(text=text, decision=decision, origin=origin)
+    _check(rule, _examples(table, "match"), is_matched=True)
+    _check(rule, _examples(table, "not_match"), is_matched=False)
+    return rule
+
+
+def _examples(table: Mapping[str, object], key: str) -> Sequence[str]:
+    given = table.get(key, [])
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in cast("list[object]", given)):
+        raise SettingError(f"`{key}` of the rule {table['rule']} must be a list of strings")
+    return cast("list[str]", given)
+
+
+def _check(rule: Rule, examples: Sequence[str], *, is_matched: bool) -> None:
+    from pygent_ls.agent.rules.matcher import matches
+
+    for example in examples:
+        if matches(rule, example) != is_matched:
+            does = "does not match" if is_matched else "matches"
+            raise SettingError(f"the rule {rule.text} {does} its example {example!r}")

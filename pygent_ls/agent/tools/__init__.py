@@ -1,0 +1,1 @@
+"""Declaration of tools, and the state that tools share."""

@@ -1,0 +1,210 @@
+"""Text that comes in from files and programs, as a session may show it: masked whole, before anything is cut from it.
+
+What a file is counts as much as its name. All values of a file of environment variables are secret, also where a link
+leads to it, where it was copied or moved to, and where a value was written in the place of its placeholder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from pygent_ls.agent.ports.workspace import (
+    MISSING,
+    CopyBytes,
+    Document,
+    EditPlan,
+    MoveFile,
+    Processes,
+    ProcessResult,
+    ProcessSpec,
+    Workspace,
+    WriteText,
+)
+from pygent_ls.agent.tools.program_output import KeptOutput
+from pygent_ls.errors import ToolError
+from pygent_ls.secrets.env_files import is_env_file, is_example_file
+from pygent_ls.secrets.redactor import PLACEHOLDER, Redactor
+from pygent_ls.secrets.session import ENV_FILES_OF_A_FOLDER, SecretFiles, mentioned
+from pygent_ls.secrets.stream import LiveRedactor
+
+Report = Callable[[str], Awaitable[None]]
+
+MAX_MENTIONED = 16
+"""Files of environment variables that are looked for because a call or its result names them."""
+
+MAX_LEARNED = 200
+"""Files of environment variables that are learned before a program runs."""
+
+
+class Masks:
+    """One session's. Without a redactor that is on, everything stays as it is."""
+
+    def __init__(
+        self, redactor: Redactor | None = None, workspace: Workspace | None = None, files: SecretFiles | None = None
+    ) -> None:
+        self._redactor = redactor or Redactor()
+        self._workspace = workspace
+        self.files = files or SecretFiles()
+
+    @property
+    def is_on(self) -> bool:
+        """Whether secrets are masked at all."""
+        return self._redactor.is_on
+
+    @property
+    def knowledge(self) -> int:
+        """Another number once other text is masked, or other files are."""
+        return hash((self._redactor.knowledge, self.files.knowledge))
+
+    async def text(self, text: str, path: str | None = None) -> str:
+        """A text, and of which file it is, all or some lines of it; that may be a name alone.
+
+        A piece of a line must not be given: what it is a piece of cannot be told.
+        """
+        if not self.is_on or not text:
+            return text
+        resolved = self._resolved(path) if path is not None else None
+        is_env = path is not None and (is_env_file(path) or (resolved is not None and is_env_file(resolved.name)))
+        is_example = path is not None and is_example_file(path)
+        if not is_example and (is_env or self.files.is_env(resolved, text)):
+            path = ".env"
+        placeholders = self.files.placeholders_in(resolved) if resolved else ()
+        also = [value for each in placeholders if (value := self._redactor.value_of(each))]
+        return await self._redactor.redact(text, path, also)
+
+    async def document(self, document: Document, name: str = "") -> Document:
+        """A whole file, by what it is called, too, where that is a link's name."""
+        if not self.is_on:
+            return document
+        self._learn_lines(document, name)
+        masked = await self.text(document.text, name if is_env_file(name) else str(document.path))
+        self.files.note(document.path, has_secrets=masked != document.text)
+        return document if masked == document.text else replace(document, text=masked)
+
+    def searchable(self, masked: str) -> str:
+        """See `Redactor.searchable`."""
+        return self._redactor.searchable(masked)
+
+    def live(self, path: str | None = None) -> LiveRedactor:
+        """For text that comes in pieces."""
+        return LiveRedactor(self, path)
+
+    async def redact(self, text: str, path: str | None = None) -> str:
+        """Whole lines of a program's output; the files of environment variables that they name are known before."""
+        if not self.is_on:
+            return text
+        await self.learn_named(text, own=False)
+        return await self.text(text, path)
+
+    async def run(
+        self, processes: Processes, spec: ProcessSpec, live: LiveRedactor, report: Report | None = None
+    ) -> ProcessResult:
+        """Run a program whose output is shown: it is masked as it comes, passed on to `report`, and cut after that."""
+        if not self.is_on:
+            return await processes.run(spec, report)
+        kept, n_taken = KeptOutput(spec.max_output_chars), 0
+
+        async def keep(shown: str) -> None:
+            kept.add(shown)
+            if shown and report:
+                await report(shown)
+
+        async def take(piece: str) -> None:
+            nonlocal n_taken
+            n_taken += len(piece)
+            await keep(await live.feed(piece))
+
+        result = await processes.run(spec, take)
+        if not spec.errors_apart:
+            await keep(await live.feed(_not_taken(result, spec.max_output_chars, n_taken)))
+        await keep(await live.close())
+        errors = await self.text(result.stderr)
+        return replace(result, stdout=kept.text(), stderr=errors, omitted_chars=kept.omitted_chars)
+
+    # Knowing secrets before they are shown
+
+    def written(self, paths: Iterable[str], texts: str) -> None:
+        """A call writes the values of the placeholders in the texts into these files."""
+        found = {each[0] for each in PLACEHOLDER.finditer(texts)}
+        if found:
+            self.files.write(filter(None, map(self._resolved, paths)), found)
+
+    def moved(self, plan: EditPlan) -> None:
+        """A plan was carried out that may have moved files, or copied them."""
+        for operation in plan.operations:
+            match operation:
+                case MoveFile(source=source, destination=target) | CopyBytes(source=source, destination=target):
+                    self.files.inherit(source, target)
+                case WriteText(path=target, copied_from=Path() as source):
+                    self.files.inherit(source, target)
+                case _:
+                    pass
+
+    def put_elsewhere(self, source: object, destination: object) -> None:
+        """A file was moved or copied to a path, or into the folder there."""
+        if isinstance(source, str) and isinstance(destination, str):
+            old, new = self._resolved(source), self._resolved(destination)
+            if old and new:
+                self.files.inherit(old, new)
+                self.files.inherit(old, new / old.name)
+
+    async def learn_named(self, text: str, *, own: bool = True) -> None:
+        """Know the values of the files of environment variables that a text names, and of the workspace's own."""
+        workspace = self._workspace if own else None
+        folders = (*workspace.folders, *workspace.more_folders) if workspace else ()
+        names = [str(folder / name) for folder in folders for name in ENV_FILES_OF_A_FOLDER]
+        await self.learn_files([*names, *list(dict.fromkeys(mentioned(text)))[:MAX_MENTIONED]])
+
+    async def learn_all(self) -> None:
+        """Know the values of every file of environment variables in the workspace: a program may show any of them."""
+        if self.is_on and self._workspace is not None:
+            found = await self._workspace.files_named(is_env_file)
+            await self.learn_files(str(path) for path in found[:MAX_LEARNED])
+
+    async def learn_files(self, names: Iterable[str]) -> None:
+        """Know the secrets of files, without showing them; what cannot be read is left out."""
+        if self._workspace is None:
+            return
+        for name in names:
+            try:
+                path = self._workspace.resolve(name)
+                stamp = await self._workspace.stamp(path)
+                if stamp == MISSING or not self.files.is_new(path, stamp):
+                    continue
+                document = await self._workspace.read(path)
+            except ToolError:
+                continue
+            await self.learn(document, name)
+
+    async def learn(self, document: Document, name: str = "") -> None:
+        """Know the secrets of a whole file."""
+        self._learn_lines(document, name)
+        is_env = is_env_file(name) or self.files.is_env(document.path, document.text)
+        await self._redactor.learn(document.text, ".env" if is_env else document.path.name)
+
+    def _learn_lines(self, document: Document, name: str) -> None:
+        if is_env_file(document.path.name) or is_env_file(name):
+            self.files.learn(document.path, document.text)
+
+    def _resolved(self, name: str) -> Path | None:
+        if self._workspace is None:
+            return Path(name)
+        try:
+            return self._workspace.resolve(name)
+        except ToolError:
+            return Path(name)
+
+
+def _not_taken(result: ProcessResult, max_chars: int, n_taken: int) -> str:
+    """What a program wrote while it was ended, which is kept and was not passed on, from a whole line on."""
+    n_left = len(result.stdout) - n_taken
+    if not result.omitted_chars:
+        return result.stdout[n_taken:] if n_left > 0 else ""
+    n_left = max_chars + result.omitted_chars - n_taken
+    if n_left <= 0:
+        return ""
+    n_tail = max_chars - max_chars // 2
+    tail = result.stdout[len(result.stdout) - min(n_left, n_tail) :]
+    return tail if n_left <= n_tail else tail.partition("\n")[2]

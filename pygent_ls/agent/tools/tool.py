@@ -1,0 +1,432 @@
+"""Tools: each is declared next to its function, with its own risk; its JSON Schema comes from the signature."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast, get_type_hints
+
+from pygent_ls.agent.display_text import in_full, visible
+from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
+from pygent_ls.agent.ports.model import ToolDefinition
+from pygent_ls.agent.ports.output_store import Outputs, is_output
+from pygent_ls.agent.ports.questioner import AskUser, nobody_answers
+from pygent_ls.agent.ports.subagents import RunSubagent, no_subagents
+from pygent_ls.agent.ports.workspace import Document, EditPlan, Processes, ProcessResult, ProcessSpec, Stamp, Workspace
+from pygent_ls.agent.rules.read_rules import Reading, check_readable
+from pygent_ls.agent.tools.plan import SetPlan, no_plan
+from pygent_ls.agent.tools.read_log import ReadLog
+from pygent_ls.agent.tools.secret_masks import Masks
+from pygent_ls.errors import Quote, StaleDocumentError, ToolError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from pygent_ls.agent.ports.templates import Templates
+    from pygent_ls.agent.ports.web import UrlVerdict, Web
+
+
+class ToolRisk(StrEnum):
+    """How much harm a call may do: low passes, medium asks unless trusted, high always asks."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class ToolCategory(StrEnum):
+    """Group of a tool in lists."""
+
+    FILESYSTEM = "filesystem"
+    SEARCH = "search"
+    GIT = "git"
+    SHELL = "shell"
+    WEB = "web"
+    TESTING = "testing"
+    SCAFFOLD = "scaffold"
+    AGENT = "agent"
+    MCP = "mcp"
+
+
+ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "fetch", "think", "other"]
+
+PATH_ARGUMENTS = (
+    "path",
+    "paths",
+    "file_path",
+    "source",
+    "destination",
+    "src",
+    "dest",
+    "directory",
+    "dir",
+    "cwd",
+)
+"""Arguments that name paths, for the conflict check and for a call's locations."""
+
+DEFAULT_TIMEOUT_S = 60.0
+"""Default timeout of a tool: longer than a search of a large tree takes, short enough to wait for."""
+
+
+@dataclass(kw_only=True)
+class ToolContext:
+    """Everything that a tool may access, made anew for each call.
+
+    Reads through it are recorded: in `reads` as known to the model, in `dependencies` and `trees` as what a cached
+    result depends on.
+    """
+
+    tool_id: str
+    session_id: str
+    workspace: Workspace
+    processes: Processes
+    reads: ReadLog
+    report: Callable[[str], Awaitable[None]]
+    """Passes on live output."""
+    working_directory: Path = Path()
+    """Folder of commands that name none: the session's."""
+    dependencies: dict[Path, Stamp] = field(default_factory=dict[Path, Stamp])
+    """Files that were read, with their stamps."""
+    trees: dict[Path, Stamp] = field(default_factory=dict[Path, Stamp])
+    """Folders that were searched, with their stamps."""
+    shown: list[Document] = field(default_factory=list[Document])
+    """Documents that this call showed the model."""
+    cacheable: bool = True
+    """Whether the result may be cached; a call may set it to False."""
+    outputs: Outputs = field(default_factory=Outputs)
+    masks: Masks = field(default_factory=Masks)
+    """Redacts secrets in what is shown."""
+    shows_lines_of: str | None = None
+    """File of environment variables whose lines a program is asked to write."""
+    reading: Reading = field(default_factory=Reading)
+    """Rules on which files must not be shown."""
+    web: Web | None = None
+    templates: Templates | None = None
+    ask_user: AskUser = nobody_answers
+    run_subagent: RunSubagent = no_subagents
+    set_plan: SetPlan = no_plan
+    editor: EditorState = field(default_factory=NoEditor)
+    judge_url: Callable[[str], UrlVerdict] = lambda _: "ask"
+    """What the permission rules say about an address."""
+    exit_code: int | None = None
+    """Set by a call whose purpose is to run a command; negative for a signal."""
+    sandboxed: bool = True
+    """Value for the `ProcessSpec` of what runs for the model; False without a sandbox, or if the user waived it."""
+    _known_before: dict[Path, str | None] = field(default_factory=dict[Path, str | None])
+
+    async def read(self, path: str) -> Document:
+        """Read a document to show it, redacted, and count it as read by the model. Raises `ToolError`."""
+        document = await self.peek(self.workspace.resolve(path))
+        self.shown.append(document)
+        self._known_before.setdefault(document.path, self.reads.known(document.path))
+        self.reads.record(document)
+        return await self.masks.document(document, path)
+
+    def take_back_reads(self) -> None:
+        """Undo the records of reads of a failed call: what it read was not shown to the model."""
+        for path, known in self._known_before.items():
+            self.reads.take_back(path, known)
+
+    async def peek(self, path: Path) -> Document:
+        """Read a document as it is, without counting it as read by the model. Raises `ToolError`."""
+        document = await self.workspace.read(path)
+        self.dependencies[path] = document.stamp
+        return document
+
+    async def read_to_edit(self, path: str) -> Document:
+        """Read a document as it is, which is about to be edited.
+
+        Raises `StaleDocumentError`, with the current text, if the model has read another version of it; `ToolError` if
+        a rule keeps it from being read, since the outcome of an edit reveals the text.
+        """
+        check_readable(self, path)
+        document = await self.workspace.read(self.workspace.resolve(path))
+        if self.reads.is_stale(document):
+            self.reads.record(document)  # the error shows it, so the next attempt knows it
+            self._known_before.pop(document.path, None)
+            name = self.workspace.shown(document.path)
+            raise StaleDocumentError(
+                f"{name} has changed since you read it (the user or a program edited it). Nothing was written. "
+                f"Its text is now:\n{excerpt(document.text)}\nBase your edit on this text.",
+                [Quote(document.text, str(document.path))],
+            )
+        return document
+
+    async def run(self, spec: ProcessSpec) -> ProcessResult:
+        """Run a program and show its output, redacted, both live and in the result. Raises `ToolError`."""
+        return await self.masks.run(self.processes, spec, self.masks.live(self.shows_lines_of), self.report)
+
+    async def run_apart(self, spec: ProcessSpec) -> ProcessResult:
+        """As `run`, without live output; the result has standard output and standard error apart."""
+        return await self.masks.run(self.processes, replace(spec, errors_apart=True), self.masks.live())
+
+    async def depend_on_tree(self, folder: Path) -> None:
+        """Record that the result is valid only while nothing below the folder changes."""
+        stamp = await self.workspace.tree_stamp(folder)
+        if stamp is None:
+            self.cacheable = False
+        else:
+            self.trees[folder] = stamp
+
+
+MAX_PROBLEMS = 10
+"""Maximum number of invalid arguments that an error names."""
+
+MAX_PROBLEM_CHARS = 300
+
+MAX_PATHS = 500
+"""Maximum number of paths in one call. Each is resolved several times before the call runs, 0.1 ms each time."""
+
+MAX_EXCERPT_CHARS = 8_000
+"""Maximum characters of a document that an error quotes: about 2 000 tokens, enough to make an edit again."""
+
+
+def excerpt(text: str) -> str:
+    """Return the text between fences, without its middle if it is long."""
+    if len(text) <= MAX_EXCERPT_CHARS:
+        return f"```\n{text}\n```"
+    half = MAX_EXCERPT_CHARS // 2
+    omitted = len(text) - 2 * half
+    return f"```\n{text[:half]}\n[… {omitted} characters left out; use read_file …]\n{text[-half:]}\n```"
+
+
+ToolFunction = Callable[..., Awaitable["str | EditPlan"]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """Tool that a model can call. `run` takes the context and the validated arguments.
+
+    A tool that changes files does not write: it returns an `EditPlan`, which is shown to the user, and applied once
+    permission is given. Any other tool returns the text that the model reads.
+    """
+
+    name: str
+    description: str
+    risk: ToolRisk
+    category: ToolCategory
+    kind: ToolKind
+    run: ToolFunction
+    title: str
+    """Title for a person, with the arguments in braces: `Read {path}`. If the tool has `paths_of`, `{paths}` stands for
+    what it finds; `{cd}` is the change into the folder that `cwd` names."""
+    read_only: bool = False
+    cacheable: bool = False
+    ttl_s: float = 0.0
+    timeout_s: float | None = DEFAULT_TIMEOUT_S
+    """Time limit of a call; None if the tool limits its own time."""
+    plans_edit: bool = False
+    runs_programs: bool = False
+    """Whether it runs programs that read and may write the disk: unsaved changes are saved before, and changed files
+    are reported after."""
+    polls: bool = False
+    """Whether it waits for a change: repeated calls are not a loop."""
+    sandboxed: bool = False
+    """Whether the model or the workspace chooses what it runs, which belongs in the sandbox."""
+    paths_of: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
+    """Finds the paths inside an argument, as in a patch. It takes the arguments as the model gave them, valid or not,
+    and raises nothing."""
+
+    @cached_property
+    def arguments(self) -> type[BaseModel]:
+        """Arguments as a pydantic model, from the function's signature; made on first use."""
+        from pydantic import ConfigDict, create_model
+
+        hints = get_type_hints(self.run, include_extras=True)
+        fields: dict[str, Any] = {}
+        for parameter in list(inspect.signature(self.run).parameters.values())[1:]:
+            default: Any = ... if parameter.default is inspect.Parameter.empty else parameter.default
+            fields[parameter.name] = (hints[parameter.name], default)
+        return create_model(self.name, __config__=ConfigDict(extra="forbid"), **fields)
+
+    @cached_property
+    def definition(self) -> ToolDefinition:
+        """Definition that the model is given."""
+        schema = self.arguments.model_json_schema()
+        _without_titles(schema)
+        return ToolDefinition(name=self.name, description=self.description, schema=schema)
+
+    def validate(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments with their types. Raises `ToolError` that names each invalid field."""
+        from pydantic import ValidationError
+
+        try:
+            valid = self.arguments.model_validate(dict(given))
+        except ValidationError as error:
+            details = error.errors(include_url=False, include_input=False)
+            problems = "; ".join(one_line(_problem(detail), MAX_PROBLEM_CHARS) for detail in details[:MAX_PROBLEMS])
+            problems += f"; and {len(details) - MAX_PROBLEMS} more" if len(details) > MAX_PROBLEMS else ""
+            required = json.dumps(self.definition.schema.get("required", []))
+            known = json.dumps(list(self.arguments.model_fields))
+            raise ToolError(
+                f"Invalid arguments for {self.name}: {problems}. Its arguments are {known}; required: {required}."
+            ) from None
+        return {name: getattr(valid, name) for name in self.arguments.model_fields}
+
+    def paths_in(self, given: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return every path that a call names, in its arguments or inside them; each once."""
+        inside = self.paths_of(given) if self.paths_of else ()
+        named = dict.fromkeys((*path_arguments(given), *inside))
+        return tuple(path for path in named if not is_output(self.name, path))
+
+    def check_paths(self, given: Mapping[str, Any]) -> None:
+        """Raises `ToolError` if a call names more than `MAX_PATHS` paths."""
+        if (n_paths := len(self.paths_in(given))) > MAX_PATHS:
+            raise ToolError(
+                f"This call names {n_paths:,} paths, but one call may name at most {MAX_PATHS}. Nothing was done. "
+                "Name a folder, or make several calls."
+            )
+
+    def title_for(self, given: Mapping[str, Any]) -> str:
+        """Return a one-line title for a person, with this call's arguments shortened."""
+        return re.sub(r"\s+", " ", self._filled({name: one_line(value) for name, value in self._named(given)}))
+
+    def action_for(self, given: Mapping[str, Any]) -> str:
+        """Return what a person is asked to allow: the title with complete arguments. Further lines are indented."""
+        return self._filled({name: in_full(_text_of(value)) for name, value in self._named(given)})
+
+    def _named(self, given: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+        named = {**given, "cd": cd_prefix(given)}
+        return ({**named, "paths": ", ".join(self.paths_in(given))} if self.paths_of else named).items()
+
+    def _filled(self, values: Mapping[str, str]) -> str:
+        return self.title.format_map(defaultdict(str, values)).strip()
+
+
+def cd_prefix(given: Mapping[str, Any]) -> str:
+    """Return the beginning of a command line that runs in the call's `cwd`; empty if it names none."""
+    cwd = given.get("cwd")
+    return f"cd {shlex.quote(cwd)} && " if isinstance(cwd, str) and cwd not in ("", ".") else ""
+
+
+def one_line(value: object, limit: int = 120) -> str:
+    """Return a value as it may stand in a title."""
+    text = visible(" ".join(_text_of(value).split()))
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _text_of(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(each, str) for each in cast("list[object]", value)):
+        return shlex.join(cast("list[str]", value))  # as in a command line: `git add a.py 'b c.py'`
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _problem(detail: Mapping[str, Any]) -> str:
+    where = ".".join(str(part) for part in detail["loc"]) or "arguments"
+    if detail["type"] == "missing":
+        return f"`{where}` is missing"
+    if detail["type"] == "extra_forbidden":
+        return f"`{where}` is not an argument"
+    return f"`{where}`: {detail['msg']}"
+
+
+def _without_titles(schema: dict[str, Any]) -> None:
+    """Remove pydantic's `title`s: tokens that tell the model nothing."""
+    schema.pop("title", None)
+    for key, value in schema.items():
+        if key == "properties":
+            for inner in value.values():
+                _without_titles(inner)
+        elif isinstance(value, dict):
+            _without_titles(value)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def tool(  # noqa: PLR0913 - a declaration, read like a table row
+    *,
+    risk: ToolRisk,
+    category: ToolCategory,
+    kind: ToolKind,
+    title: str,
+    read_only: bool = False,
+    cacheable: bool | None = None,
+    ttl_s: float = 0.0,
+    timeout_s: float | None = DEFAULT_TIMEOUT_S,
+    plans_edit: bool = False,
+    runs_programs: bool = False,
+    polls: bool = False,
+    sandboxed: bool = False,
+    paths_of: Callable[[Mapping[str, Any]], Sequence[str]] | None = None,
+) -> Callable[[ToolFunction], Tool]:
+    """Make a tool of an async function; its name, docstring and signature are what the model is told.
+
+    `cacheable` defaults to true if `read_only` is set and `ttl_s` is positive.
+    """
+
+    def declare(function: ToolFunction) -> Tool:
+        return Tool(
+            name=getattr(function, "__name__", "tool"),
+            description=_description(function),
+            risk=risk,
+            category=category,
+            kind=kind,
+            run=function,
+            title=title,
+            read_only=read_only,
+            cacheable=(read_only and ttl_s > 0) if cacheable is None else cacheable,
+            ttl_s=ttl_s,
+            timeout_s=timeout_s,
+            plans_edit=plans_edit,
+            runs_programs=runs_programs,
+            polls=polls,
+            sandboxed=sandboxed,
+            paths_of=paths_of,
+        )
+
+    return declare
+
+
+def _description(function: ToolFunction) -> str:
+    """Return the docstring without its section on what is raised, which is for people."""
+    text = inspect.getdoc(function) or ""
+    return text.partition("\nRaises:")[0].strip()
+
+
+class ToolRegistry:
+    """Tools that a model is offered, by name, in order of registration."""
+
+    def __init__(self, tools: Sequence[Tool] = (), withheld: Mapping[str, str] | None = None) -> None:
+        self._tools: dict[str, Tool] = {}
+        self.withheld = withheld or {}
+        """Tools that are not offered, each with the reason: `is not offered to …`."""
+        for each in tools:
+            self.register(each)
+
+    def register(self, new: Tool) -> None:
+        """Add a tool. Raises ValueError if the name is taken."""
+        if new.name in self._tools:
+            raise ValueError(f"a tool named {new.name} is already registered")
+        self._tools[new.name] = new
+
+    def get(self, name: str) -> Tool | None:
+        """Return the tool of that name; None if it is not offered."""
+        return self._tools.get(name)
+
+    def list_all(self) -> list[Tool]:
+        """Return all tools."""
+        return list(self._tools.values())
+
+    def list_by_category(self, category: ToolCategory) -> list[Tool]:
+        """Return the tools of one category."""
+        return [each for each in self._tools.values() if each.category is category]
+
+    def list_definitions(self) -> list[ToolDefinition]:
+        """Return the definitions of all tools."""
+        return [each.definition for each in self._tools.values()]
+
+
+def path_arguments(given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the values of the arguments that name paths."""
+    for name in PATH_ARGUMENTS:
+        value = given.get(name)
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield from (part for part in value if isinstance(part, str))  # pyright: ignore[reportUnknownVariableType]

@@ -1,0 +1,1 @@
+"""One turn: the loop, its limits and its state."""

@@ -1,0 +1,125 @@
+"""One request to a model, and its streamed answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from pygent_ls.agent.events import Answered, Notice, Text, TextDelta, Thinking, ThinkingDelta, UsageReported
+from pygent_ls.agent.model.answer import Answer
+from pygent_ls.agent.model.retry import Failed
+from pygent_ls.agent.ports.model import (
+    Chunk,
+    FinishChunk,
+    Model,
+    ModelRequest,
+    NoticeChunk,
+    TextChunk,
+    ThinkingChunk,
+    ToolCallChunk,
+    UsageChunk,
+    within_limit,
+)
+from pygent_ls.agent.telemetry import ModelCallSpan, observed
+from pygent_ls.agent.turn.state import TurnState
+from pygent_ls.errors import ModelError
+
+
+@dataclass(kw_only=True)
+class Attempt:
+    """One request to a model. `item_prefix` is unique to each attempt, so that the items of a failed one can be
+    withdrawn."""
+
+    state: TurnState
+    model: Model
+    item_prefix: str
+    answer: Answer = field(default_factory=Answer)
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self.answer.model = self.model.name
+
+    async def run(self, request: ModelRequest) -> Answer | Failed:
+        """Send the request, emit its deltas, and return the complete answer, which `report` emits. When cancelled, the
+        text so far is kept in the history. Known usage is counted however the request ends."""
+        began_s, around = self.clock(), self.state.around
+        self.answer.family = self.model.facts.family  # known once the model is prepared
+        try:
+            try:
+                span = ModelCallSpan(
+                    session_id=around.session_id, model=self.model.name, request=request, answer=self.answer
+                )
+                with observed(around.telemetry, span):
+                    await self._receive(span)
+            finally:
+                self.state.model_s += self.clock() - began_s
+                self.answer.close()
+                self.state.usage = self.state.usage.plus(self.answer.usage)
+                if self.answer.usage.cost_usd is None and not self.answer.usage.is_nothing:
+                    self.state.root.unpriced = self.model.name
+        except asyncio.CancelledError:
+            self.keep_cut_off()
+            raise
+        except ModelError as error:
+            return self.failed(error)
+        return self.answer
+
+    def failed(self, error: ModelError) -> Failed:
+        """Return the failure, with the emitted items to withdraw."""
+        said = ((self._text_id, self.answer.text), (self._thinking_id, self.answer.thinking))
+        return Failed(error=error, withdrawn=tuple(item for item, content in said if content))
+
+    async def report(self) -> None:
+        """Emit the complete items and the usage: the answer counts."""
+        try:
+            if self.answer.thinking:
+                await self.state.emit(Thinking(item_id=self._thinking_id, content=self.answer.thinking))
+            if self.answer.text:
+                await self.state.emit(Text(item_id=self._text_id, content=self.answer.text))
+            await self.state.emit(UsageReported(usage=self.state.root.total, answered=self._answered))
+        except asyncio.CancelledError:
+            self.keep_cut_off()
+            raise
+
+    def keep_cut_off(self) -> None:
+        """Keep the text so far of a cancelled turn, marked if something is missing."""
+        state, answer = self.state, self.answer
+        state.say(answer.text)
+        cut_off = answer.finish is None or answer.has_calls
+        state.keep(answer.message_without_calls(state.spec.turn_id, cut_off=cut_off))
+
+    @property
+    def _answered(self) -> Answered:
+        answer = self.answer
+        return Answered(model=self.model.name, finish=answer.finish_reason, usage=answer.usage, n_calls=answer.n_calls)
+
+    @property
+    def _text_id(self) -> str:
+        return f"{self.item_prefix}-text"
+
+    @property
+    def _thinking_id(self) -> str:
+        return f"{self.item_prefix}-thinking"
+
+    async def _receive(self, span: ModelCallSpan) -> None:
+        async with aclosing(within_limit(self.model.stream(span.request), span.request)) as chunks:
+            async for chunk in chunks:
+                span.first_chunk_ns = span.first_chunk_ns or time.time_ns()
+                self.answer.add(chunk)
+                if isinstance(chunk, NoticeChunk):
+                    await self.state.emit(Notice(content=chunk.content, level="warning"))
+                await self._emit_delta(chunk)
+
+    async def _emit_delta(self, chunk: Chunk) -> None:
+        if not self.state.spec.stream:
+            return
+        match chunk:
+            case TextChunk(text=text) if text:
+                await self.state.emit(TextDelta(item_id=self._text_id, content=text))
+            case ThinkingChunk(thinking=thinking) if thinking:
+                await self.state.emit(ThinkingDelta(item_id=self._thinking_id, content=thinking))
+            case TextChunk() | ThinkingChunk() | ToolCallChunk() | UsageChunk() | FinishChunk() | NoticeChunk():
+                pass  # nothing to show, shown once complete, or already emitted

@@ -1,0 +1,395 @@
+"""Loop of one turn: call the model, run its tools, repeat until it has nothing more to do."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from pygent_ls.agent.calls.turn_hooks import TurnHooks
+from pygent_ls.agent.events import AgentEvent, Cancelled, EventSink, Finished, Notice, Steered, StopReason, TurnStarted
+from pygent_ls.agent.messages import Message, TextBlock, ToolUseBlock, Usage, user_message
+from pygent_ls.agent.model.answer import Answer
+from pygent_ls.agent.model.retry import RetryController, WaitingRetries
+from pygent_ls.agent.ports.model import Model
+from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.system_limits import limit_reached
+from pygent_ls.agent.telemetry import TurnSpan, observed
+from pygent_ls.agent.tools.arguments import readers_of
+from pygent_ls.agent.tools.structured_output import STRUCTURED_OUTPUT
+from pygent_ls.agent.turn.model_calls import ModelCalls
+from pygent_ls.agent.turn.pauses import Pauses
+from pygent_ls.agent.turn.state import Steering, TurnResult, TurnSpec, TurnState
+from pygent_ls.agent.turn.structured_answer import StructuredAnswer
+from pygent_ls.agent.turn.subagents import Delegate, Subagents
+from pygent_ls.agent.turn.tool_calls import LIMIT_RESULT, NOT_BEGUN_RESULT, ToolCalls
+from pygent_ls.errors import ModelError
+
+GO_ON = (
+    "Your answer reached the output limit and was cut off. Continue exactly where it ended, without repeating anything."
+)
+"""Prompt that continues an answer whose text reached the output limit."""
+
+
+@dataclass(kw_only=True)
+class Turn:
+    """One run of the loop over a history that it extends.
+
+    However the turn ends, each tool call in the history has exactly one result, and the events begin with
+    `turn_started` and end with `finished`; those of a subagent have neither (`TurnSpec.parent_tool_id`).
+    """
+
+    spec: TurnSpec
+    around: Surroundings
+    history: list[Message]
+    sink: EventSink
+    retries: RetryController = field(default_factory=WaitingRetries)
+    """Waits between two attempts of a model call; the user can end the wait early, or give up."""
+    clock: Callable[[], float] = time.monotonic
+    parent: Turn | None = None
+    """Turn whose subagent this is."""
+    closing: bool = False
+    """Whether the outcome is settled: a cancellation or steering comes too late."""
+    _stop: StopReason = "error"
+    _error: ModelError | None = None
+    _empty_answers: int = 0
+    _began_s: float = 0.0
+    _becoming: Callable[[], Awaitable[tuple[TurnSpec, Surroundings]]] | None = None
+
+    def __post_init__(self) -> None:
+        parent = self.parent
+        structured = StructuredAnswer.to(self.spec.output_schema)
+        spec, around = structured.offered(self.spec, self.around)
+        self._state = TurnState(
+            spec=spec,
+            around=around,
+            history=self.history,
+            sink=self.sink,
+            parent=parent._state if parent else None,
+            structured=structured,
+        )
+        if parent is None:
+            self._state.share.user_times.clock = self.clock
+        self._state.hooks.emit = self.tell
+        self._subagents = Subagents(state=self._state, run_turn=self._run_subagent)
+        self._model_calls = ModelCalls(state=self._state, retries=self.retries, clock=self.clock)
+        self._tool_calls = ToolCalls(state=self._state, run_subagent=self._subagents.run)
+        self._pauses = Pauses(state=self._state, clock=self.clock, outer=parent._pauses if parent else None)
+
+    @property
+    def usage(self) -> Usage:
+        """Usage of all model calls so far, including those of subagents."""
+        return self._state.total
+
+    @property
+    def hooks(self) -> TurnHooks:
+        """Hooks of this turn; they report nothing once the outcome is settled."""
+        return self._state.hooks
+
+    def use(self, model: Model) -> None:
+        """Use this model from the next call on."""
+        self._state.model = model
+
+    @property
+    def agent(self) -> str:
+        """Name of the agent that answers from the next call on."""
+        return self._state.spec.agent
+
+    def become(self, make: Callable[[], Awaitable[tuple[TurnSpec, Surroundings]]]) -> None:
+        """Switch to the agent that `make` returns, before the next call; the limits stay."""
+        self._becoming = make
+
+    def steer(self, steering: Steering) -> bool:
+        """Add this to the conversation before the next model call, making one if none would follow. Return False if it
+        comes too late."""
+        if self.closing:
+            return False
+        self._state.steering.append(steering)
+        return True
+
+    def remark(self, text: str) -> bool:
+        """Add text that the model reads with its next request, in this turn or the next one. Return False if it comes
+        too late."""
+        if self.closing:
+            return False
+        self._state.remarks.append(text)
+        return True
+
+    async def tell(self, event: AgentEvent) -> None:
+        """Emit an event from outside the loop; ignored once the outcome is settled."""
+        if not self.closing:
+            await self._state.emit(event)
+
+    async def run(self) -> TurnResult:
+        """Run to the end. A cancellation of the task is an outcome, not an exception, except for a subagent."""
+        spec, state = self.spec, self._state
+        span = TurnSpan(
+            session_id=self.around.session_id,
+            agent=spec.agent,
+            turn_id=spec.turn_id,
+            model=spec.model.name,
+            mode=spec.mode,
+            is_subagent=spec.parent_tool_id is not None,
+            prompt=spec.prompt,
+        )
+        with observed(self.around.telemetry, span):
+            try:
+                return await self._run()
+            finally:
+                span.stop_reason, span.error, span.text = self._stop, self._error, state.text
+                span.usage, span.iterations = state.total, state.iterations
+
+    async def _run(self) -> TurnResult:
+        spec, state = self.spec, self._state
+        self._began_s = self.clock()
+        try:
+            self._pauses.begin()
+            self.history.append(user_message(spec.content, turn_id=spec.turn_id))
+            await self._begin()
+            self._stop = await self._work()
+        except asyncio.CancelledError:
+            self.closing = True
+            self._stop = "cancelled"
+            if spec.parent_tool_id is not None:
+                raise
+            _take_cancel()
+            for last_words in (self._take_steering(), state.emit(Cancelled())):
+                with suppress(asyncio.CancelledError):  # a further cancellation changes nothing
+                    await last_words
+        except ModelError as error:
+            self._error = error
+        except OSError as error:
+            problem = limit_reached(error)
+            if problem is None:
+                raise
+            self._error = ModelError(problem)
+            await state.emit(Notice(content=problem, level="error"))
+        finally:
+            self.closing = True
+            await self._end()
+        return TurnResult(
+            stop_reason=self._stop,
+            text=state.text,
+            usage=state.total,
+            iterations=state.iterations,
+            files_changed=self._tool_calls.files_changed,
+            error=self._error,
+            structured=state.structured.given if self._stop == "end_turn" else None,
+            model_s=state.model_s,
+        )
+
+    async def _begin(self) -> None:
+        spec = self.spec
+        if spec.parent_tool_id is None:
+            started = TurnStarted(
+                prompt=spec.prompt,
+                model=spec.model.name,
+                mode=spec.mode,
+                agent=spec.agent,
+                attachments=spec.attachments,
+            )
+            await self._state.emit(started)
+        for notice in spec.notices:
+            await self._state.emit(Notice(content=notice, level="warning"))
+
+    async def _end(self) -> None:
+        await self._take_steering()  # steering that could not be answered stays in the history for the next turn
+        if self.spec.parent_tool_id is None:
+            changed = self._tool_calls.files_changed
+            finished = Finished(
+                stop_reason=self._stop,
+                usage=self._state.total,
+                files_changed=changed,
+                duration_s=max(0.0, self.clock() - self._began_s - self._state.share.user_times.turn.seconds),
+            )
+            await self._state.emit(finished)
+
+    async def _work(self) -> StopReason:
+        """Run the turn between its first and last events: hooks may deny its prompt, and keep it from ending."""
+        state, spec = self._state, self.spec
+        is_subagent = spec.parent_tool_id is not None
+        if not is_subagent and not await self._may_begin():
+            return "refusal"
+        while True:
+            stop = await self._iterate()
+            event = "subagent_stop" if is_subagent else "stop"
+            more = await state.hooks.stopping(stop, event, state.share.changing)
+            if more:
+                state.keep(user_message(more, turn_id=spec.turn_id))
+            elif stop != "end_turn" or not state.steering:
+                return stop
+
+    async def _may_begin(self) -> bool:
+        """Whether hooks let the prompt be sent. It stays in the history with the context that they add, or is
+        removed."""
+        prompt = self.history[-1]
+        context, denied = await self._state.hooks.prompted(self.spec.prompt, self.spec.session_source)
+        if denied is not None:
+            del self.history[-1]
+            self._state.text = denied
+            await self._state.emit(Notice(content=denied, level="error"))
+        elif context:
+            self.history[-1] = replace(prompt, content=(*context, *prompt.blocks))
+        return denied is None
+
+    async def _iterate(self) -> StopReason:
+        while True:
+            if stopped := await self._stopped_before_call():
+                return stopped
+            await self._take_agent()
+            if stopped := await self._stopped_unpriced():
+                return stopped
+            await self._take_steering()
+            self._state.structured.forget()
+            outcome = await self._take(await self._model_calls.ask())
+            if outcome is not None and not (outcome == "end_turn" and self._state.steering):
+                return outcome
+
+    async def _take_agent(self) -> None:
+        """Switch to the agent that was chosen meanwhile."""
+        make, self._becoming = self._becoming, None
+        if make is None:
+            return
+        state = self._state
+        state.spec, state.around = state.structured.offered(*await make())
+        state.model = state.spec.model
+        state.hooks.around = state.around
+        self._tool_calls.use(state.around)
+        await state.emit(Notice(content=f"The agent is now {state.spec.agent}."))
+
+    async def _take_steering(self) -> None:
+        """Add remarks and what the user said meanwhile to the conversation."""
+        state = self._state
+        remarks, state.remarks = state.remarks, []
+        for text in remarks:
+            state.keep(user_message((TextBlock(text=text, from_outside=True),), turn_id=self.spec.turn_id))
+        taken, state.steering = state.steering, []
+        for each in taken:
+            state.keep(user_message(each.content, turn_id=self.spec.turn_id))
+        for each in taken:
+            await state.emit(Steered(content=each.shown, attachments=each.attachments))
+
+    # Limits
+
+    async def _stopped_before_call(self) -> StopReason | None:
+        while stop := self._pauses.before_call():
+            if not await self._pauses.goes_on(stop):
+                return stop.reason
+        return None
+
+    async def _stopped_unpriced(self) -> StopReason | None:
+        if self._pauses.needs_price and not await self._model_calls.has_price():
+            return await self._pauses.stops_unpriced(self._state.model.name)
+        return None
+
+    async def _stopped_after_answer(self) -> StopReason | None:
+        while stop := self._pauses.after_answer():
+            if not await self._pauses.goes_on(stop):
+                return stop.reason
+        return None
+
+    async def _stopped_before_tools(self, calls: tuple[ToolUseBlock, ...]) -> StopReason | None:
+        stopped: StopReason | None = "cancelled"
+        try:
+            stopped = await self._stopped_after_answer()
+        finally:  # providers reject a history with an unanswered call
+            if stopped:
+                await self._tool_calls.refuse(calls, NOT_BEGUN_RESULT if stopped == "cancelled" else LIMIT_RESULT)
+        return stopped
+
+    async def _run_subagent(self, made: Delegate, history: list[Message]) -> TurnResult:
+        turn = Turn(
+            spec=made.spec,
+            around=made.around,
+            history=history,
+            sink=self.sink,
+            retries=self.retries,
+            clock=self.clock,
+            parent=self,
+        )
+        self._state.begin_subagent(turn._state)
+        try:
+            return await turn.run()
+        finally:
+            self._state.end_subagent(turn._state)
+
+    # Answers
+
+    async def _take(self, answer: Answer) -> StopReason | None:
+        """Store an answer and run its calls. Return the stop reason if the turn ends."""
+        state, spec = self._state, self.spec
+        state.say(answer.text)
+        if answer.finish_reason == "length":
+            return self._cut_off(answer)
+        state.text_before = ""
+        if answer.finish_reason == "refusal":
+            state.keep(answer.message_without_calls(spec.turn_id, cut_off=False))
+            return "refusal"
+        if answer.is_empty and answer.finish_reason != "tools" and state.structured.schema is None:
+            self._empty_answers += 1
+            if self._empty_answers > 1:
+                raise await self._model_calls.failed(_empty_answer(state.model.name))
+            return None
+        self._empty_answers = 0
+        readers = readers_of(state.around.tools) - {STRUCTURED_OUTPUT}  # a cut-off answer is of no use
+        message = answer.message(spec.turn_id, state.taken_ids(), readers)
+        state.keep(message if message.text or message.tool_calls else None)
+        return await self._run_tools(message.tool_calls) if message.tool_calls else await self._take_words()
+
+    async def _take_words(self) -> StopReason | None:
+        """Finish with an answer without calls, or ask for the structured answer if one is required."""
+        state = self._state
+        wanted = state.structured.after_text(state.text, state.model.name)
+        if isinstance(wanted, ModelError):
+            raise await self._model_calls.failed(wanted)
+        if wanted is None:
+            return "end_turn"
+        if stopped := await self._stopped_after_answer():
+            return stopped
+        state.keep(user_message(wanted, turn_id=self.spec.turn_id))
+        return None
+
+    def _cut_off(self, answer: Answer) -> StopReason | None:
+        """Continue the text of an answer that reached the output limit, once, unless it would never end. A tool call
+        that is cut off never runs."""
+        state, turn_id = self._state, self.spec.turn_id
+        state.keep(answer.message_without_calls(turn_id, cut_off=False))
+        if answer.is_endless or state.text_before or answer.has_calls or not answer.text.strip():
+            return "max_output_tokens"
+        state.keep(user_message(GO_ON, turn_id=turn_id))
+        state.text_before = state.text
+        return None
+
+    async def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> StopReason | None:
+        structured = self._state.structured
+        is_last = structured.is_all_of(calls)  # as with text that ends a turn, limits are checked only after it
+        if not is_last and (stopped := await self._stopped_before_tools(calls)):
+            return stopped
+        stop = await self._tool_calls.run(calls)
+        if structured.given is not None:
+            return "end_turn"
+        if (error := structured.failed(self._state.model.name)) is not None:
+            raise await self._model_calls.failed(error)
+        if is_last and (stopped := await self._stopped_after_answer()):
+            return stopped
+        if stop is None:
+            return None
+        if not await self._pauses.goes_on(stop):
+            return stop.reason
+        self._tool_calls.circles.reset()
+        return None
+
+
+def _take_cancel() -> None:
+    """Clear the cancellation of the running task, which has been handled: what follows is not cancelled."""
+    task = asyncio.current_task()
+    while task is not None and task.cancelling():
+        task.uncancel()
+
+
+def _empty_answer(model: str) -> ModelError:
+    return ModelError(
+        f"{model} returned an empty answer twice. Try again, or choose another model.", type="server", provider=model
+    )

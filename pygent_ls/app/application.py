@@ -1,0 +1,426 @@
+"""Composition root: builds the packages and connects them. The only module that imports all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pygent_ls.app.agents import profiles_of, variants_of
+from pygent_ls.app.defaults import beginning_of, model_and_reason
+from pygent_ls.app.factories import (
+    endpoints_of,
+    hooks_of,
+    limits_of,
+    named_key_variables,
+    policy_of,
+    sandbox_options,
+    secrets_of,
+)
+from pygent_ls.app.keys import saved_keys
+from pygent_ls.config.live import NOT_WRONG, LiveSettings, Taken
+from pygent_ls.config.settings import Settings
+from pygent_ls.config.sources import CommandLine, state_folder, user_file
+from pygent_ls.config.trust import TrustStore
+from pygent_ls.errors import ModelError, SettingError
+
+if TYPE_CHECKING:  # what is built from here on is imported when it is built
+    from pygent_ls.agent.context.system_prompt import PromptFor
+    from pygent_ls.agent.permissions.permissions import Mode, Policy
+    from pygent_ls.agent.ports.model import Model
+    from pygent_ls.agent.ports.output_store import Outputs
+    from pygent_ls.agent.rules.rule import Rule
+    from pygent_ls.agent.run_context import Surroundings
+    from pygent_ls.agent.tools.tool import ToolRegistry
+    from pygent_ls.agent.variants import AgentProfile, Variants
+    from pygent_ls.app.shared import Shared
+    from pygent_ls.editors.ports import Beginning, FrontEnd
+    from pygent_ls.llm.model_list import ListedModel
+    from pygent_ls.llm.providers.endpoints import Endpoints
+    from pygent_ls.llm.setup.flow import SetUp, Way
+    from pygent_ls.sessions.lifecycle.defaults import SessionDefaults
+    from pygent_ls.sessions.rules import FileRuleStore
+    from pygent_ls.sessions.turns.settings import TurnSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blueprint:
+    """Current settings with the origin of each value; builds the agent on demand."""
+
+    live: LiveSettings
+    taken: Taken
+    trust: TrustStore
+    model: str
+    model_reason: str
+    shared: Shared | None = None
+    """Objects shared with the process's other front ends; None to create new ones."""
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """Return the problems found in the settings, one line each."""
+        return [problem.text for problem in self.taken.loaded.problems if problem.kind not in NOT_WRONG]
+
+    def build(self, front_end: FrontEnd) -> Agent:
+        """Build the agent for a front end."""
+        return Agent(self, front_end)
+
+
+def read_settings(
+    editor_options: Any,
+    folders: Sequence[Path],
+    command_line: CommandLine | None = None,
+    *,
+    shared: Shared | None = None,
+) -> Blueprint:
+    """Read every layer. Never raises: errors are reported as problems. `shared` is passed on to the agent."""
+    trust = TrustStore(state_folder())
+    live = LiveSettings(
+        trust,
+        user_file(),
+        environment=os.environ,
+        editor_options=editor_options,
+        command_line=command_line or CommandLine(),
+    )
+    taken = live.take(folders[0] if folders else None)
+    keys = None if taken.loaded.settings.model else saved_keys()  # skips an import that `initialize` would wait for
+    model, reason = model_and_reason(taken.loaded, keys)
+    return Blueprint(live=live, taken=taken, trust=trust, model=model, model_reason=reason, shared=shared)
+
+
+class Agent:
+    """All packages wired together for one front end."""
+
+    def __init__(self, blueprint: Blueprint, front_end: FrontEnd) -> None:
+        from pygent_ls.agent.tools.cache import ToolCache
+        from pygent_ls.app.commands import command_facts
+        from pygent_ls.app.setup import AppSetup
+        from pygent_ls.app.shared import Shared
+        from pygent_ls.app.storage import CHECKPOINTS
+        from pygent_ls.app.trust_prompt import Trusting
+        from pygent_ls.sessions.checkpoints.past_sessions import PastSessions
+        from pygent_ls.sessions.store import Sessions
+        from pygent_ls.workspace.snapshots.snapshots import Snapshots
+
+        self._shared = blueprint.shared or Shared()
+        self._is_alone = blueprint.shared is None
+        self.state_folder = self._shared.state_folder
+        self._front_end = front_end
+        self._live = blueprint.live
+        self._live.news(blueprint.taken)  # the front end reports these itself
+        self._taken = blueprint.taken
+        if front_end.is_restricted:
+            self._live.distrust()
+            self._taken = self._live.take(blueprint.taken.folder)
+        self._trusting = Trusting(blueprint.trust, front_end.ask_trust)
+        self._processes, self._sandbox = self._shared.processes(
+            self._settings,
+            lambda: (*front_end.workspace.folders, *front_end.workspace.more_folders),
+            named_key_variables(self._settings),
+        )
+        self._models = self._shared.models(self._settings, self._processes)
+        self._endpoints = self._endpoints_of(self._taken)
+        self._setup = AppSetup(
+            live=self._live,
+            keys=self._shared.keys,
+            models=self._models,
+            find=self._processes.find,
+            folder=lambda: next(iter(front_end.workspace.folders), None),
+            questioner=front_end.questioner,
+            tell=front_end.tell,
+            on_change=front_end.on_models_change,
+            offers=front_end.offers_setup,
+        )
+        self._cache = ToolCache(max_entries=self._settings.cache_entries, clock=time.monotonic)
+        self._snapshots = Snapshots(
+            self.state_folder / "snapshots", lambda: self._processes.find("git"), days=self._settings.snapshot_days
+        )
+        self._kept = self._shared.kept
+        self._past = PastSessions(self.state_folder / CHECKPOINTS, front_end.workspace, self._snapshots)
+        self.sessions: Sessions = Sessions(
+            self._session_defaults,
+            make_surroundings=self._surroundings,
+            make_model=lambda name: self._make_model(self._endpoints, name),
+            make_system_prompt=self._system_prompt,
+            on_change=front_end.on_session_change,
+            take_settings=self._take_settings,
+        )
+        self.sessions.tell_user_with(front_end.tell)
+        self.sessions.share(self._shared.live)
+        self.sessions.look_back(self._past)
+        self.sessions.keep_in(self._kept.journals)
+        self.sessions.tell_commands(command_facts(self._live, front_end, self.models))
+
+    @property
+    def _settings(self) -> Settings:
+        """Return the settings as they were last taken."""
+        return self._taken.loaded.settings
+
+    @property
+    def reviews_edits(self) -> bool:
+        """Implement `Core`."""
+        return self._settings.edits.review == "ask"
+
+    def configure(self, given: object) -> Sequence[str]:
+        """Implement `Core`."""
+        self._live.set_editor_section(given)
+        return self._live.news(self._live.take(self._taken.folder))
+
+    async def close(self) -> None:
+        """Implement `Core`."""
+        await (self._shared.close() if self._is_alone else self.sessions.leave())
+        await self._trusting.close()
+
+    async def _take_settings(self) -> TurnSettings:
+        """Return the settings for a new turn; ask the user for trust if the workspace's settings need it."""
+        from pygent_ls.app.prompt import make_system_prompt, more_folders, prompt_settings
+        from pygent_ls.sessions.turns.settings import TurnSettings
+
+        await self._front_end.configured()
+        folders = self._front_end.workspace.folders
+        taken = await asyncio.to_thread(self._live.take, folders[0] if folders else None)
+        self._taken = taken = await self._trusting.settle(taken)
+        settings = taken.loaded.settings
+        of_keys = await asyncio.to_thread(self._shared.refresh_keys)
+        self._endpoints = endpoints = await asyncio.to_thread(self._endpoints_of, taken)
+        self._sandbox.change(sandbox_options(settings))
+        await asyncio.to_thread(self._sandbox.tidy)
+        self._processes.hide(named_key_variables(settings))
+        beside, wrong = await asyncio.to_thread(more_folders, taken)
+        self._front_end.workspace.use_also(beside)
+        prompt = await prompt_settings(taken)
+        problems = [f"Settings: {each}" for each in self._live.news(taken)]
+        problems += self._live.untold(filter(None, (*wrong, prompt.problem, *of_keys)))
+        return TurnSettings(
+            model=endpoints.model,
+            mode=settings.mode,
+            agent=settings.agent,
+            variants=await asyncio.to_thread(variants_of, taken),
+            limits=limits_of(settings),
+            policy=self._policy(settings),
+            endpoint=(endpoints, self._shared.keys_version),
+            make_model=partial(self._make_model, endpoints),
+            make_model_at=partial(self._make_model, endpoints),
+            make_system_prompt=partial(make_system_prompt, self._front_end.workspace, prompt),
+            renewed=partial(self._renewed, settings),
+            notices=tuple(filter(None, (*problems, *self._trust_notices(taken)))),
+        )
+
+    def _trust_notices(self, taken: Taken) -> Sequence[str]:
+        """Return the notices about an untrusted workspace, for the editor or its user."""
+        from pygent_ls.app.trust_prompt import UNTRUSTED
+
+        return self._live.untold([UNTRUSTED]) if self._front_end.is_restricted else [self._trusting.notice(taken)]
+
+    def _policy(self, settings: Settings) -> Policy:
+        return policy_of(settings, self.state_folder, is_restricted=self._front_end.is_restricted)
+
+    def _renewed(self, settings: Settings, around: Surroundings) -> Surroundings:
+        around.secrets.switch(on=settings.redact_secrets)
+        around.secrets.know(self._shared.known_keys)
+        return replace(
+            around,
+            tools=self._tools(settings),
+            max_tool_result_chars=settings.max_tool_result_chars,
+            hooks=hooks_of(settings, self._processes, self._front_end.hooks),
+        )
+
+    @property
+    def tools(self) -> ToolRegistry:
+        """Return the tools that a new session offers to its model; file tools only if there is a workspace folder."""
+        return self._tools(self._settings)
+
+    def _tools(self, settings: Settings) -> ToolRegistry:
+        from pygent_ls.agent.tools.tool import ToolRegistry
+        from pygent_ls.agent.variants import allowed_by_settings, variants
+        from pygent_ls.tools.catalog import offered_tools
+
+        offered = offered_tools(
+            has_folder=bool(self._front_end.workspace.folders),
+            shell_timeout_s=settings.shell_timeout_s,
+            agents=[(each.name, each.description) for each in variants(profiles_of(settings)).profiles.values()],
+        )
+        return allowed_by_settings(ToolRegistry(offered), settings.disallowed_tools)
+
+    @property
+    def agents(self) -> Sequence[AgentProfile]:
+        """Implement `Core`."""
+        return list(variants_of(self._taken).profiles.values())
+
+    async def beginning(self) -> Beginning:
+        """Implement `Core`."""
+        await self._front_end.configured()
+        folders = self._front_end.workspace.folders
+
+        def read() -> Beginning:
+            taken = self._live.take(folders[0] if folders else None)
+            return beginning_of(taken, self._policy(taken.loaded.settings), self._models.saved_keys)
+
+        return await asyncio.to_thread(read)
+
+    async def set_up(self, way: Way = "any") -> SetUp:
+        """Implement `Core`."""
+        return await self._setup.run(way)
+
+    def take_keys(self, keys: Mapping[str, str | None]) -> frozenset[str]:
+        """Implement `Core`."""
+        self._shared.take_keys(keys)
+        self._models = self._shared.models(self._settings, self._processes)
+        self._endpoints = self._endpoints_of(self._taken)
+        return self._shared.editor_keys.variables
+
+    async def models(self) -> Sequence[ListedModel]:
+        """Implement `Core`."""
+        from pygent_ls.app.models import models_of
+
+        return await models_of(self._settings, self._endpoints, self._models, self._processes.find)
+
+    @property
+    def model_ready(self) -> bool:
+        """Return whether the default model can be called without further loading."""
+        return self._default_model is not None and self._default_model.ready
+
+    def start_loading(self) -> None:
+        """Load in the background what the default model's first call needs, and purge sessions deleted long ago."""
+        from pygent_ls.llm.routing import start_loading
+
+        if self._default_model is not None:
+            start_loading(self._default_model, self._models)
+        self._kept.start_tidying()
+
+    @cached_property
+    def _default_model(self) -> Model | None:
+        """Return the default model; None if its name is invalid, which the first turn reports."""
+        try:
+            return self._make_model(self._endpoints, self._endpoints.model)
+        except ModelError:
+            return None
+
+    def rules(self) -> Sequence[Rule]:
+        """Return the rules stored by "Always allow" for this workspace, and those of the settings."""
+        return [*self._rules().load(), *self._settings.permissions]
+
+    def forget_rule(self, text: str) -> bool:
+        """Remove a stored rule; return False if it is not stored."""
+        return self._rules().remove(text)
+
+    def file_changed(self, path: Path) -> None:
+        """Drop cached data about a file that may have changed."""
+        from pygent_ls.agent.rules.globs import escape
+
+        self._cache.invalidate(escape(path))
+
+    def kill_processes(self) -> None:
+        """Kill all child process groups immediately."""
+        if self._is_alone:  # else its turns have ended their programs, and the others belong to other agents
+            self._shared.kill_processes()
+
+    def _session_defaults(self) -> SessionDefaults:
+        from pygent_ls.sessions.lifecycle.defaults import SessionDefaults
+
+        return SessionDefaults(
+            working_directory=self._first_folder(),
+            agent=self._settings.agent,
+            model=self._endpoints.model,
+            mode=self._settings.mode,
+            limits=limits_of(self._settings),
+            variants=variants_of(self._taken),
+            look_up_variants=self._look_up_variants,
+            answer_without_model=self._setup.answer_without_model,
+            persist=self._settings.persist_sessions,
+            make_model_at=lambda name, api_base: self._make_model(self._endpoints, name, api_base),
+        )
+
+    def _look_up_variants(self) -> Variants:
+        """Return the agents from the current settings; workspace settings that the user was not asked about are left
+        out.
+        """
+        folders = self._front_end.workspace.folders
+        return variants_of(self._live.take(folders[0] if folders else None))
+
+    def _first_folder(self) -> Path:
+        """Return the first workspace folder, which may change; the daemon's working directory if the workspace has no
+        folder.
+        """
+        folders = self._front_end.workspace.folders
+        return folders[0] if folders else Path.cwd()
+
+    def _rules(self) -> FileRuleStore:
+        from pygent_ls.sessions.rules import FileRuleStore
+
+        return FileRuleStore(self.state_folder, self._first_folder())
+
+    def _surroundings(self, session_id: str, mode: Mode) -> Surroundings:
+        from pygent_ls.agent.permissions.permissions import Permissions
+        from pygent_ls.agent.run_context import Surroundings
+        from pygent_ls.agent.tools.read_log import ReadLog
+        from pygent_ls.extensions.instructions import RepositoryInstructions
+        from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
+        from pygent_ls.workspace.templates.template_folders import TemplateFolders
+        from pygent_ls.workspace.web.http_client import HttpWeb
+
+        secrets = secrets_of(self._settings, self.state_folder, self._front_end.workspace, self._shared.known_keys)
+        return Surroundings(
+            session_id=session_id,
+            tools=self.tools,
+            workspace=self._front_end.workspace,
+            processes=self._processes,
+            web=HttpWeb(self._processes),
+            templates=TemplateFolders(
+                self._processes, shipped=Path(__file__).parents[1] / "scaffold", users=user_file().parent
+            ),
+            approver=self._front_end.approver,
+            questioner=self._front_end.questioner,
+            pauser=self._front_end.pauser,
+            editor=self._front_end.editor,
+            reviewer=self._front_end.reviewer,
+            permissions=Permissions(mode, self._rules(), self._policy(self._settings)),
+            cache=self._cache,
+            reads=ReadLog(),
+            outputs=self._outputs(session_id),
+            max_tool_result_chars=self._settings.max_tool_result_chars,
+            secrets=secrets,
+            instructions=RepositoryInstructions(self._front_end.workspace, secrets.masks),
+            checkpointer=Checkpoints(
+                self._front_end.workspace,
+                self._snapshots,
+                self._past.records(session_id) if self._is_kept(session_id) else None,
+                self._shared.write_log,
+            ),
+            telemetry=self._shared.telemetry,
+        )
+
+    def _outputs(self, session_id: str) -> Outputs:
+        """Return the session's stored outputs, on the disk if the session is."""
+        from pygent_ls.agent.ports.output_store import Outputs
+
+        return Outputs(self._kept.outputs.of(session_id) if self._is_kept(session_id) else None)
+
+    def _is_kept(self, session_id: str) -> bool:
+        """Return whether the session is stored on the disk, or will be."""
+        return self._settings.persist_sessions or self._kept.journals.exists(session_id)
+
+    def _endpoints_of(self, taken: Taken) -> Endpoints:
+        """Return the provider endpoints. May read saved keys."""
+        model, _ = model_and_reason(taken.loaded, self._models.saved_keys)
+        return endpoints_of(taken.loaded, model)
+
+    def _make_model(self, endpoints: Endpoints, name: str, api_base: str = "") -> Model:
+        """Create a model at its agent's or provider's address. Raises `ModelError` for an invalid name."""
+        from pygent_ls.llm.routing import make_configured_model, with_text_tools
+
+        try:
+            model = make_configured_model(name, endpoints, self._models, agent_base=api_base)
+            return with_text_tools(model, endpoints.common.text_tool_calls)
+        except SettingError as error:
+            raise ModelError(str(error), type="invalid_request") from error
+
+    async def _system_prompt(self, wanted: PromptFor) -> str:
+        """Return the system prompt for a session that does not take settings at the start of a turn."""
+        from pygent_ls.app.prompt import make_system_prompt, prompt_settings
+
+        return await make_system_prompt(self._front_end.workspace, await prompt_settings(self._taken), wanted)

@@ -1,0 +1,185 @@
+"""Conversion of settings into the values that each package takes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pygent_ls.app.agents import planners_of
+from pygent_ls.config.settings import Settings
+from pygent_ls.config.sources import user_file
+from pygent_ls.observability.log import redacted
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.permissions.permissions import Policy
+    from pygent_ls.agent.ports.hooks import Hooks
+    from pygent_ls.agent.ports.workspace import Processes, Workspace
+    from pygent_ls.agent.tools.session_secrets import Secrets
+    from pygent_ls.config.layers import Loaded
+    from pygent_ls.llm.cli.model import CliSurroundings
+    from pygent_ls.llm.providers.endpoint import Endpoint
+    from pygent_ls.llm.providers.endpoints import Endpoints
+    from pygent_ls.sessions.turns.settings import Limits
+    from pygent_ls.workspace.sandbox.sandbox import SandboxOptions
+
+
+def sandbox_options(settings: Settings) -> SandboxOptions:
+    """Return the sandbox options for commands."""
+    from pygent_ls.workspace.sandbox.sandbox import Resources, SandboxOptions
+
+    return SandboxOptions(
+        mode=settings.sandbox,
+        network=settings.sandbox_network,
+        read=tuple(path for path in map(_expanded, settings.sandbox_read) if path.is_absolute()),
+        resources=Resources(
+            processes=settings.sandbox_max_processes,
+            memory_mb=settings.sandbox_max_memory_mb,
+            file_mb=settings.sandbox_max_file_mb,
+        ),
+    )
+
+
+def _expanded(text: str) -> Path:
+    return Path(os.path.normpath(os.path.expanduser(text)))  # noqa: PTH111 - of an unknown user it is the text itself
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Return the limits of a turn."""
+    from pygent_ls.agent.compaction.summary import CompactionRules
+    from pygent_ls.agent.context.window import ContextRules
+    from pygent_ls.agent.model.retry import RetryPolicy
+    from pygent_ls.agent.turn.limits import TurnLimits
+    from pygent_ls.sessions.turns.settings import Limits
+
+    return Limits(
+        turn=TurnLimits(
+            max_iterations=settings.max_iterations,
+            max_tokens=settings.max_tokens,
+            max_budget_usd=settings.max_budget_usd,
+            max_seconds=settings.max_turn_seconds,
+        ),
+        max_output_tokens=settings.max_output_tokens,
+        temperature=settings.temperature,
+        stream_flush_s=settings.stream_flush_ms / 1000,
+        max_thinking_tokens=settings.max_thinking_tokens,
+        retry=RetryPolicy(
+            max_attempts=settings.retry.max_attempts,
+            max_seconds=settings.retry.max_seconds,
+            initial_delay_s=settings.retry.initial_delay_s,
+        ),
+        fallback_models=tuple(settings.fallback_models),
+        context=ContextRules(**settings.context.model_dump()),
+        compaction=CompactionRules(strategy=settings.compaction.strategy, at=settings.compaction.at),
+        summarizer=settings.compaction.model,
+    )
+
+
+def policy_of(settings: Settings, state: Path, *, is_restricted: bool = False) -> Policy:
+    """Return the user's and the workspace's permission policy; `state` is the daemon's own folder."""
+    from pygent_ls.agent.permissions.permissions import Policy
+    from pygent_ls.agent.permissions.refusals import Protected
+    from pygent_ls.llm.keys.key_store import FILE as KEYS_FILE
+
+    own = (state, user_file().parent)
+    folders = dict.fromkeys(path.as_posix() for each in own for path in (each, each.resolve()))
+    keys = tuple((folder / KEYS_FILE).as_posix() for folder in (state, state.resolve()))
+    return Policy(
+        rules=settings.permissions,
+        may_bypass=settings.allow_bypass,
+        planners=planners_of(settings),
+        is_restricted=is_restricted,
+        protected=Protected(home=Path.home().as_posix(), folders=tuple(folders), keys=keys),
+    )
+
+
+def endpoints_of(loaded: Loaded, model: str) -> Endpoints:
+    """Return how each provider is reached, and the settings for individual models.
+
+    `model` is the configured or the default model.
+    """
+    from pygent_ls.config.layers import OF_A_PROVIDER
+    from pygent_ls.llm.providers.endpoints import Endpoints, ProviderSettings, needs_no_provider
+
+    settings = loaded.settings
+    values: dict[str, dict[str, Any]] = {model: {}}
+    for key in OF_A_PROVIDER:
+        beside = loaded.models_beside.get(key, "")
+        values.setdefault(model if needs_no_provider(beside) else beside, {})[key] = getattr(settings, key)
+    top_level = {name: ProviderSettings(**each) for name, each in values.items()}
+    return Endpoints(
+        model=model,
+        top_level=top_level.pop(model),
+        set_with_other_models=top_level,
+        providers={name: ProviderSettings(**table.model_dump()) for name, table in settings.providers.items()},
+        common=_common_endpoint(settings),
+    )
+
+
+def named_key_variables(settings: Settings) -> frozenset[str]:
+    """Return the environment variables that hold keys: those named by the user and those of known providers."""
+    from pygent_ls.llm.providers.known_providers import key_variables
+
+    return key_variables([settings.api_key_env, *(each.api_key_env for each in settings.providers.values())])
+
+
+def _common_endpoint(settings: Settings) -> Endpoint:
+    from pygent_ls.llm.catalog.known_model import OwnFacts
+    from pygent_ls.llm.cli.programs import CliProgram
+    from pygent_ls.llm.providers.endpoint import Endpoint
+
+    return Endpoint(
+        betas=settings.betas,
+        effort=settings.effort or None,
+        cache_ttl="" if settings.cache_ttl == "5m" else settings.cache_ttl,
+        first_byte_timeout_s=settings.first_byte_timeout_s,
+        idle_timeout_s=settings.stream_idle_timeout_s,
+        own_facts={name: OwnFacts(**table.model_dump()) for name, table in settings.models.items()},
+        programs={
+            name: CliProgram(command=each.command, form=each.format, stream=each.stream)
+            for name, each in settings.cli_models.items()
+        },
+        text_tool_calls=settings.text_tool_calls,
+    )
+
+
+def programs_of(settings: Settings, processes: Processes, state: Path) -> CliSurroundings:
+    """Return what programs used as models are run with; `state` is the daemon's own folder."""
+    from pygent_ls.llm.cli.model import CliSurroundings
+
+    keys = (name for name in sorted(named_key_variables(settings)) if name in os.environ)
+    return CliSurroundings(
+        processes=processes,
+        folder=state / "cli_models",
+        environment={name: os.environ[name] for name in keys},
+        masked=redacted,
+    )
+
+
+def secrets_of(settings: Settings, state: Path, workspace: Workspace, keys: Iterable[str]) -> Secrets:
+    """Return the secrets that a session masks; `state` is the daemon's own folder, `keys` are the saved keys."""
+    from pygent_ls.agent.tools.session_secrets import Secrets
+    from pygent_ls.secrets.finder import find_secrets
+    from pygent_ls.secrets.redactor import Redactor
+    from pygent_ls.workspace.installation_key import installation_key
+
+    secrets = Secrets(Redactor(find_secrets, key=installation_key(state)), workspace)
+    secrets.switch(on=settings.redact_secrets)
+    secrets.know(keys)
+    return secrets
+
+
+def hooks_of(settings: Settings, processes: Processes, brought: Hooks) -> Hooks:
+    """Return the front end's hooks, the user's commands, and those of a workspace that the user trusts."""
+    from pygent_ls.agent.ports.hooks import SeveralHooks
+
+    if not settings.hooks:
+        return brought
+    from pygent_ls.extensions.hooks import CommandHooks, HookCommand
+
+    commands = [
+        HookCommand(event=each.event, command=each.command, matcher=each.matcher, timeout_s=each.timeout_s)
+        for each in settings.hooks
+    ]
+    return SeveralHooks([brought, CommandHooks(commands, processes)])

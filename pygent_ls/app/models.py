@@ -1,0 +1,25 @@
+"""Models that a user with these settings can name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from pygent_ls.config.settings import Settings
+
+if TYPE_CHECKING:
+    from pygent_ls.llm.model_list import ListedModel
+    from pygent_ls.llm.providers.endpoints import Endpoints
+    from pygent_ls.llm.resources import ModelResources
+
+
+async def models_of(
+    settings: Settings, endpoints: Endpoints, resources: ModelResources, find: Callable[[str], str | None]
+) -> Sequence[ListedModel]:
+    """Return the models for `Core.models`."""
+    from pygent_ls.llm.model_list import listed_models
+
+    agents = [each.model for each in settings.agents.values() if each.model]
+    named = [endpoints.model, settings.compaction.model, *settings.fallback_models, *agents, *settings.models]
+    return await listed_models([each for each in named if each], find, endpoints, resources, os.environ)

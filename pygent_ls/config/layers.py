@@ -1,0 +1,218 @@
+"""Merging of settings layers. Each key of each layer is validated alone, and what is ignored is reported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
+
+from pydantic import ValidationError
+
+from pygent_ls.agent.rules.rule import RuleOrigin
+from pygent_ls.config.settings import (
+    GROUPS,
+    NAMES,
+    NOT_YET,
+    Settings,
+    checked,
+    expected,
+    one_line,
+    settings_of,
+    shown,
+    value_of,
+)
+from pygent_ls.observability.log import MASK
+
+ProblemKind = Literal["invalid", "unknown", "unreadable", "needs_trust", "not_yet"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingProblem:
+    """Part of a layer that is ignored; the rest of the layer applies."""
+
+    layer: str
+    """Name of the layer: `environment`, `user file /home/…/config.toml`, `editor (initializationOptions)` …"""
+    key: str
+    """Key as the layer spells it: `PYGENT_MAX_ITERATIONS`, `maxIterations`; empty for the whole layer."""
+    value: str
+    """Value in a form that may be shown to anyone."""
+    problem: str
+    kind: ProblemKind
+    wanted: object = field(default=None, repr=False, compare=False)
+    """Value that would apply if the layer were trusted; set for `needs_trust` only. Not for display."""
+
+    @property
+    def text(self) -> str:
+        """Return a one-line message for the user."""
+        what = " = ".join(part for part in (self.key, self.value) if part)
+        return ": ".join(part for part in (self.layer, what, self.problem) if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """Settings that one source provides."""
+
+    name: str
+    values: Mapping[str, object]
+    """Raw values by setting name."""
+    unknown: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Unknown keys and their values, as the source spells them."""
+    added: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Values appended to those of weaker layers, by setting name: list items or text."""
+    spell: Callable[[str], str] = str
+    """Converts a setting's name to the source's spelling: `max_iterations`, `maxIterations`,
+    `PYGENT_MAX_ITERATIONS`.
+    """
+    is_text: bool = False
+    """Whether values are text that may represent numbers, as in the environment."""
+    trusted: bool = True
+    """Whether the layer is trusted; an untrusted one, which comes from the workspace, may only tighten."""
+    origin_of_rules: RuleOrigin = "user"
+    """Origin of this layer's rules in lists of rules; `user` is the user's own file."""
+    problems: tuple[SettingProblem, ...] = ()
+    """Problems with the source itself."""
+
+    def origin(self, key: str) -> str:
+        """Return where a value of this layer comes from, for display."""
+        return f"{self.name} {self.spell(key)}" if self.is_text else self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """Effective settings, their origins, and everything that was ignored."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+    """Origin by setting; `default` if no layer sets it."""
+    problems: tuple[SettingProblem, ...]
+    models_beside: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Model set by the same layer as the setting, by setting, for those in `OF_A_PROVIDER`."""
+
+
+OF_A_PROVIDER = ("api_base", "api_key_env", "extra_headers")
+"""Settings that belong to the provider of `model`. If one layer sets both, a stronger layer's `model` does not change
+the provider that they belong to.
+"""
+
+
+def load(layers: Sequence[Layer]) -> Loaded:
+    """Merge layers over the defaults, weakest first. Each key of each layer is validated alone, so nothing is
+    raised.
+    """
+    from pygent_ls.config.merge import GATHERED
+
+    defaults = Settings()
+    values: dict[str, Any] = {key: value_of(defaults, key) for key in NAMES}
+    origins = dict.fromkeys(NAMES, "default")
+    problems: list[SettingProblem] = []
+    models_beside: dict[str, str] = {}
+    for layer in layers:
+        accepted: set[str] = set()
+        problems += layer.problems
+        problems += [_unknown(layer, key, raw) for key, raw in layer.unknown.items()]
+        for key, raw in layer.values.items():
+            if key in GATHERED:
+                found, wrong = GATHERED[key](layer, raw, values[key])
+                problems += wrong
+                origins[key] = layer.origin(key) if found != values[key] else origins[key]
+                values[key] = found
+                continue
+            judged = _bypassing(layer, key, raw, layers) or _judged(layer, key, raw, values[key])
+            if isinstance(judged, SettingProblem):
+                problems.append(judged)
+            else:
+                values[key] = judged.value
+                origins[key] = layer.origin(key)
+                accepted.add(key)
+        model = values["model"] if "model" in accepted else ""
+        models_beside.update(dict.fromkeys(accepted.intersection(OF_A_PROVIDER), model))
+        for key, more in layer.added.items():
+            values[key] = _with_more(values[key], more)
+            origins[key] = layer.origin(key) if origins[key] == "default" else origins[key]
+    return Loaded(settings=settings_of(values), origins=origins, problems=tuple(problems), models_beside=models_beside)
+
+
+def _with_more(so_far: object, more: object) -> object:
+    match so_far, more:
+        case str(), str():
+            return "\n\n".join(filter(None, (so_far, more)))
+        case tuple(), tuple():
+            return tuple(dict.fromkeys((*cast("tuple[object, ...]", so_far), *cast("tuple[object, ...]", more))))
+        case _:
+            raise TypeError(f"{type(more).__name__} cannot be added to {type(so_far).__name__}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Accepted:
+    value: object
+
+
+def _judged(layer: Layer, key: str, raw: object, weaker: object) -> _Accepted | SettingProblem:
+    """Return the typed value, or the reason why it is ignored."""
+    try:
+        value = checked(key, _whole(raw), is_text=layer.is_text)
+    except ValidationError:
+        return _problem(layer, key, raw, "invalid", f"expected {expected(key)}")
+    if not layer.trusted and not _tightens(key, value, weaker):
+        problem = _problem(layer, key, raw, "needs_trust", f"needs trust: an untrusted workspace can only {_MAY_ONLY}")
+        return replace(problem, wanted=value)
+    return _Accepted(value)
+
+
+def _bypassing(layer: Layer, key: str, raw: object, layers: Sequence[Layer]) -> SettingProblem | None:
+    """Return the problem with a request for the mode `bypass` that the user's own file does not allow.
+
+    No workspace file can allow it, trusted or not.
+    """
+    own = "your own configuration file"
+    if key == "allow_bypass" and layer.origin_of_rules != "user":
+        return _problem(layer, key, raw, "invalid", f"only effective in {own}")
+    granted = any(each.origin_of_rules == "user" and each.values.get("allow_bypass") is True for each in layers)
+    if key == "mode" and raw == "bypass" and not granted:
+        return _problem(layer, key, raw, "invalid", f"requires allow_bypass = true in {own}")
+    return None
+
+
+_MAY_ONLY = (
+    "lower a limit of turns (max_iterations, max_tokens, max_budget_usd, max_turn_seconds), add permissions.ask, "
+    'permissions.deny and disallowed_tools, set mode to "plan", sandbox to "require", or redact_secrets to true'
+)
+
+
+def _tightens(key: str, value: object, weaker: object) -> bool:
+    match key, value, weaker:
+        case ("mode", "plan", _) | ("sandbox", "require", _) | ("redact_secrets", True, _):
+            return True
+        case "max_iterations" | "max_tokens" | "max_budget_usd" | "max_turn_seconds", int() | float(), int() | float():
+            return value != 0 and (weaker == 0 or value <= weaker)
+        case _:
+            return False
+
+
+def _whole(raw: object) -> object:
+    """Convert `50.0` to 50: JSON has a single number type, and some editors write integers this way."""
+    return int(raw) if isinstance(raw, float) and raw.is_integer() else raw
+
+
+def _problem(layer: Layer, key: str, raw: object, kind: ProblemKind, problem: str) -> SettingProblem:
+    # An ignored value may be a key entered in place of its variable's name.
+    value = MASK if key == "api_key_env" else shown(key, raw)
+    return SettingProblem(layer=layer.name, key=layer.spell(key), value=value, problem=problem, kind=kind)
+
+
+def _unknown(layer: Layer, spelled: str, raw: object) -> SettingProblem:
+    from difflib import get_close_matches
+
+    if spelled in map(layer.spell, GROUPS):
+        return _odd(layer, spelled, shown("", raw), "invalid", "expected a table")
+    if spelled in map(layer.spell, NOT_YET):
+        return _odd(layer, spelled, shown("", raw), "not_yet", "not used by this version")
+    nearest = get_close_matches(spelled, [layer.spell(name) for name in NAMES], n=1)
+    value = MASK if re.search(r"key|token(?!s)|secret|password", spelled, re.IGNORECASE) else shown("", raw)
+    problem = f"no such setting; did you mean {nearest[0]}?" if nearest else "no such setting"
+    return _odd(layer, spelled, value, "unknown", problem)
+
+
+def _odd(layer: Layer, spelled: str, value: str, kind: ProblemKind, problem: str) -> SettingProblem:
+    return SettingProblem(layer=layer.name, key=one_line(spelled), value=value, problem=problem, kind=kind)

@@ -1,0 +1,129 @@
+"""Live settings: files and editor settings change while the daemon runs, and a workspace may become trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pygent_ls.config.layers import Layer, Loaded, load
+from pygent_ls.config.sources import (
+    LOCAL_FILE,
+    CommandLine,
+    command_line_layer,
+    editor_layer,
+    environment_layer,
+    user_layer,
+    workspace_layer,
+)
+from pygent_ls.config.trust import TrustStore, Wish, digest_of, wishes_of
+
+NOT_WRONG = frozenset({"not_yet", "needs_trust"})
+"""Problems that are not errors: settings that this version does not use, and those that await the user's trust."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """Settings at one moment."""
+
+    loaded: Loaded
+    layers: tuple[Layer, ...]
+    """Layers from which the settings were made, as read then, so that the user is asked about exactly what applies."""
+    folder: Path | None
+    """Workspace folder whose own file is among the layers."""
+    wishes: tuple[Wish, ...]
+    """Trust requests of the folder's files, listed whether it is trusted or not."""
+    trusted: bool | None
+    """User's answer to these requests; None if the user has not answered."""
+    system_prompt: str | None = None
+    """Command line's system prompt, as in `CommandLine`."""
+
+    @property
+    def digest(self) -> str:
+        """Return the digest that an answer is bound to; empty if no trust is requested."""
+        return digest_of(self.wishes)
+
+    def answered(self, *, trusted: bool) -> Taken:
+        """Return the same settings with the user's answer applied."""
+        layers = tuple(replace(each, trusted=True) if _is_workspaces(each) else each for each in self.layers)
+        return replace(self, loaded=load(layers if trusted else self.layers), trusted=trusted)
+
+
+def _is_workspaces(layer: Layer) -> bool:
+    return layer.origin_of_rules == "workspace"
+
+
+class LiveSettings:
+    """Settings that are read again from their layers whenever they are taken."""
+
+    def __init__(
+        self,
+        store: TrustStore,
+        user_file: Path,
+        *,
+        environment: Mapping[str, str],
+        editor_options: object,
+        command_line: CommandLine,
+    ) -> None:
+        self._store = store
+        self._user_file = user_file
+        self._environment = environment_layer(environment)
+        self._editor_options = editor_layer(editor_options, "initializationOptions")
+        self._editor_section = editor_layer(None, "workspace/configuration")
+        self._command_line = command_line_layer(command_line.values, command_line.added)
+        self._sources = command_line.sources
+        self._system_prompt = command_line.system_prompt
+        self._readable: dict[str, Layer] = {}
+        self._told: set[str] = set()
+        self._may_trust = True
+
+    def set_editor_section(self, given: object) -> None:
+        """Replace the settings from the editor's configuration."""
+        self._editor_section = editor_layer(given, "workspace/configuration")
+
+    def distrust(self) -> None:
+        """Trust no workspace file from now on, regardless of the user's answers."""
+        self._may_trust = False
+
+    def take(self, folder: Path | None) -> Taken:
+        """Return the settings for a workspace folder, whose file is trusted if the user said so. Blocking; never
+        raises.
+        """
+        layers = [self._last_readable(user_layer(self._user_file))] if "user" in self._sources else []
+        if folder is not None and "project" in self._sources:
+            layers.append(self._last_readable(workspace_layer(folder)))
+        if folder is not None and "local" in self._sources:
+            layers.append(self._last_readable(workspace_layer(folder, LOCAL_FILE)))
+        layers += [self._environment, self._editor_options, self._editor_section, self._command_line]
+        loaded = load(layers)
+        wishes = wishes_of(loaded.problems)
+        taken = Taken(
+            loaded=loaded,
+            layers=tuple(layers),
+            folder=folder,
+            wishes=wishes,
+            trusted=None,
+            system_prompt=self._system_prompt,
+        )
+        if not self._may_trust:
+            return taken.answered(trusted=False)
+        answer = self._store.answer(folder, taken.digest) if folder is not None and wishes else None
+        return taken if answer is None else taken.answered(trusted=answer)
+
+    def news(self, taken: Taken) -> list[str]:
+        """Return the problems with the settings not reported before, one line each."""
+        return self.untold(each.text for each in taken.loaded.problems if each.kind not in NOT_WRONG)
+
+    def untold(self, problems: Iterable[str]) -> list[str]:
+        """Return the problems not reported before, each once, and mark them as reported."""
+        new = [text for text in dict.fromkeys(problems) if text not in self._told]
+        self._told.update(new)
+        return new
+
+    def _last_readable(self, layer: Layer) -> Layer:
+        """Return a layer as last read if its file cannot be read now, for example while it is being written."""
+        if any(each.kind == "unreadable" for each in layer.problems):
+            last = self._readable.get(layer.name, layer)
+            return replace(last, problems=layer.problems)
+        self._readable[layer.name] = layer
+        return layer

@@ -1,0 +1,144 @@
+"""Generator of `docs/configuration.md` from the settings' definitions."""
+
+from __future__ import annotations
+
+import json
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from pygent_ls.config.entries import TABLES, Hook
+from pygent_ls.config.settings import FIELDS, NAMES, expected
+from pygent_ls.config.sources import as_variable, camel_case
+
+_HEAD = """\
+# Settings
+
+<!-- Generated from pygent_ls/config/settings.py by `make docs`; a test fails when the two differ. -->
+
+All settings are optional. `pygent-ls doctor` shows the value of each setting, the layer that it comes from, and why a
+setting is ignored.
+
+## Where to set them
+
+Each layer overrides those above it:
+
+1. the defaults below
+2. your file: `config.toml` in the `pygent-ls` folder of your configuration folder; on Linux
+   `$XDG_CONFIG_HOME/pygent-ls/config.toml`, else `~/.config/pygent-ls/config.toml`
+3. the workspace's file: `.pygent/config.toml` in the (first) workspace folder. Until you trust it, it can only
+   tighten: lower `max_iterations`, `max_tokens`, `max_budget_usd` and `max_turn_seconds`, set `mode = "plan"`,
+   `sandbox = "require"` or `redact_secrets = true`, or add to `permissions.ask`, `permissions.deny` and
+   `disallowed_tools`. Its other settings take effect once you trust it; see below.
+4. `.pygent/config.local.toml` in the same folder: your own settings for this workspace, which you keep out of its
+   repository. It needs the same trust, because it could also come with a folder.
+5. the environment: `PYGENT_` and the setting's name in capitals. An empty variable is ignored; write a table as a JSON
+   object.
+6. the editor: `initializationOptions.pygent`, then the section `pygent` of its configuration
+   (`workspace/configuration`, `workspace/didChangeConfiguration`); names in camelCase
+7. the command line
+8. the session's own
+
+Rules, hooks, `providers`, agents, `cli_models`, `models`, `aliases` and `disallowed_tools` of all layers are combined.
+If two layers define an entry with the same name, the whole entry of the stronger layer is used.
+
+`api_base`, `api_key_env` and `extra_headers` belong to the provider of `model`. If a layer sets them together with a
+`model`, they stay with that model's provider even if a stronger layer sets another `model`. Other providers, and your
+own servers with a chat completions API, have their own tables:
+
+```toml
+model = "anthropic/claude-sonnet-5-5"
+fallback_models = ["acme/their-model"]
+
+[providers.acme]
+api_base = "https://llm.acme.example/v1"
+api_key_env = "ACME_KEY"
+```
+
+Invalid values and unknown names are ignored; the rest of the layer still applies, and the daemon starts. Files are read
+again when a turn starts, and a change of the editor's configuration applies from the next turn; a running turn keeps
+its values. `cache_entries`, `snapshot_days` and `stream_flush_ms` keep the values they had when the daemon (or the
+session) started. `sandbox` and the settings that start with `sandbox_` apply from the next command. If a file cannot be
+read, its previous values are kept.
+
+`PYGENT_LOG` is not a setting; it sets the log level of standard error: `error`, `warning` (the default), `info` or
+`debug`. Only `debug` logs prompts and file contents; keys are never logged.
+
+The same setting in each place:
+
+```toml
+# config.toml
+max_iterations = 20
+```
+
+```sh
+PYGENT_MAX_ITERATIONS=20 pygent-ls
+```
+
+```json
+{"initializationOptions": {"pygent": {"maxIterations": 20}}}
+```
+
+Permission rules:
+
+```toml
+[permissions]
+allow = ["shell(git status:*)", "edit_file(src/**)"]
+ask = ["shell(docker:*)"]
+deny = ["read_file(**/.env)", { rule = "shell(rm:*)", match = ["sudo rm x"], not_match = ["echo rm"] }]
+```
+
+## Trust in a workspace
+
+If a workspace's file does more than tighten, you are asked when the first turn starts there: a list shows what the file
+would do, with the choices `Do not trust` and `Trust this folder's settings`. The answer applies to that folder and to
+exactly that list, and is stored outside the workspace, in the state folder; if any value in the list changes, you are
+asked again. A trusted file takes effect immediately, also in existing sessions. Without a valid answer the file is not
+trusted, and the next start of the daemon asks again.
+
+`pygent-ls run` asks on the terminal. Without a terminal, or with `--yes`, the file is not trusted, and a message lists
+the ignored settings. For editors that cannot ask, and to review or change an answer:
+
+```sh
+pygent-ls trust --show [FOLDER]     # show what the file would do, and your answer
+pygent-ls trust [FOLDER]            # trust the file in its current state
+pygent-ls trust --forget [FOLDER]   # remove all answers about the folder
+```
+
+Even a trusted workspace cannot set `allow_bypass`, or the mode `bypass` without it. The agent cannot answer for you,
+and its edits in `.pygent` always ask, regardless of mode and rules.
+
+## All settings
+"""
+
+
+def configuration_page() -> str:
+    """Return the text of `docs/configuration.md`."""
+    return "\n".join([_HEAD, *(_section(name) for name in NAMES)])
+
+
+def _section(name: str) -> str:
+    info = FIELDS[name]
+    default: object = info.get_default(call_default_factory=True, validated_data={})
+    table = Hook if name == "hooks" else TABLES.get(name)
+    return f"""\
+### `{name}`
+
+{info.description}
+
+- value: {expected(name)}
+- default: `{json.dumps(default)}`
+- environment: `{as_variable(name)}`; editor: `{camel_case(name)}`
+{_entries(table) if table else ""}"""
+
+
+def _entries(table: type[BaseModel]) -> str:
+    lines = [f"  - `{name}`: {info.description}{_default(info)}" for name, info in table.model_fields.items()]
+    return "\n".join(["- fields:", *lines, ""])
+
+
+def _default(info: FieldInfo) -> str:
+    if info.is_required():
+        return " Required."
+    default: object = info.get_default(call_default_factory=True, validated_data={})
+    return f" Default: `{json.dumps(default)}`." if default not in (None, "", (), {}) else ""

@@ -1,0 +1,1 @@
+"""Commands and code actions for clients without a plugin."""

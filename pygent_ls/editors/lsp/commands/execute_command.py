@@ -1,0 +1,293 @@
+"""Commands for clients without a plugin. They are answered at once; the work is shown by work-done progress."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+
+from pygent_ls.agent.context.attachments import PromptPart
+from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.editors.lsp.chat_document.registry import Chats, Sent
+from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.commands.code_actions import (
+    SELECTION_PROMPTS,
+    Target,
+    ask_prompt,
+    code_actions,
+    code_lenses,
+    is_request_of_a_comment,
+    is_wanted,
+    prompt_for,
+    target_of,
+)
+from pygent_ls.editors.lsp.commands.session_options import Choosing
+from pygent_ls.editors.lsp.commands.targets import fix_target_in, target_in
+from pygent_ls.editors.lsp.documents.buffers import Buffers, read_text_now
+from pygent_ls.editors.lsp.handlers.checkpoints import restored_message, restored_out
+from pygent_ls.editors.lsp.handlers.requests import repaired, validated
+from pygent_ls.editors.lsp.handlers.turns import Turns
+from pygent_ls.editors.lsp.protocol import checkpoints as outgoing_checkpoints
+from pygent_ls.editors.lsp.protocol import commands as outgoing_commands
+from pygent_ls.editors.lsp.protocol import lists as outgoing_lists
+from pygent_ls.editors.lsp.protocol import params as incoming
+from pygent_ls.editors.lsp.protocol import results as outgoing
+from pygent_ls.editors.lsp.protocol.conversion import session_out
+from pygent_ls.editors.lsp.uris import path_of
+from pygent_ls.editors.ports import Core
+from pygent_ls.errors import ModelError, SessionError
+from pygent_ls.sessions.index.session_list import SessionFilter
+from pygent_ls.sessions.lifecycle.defaults import NewSession
+from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES
+from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.turns.turn import RunningTurn, TurnRequest
+
+
+class Commands:
+    """Runs the commands of one client in a session of their own."""
+
+    def __init__(self, client: Client, core: Core, turns: Turns, buffers: Buffers) -> None:
+        self._client = client
+        self._core = core
+        self._turns = turns
+        self._buffers = buffers
+        self._chats = Chats(client, core, turns, buffers)
+        self._choosing = Choosing(client, core)
+        self._session: Session | None = None
+        self._chat_session: Session | None = None
+        """Session of the last sent chat document, if it was sent after the last command."""
+        self._running: list[RunningTurn] = []
+        self._last_target: Target | None = None
+
+    def code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+        """Handle `textDocument/codeAction` without asking the user."""
+        uri = params.text_document.uri
+        if self._chats.is_chat(uri):  # the target remains that of the last document outside of the chat
+            line = params.range.start.line
+            is_asked = is_wanted("refactor", params.context.only or ())
+            return self._chats.actions(uri, self._text(uri), line) if is_asked else []
+        self._last_target = target_of(params)
+        self._client.told.looked_at(params)
+        return code_actions(params, self._text(uri))
+
+    def code_lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
+        """Handle `textDocument/codeLens`."""
+        uri = params.text_document.uri
+        offered = self._chats.lenses if self._chats.is_chat(uri) else code_lenses
+        return offered(uri, self._text(uri))
+
+    async def close(self) -> None:
+        """Cancel the open question."""
+        await self._choosing.close()
+
+    def _text(self, uri: str) -> str:
+        path = path_of(uri)
+        buffer = self._buffers.get(path) if path else None
+        return buffer.text if buffer else (read_text_now(path) or "" if path else "")
+
+    async def run(self, command: str, arguments: Sequence[Any]) -> Any:
+        """Handle `workspace/executeCommand`. Raises `JsonRpcInvalidParams`."""
+        try:
+            given, session = await self._session_of(repaired([*arguments]))
+            match command:
+                case "pygent.undo":
+                    return await self._undo(session)
+                case "pygent.ask" if self._asks_nothing(given):
+                    return await self._open_to_ask()
+                case "pygent.sendChat":
+                    unused = self._session if self._session and not self._session.messages else None
+                    return self._sent(await self._chats.send(_optional_uri(given), session, unused))
+                case "pygent.implement":
+                    mode, uri = _implementing(given)
+                    return self._sent(await self._chats.implement(mode, uri))
+                case "pygent.openChat":
+                    opened: outgoing_commands.OpenedChatOut = {"uri": await self._chats.open(_optional_uri(given))}
+                    return opened
+                case _:
+                    return self._run(command, given, session)
+        except ModelError as error:
+            raise JsonRpcInvalidParams(f"model: {error.message}") from None
+        except SessionError as error:
+            raise JsonRpcException(str(error), JsonRpcInvalidParams.CODE, {"kind": error.kind}) from None
+
+    def _asks_nothing(self, arguments: Sequence[Any]) -> bool:
+        """Whether the command has no prompt, and the client has no chat panel to type one in."""
+        return not self._client.features.chat_panel and _is_left_out(arguments)
+
+    async def _open_to_ask(self) -> outgoing_commands.SentChatOut:
+        """Open the chat document, where the user can type a prompt."""
+        await self._chats.open(None)
+        return {"sessionId": None, "turnId": None}
+
+    async def _session_of(self, arguments: Sequence[Any]) -> tuple[Sequence[Any], Session | None]:
+        """Return the arguments without the one that names a session, and that session. Raises `SessionError`."""
+        objects = [cast("Mapping[str, Any]", each) for each in arguments if isinstance(each, Mapping)]
+        named = next((each for each in objects if "sessionId" in each), None)
+        if named is None:
+            return arguments, None
+        session = await self._core.sessions.hold(validated(incoming.CommandSession, named).session_id)
+        return [each for each in arguments if each is not named], session
+
+    def _run(self, command: str, arguments: Sequence[Any], named: Session | None) -> Any:
+        match command:
+            case "pygent.ask":
+                return self._ask(arguments, named)
+            case "pygent.fix":
+                return self._fix(arguments, named)
+            case "pygent.cancel":
+                return {"cancelled": self._cancel(named)}
+            case "pygent.newSession":
+                return self._new_session()
+            case "pygent.setup":
+                return self._set_up(_text_or_none(arguments, "the way"))
+            case "pygent.setMode":
+                return self._set_mode(_text_or_none(arguments, "the mode"), named or self._last_used())
+            case "pygent.setModel":
+                return self._set_model(_text_or_none(arguments, "the model"), named or self._last_used())
+            case _ if command in SELECTION_PROMPTS:
+                return self._start(prompt_for(command, target_in(arguments, self._last_target)), named)
+            case _:
+                raise JsonRpcInvalidParams(f"{command} is not a command of this server")
+
+    def _cancel(self, named: Session | None) -> bool:
+        """Cancel all turns that commands have started, or those of one session."""
+        cancelled = [turn.cancel() for turn in self._running if named is None or turn in named.turns]
+        if not any(cancelled):
+            self._client.tell_user("There is nothing to cancel: no command is running.")
+        return any(cancelled)
+
+    def _new_session(self) -> outgoing.SessionOut:
+        self._session, self._chat_session = self._core.sessions.new(NewSession()), None
+        self._client.tell_user("Your next command starts a new conversation.")
+        return session_out(self._session)
+
+    def _fix(self, arguments: Sequence[Any], named: Session | None) -> outgoing_commands.CommandTurnOut:
+        target = fix_target_in(arguments, self._last_target)
+        return self._start(prompt_for("pygent.fix", target), named, own_words="")
+
+    async def _undo(self, named: Session | None) -> outgoing_checkpoints.RestoredOut:
+        session = named or self._chat_session or self._session or await self._last_session()
+        done = await session.undo()
+        # The conversation goes on in the chat document, so an undo does not report that file.
+        done.skipped = [each for each in done.skipped if not self._chats.is_chat(each.path.as_uri())]
+        done.uncertain = [path for path in done.uncertain if not self._chats.is_chat(path.as_uri())]
+        kind = types.MessageType.Warning if done.was_not_kept else types.MessageType.Info
+        self._client.endpoint.show_message(restored_message(done), kind)
+        if asked := [path for path in done.uncertain if path not in done.by_products]:
+            self._choosing.take_back_rest(asked, session)
+        return restored_out(self._client, done)
+
+    def _ask(self, arguments: Sequence[Any], named: Session | None) -> outgoing_commands.CommandTurnOut:
+        is_placed = len(arguments) > 1 and isinstance(arguments[1], str)
+        target = target_in(arguments[1:], self._last_target) if is_placed else None
+        asked = _text(arguments, 0, "the prompt")
+        is_comment = target is not None and is_request_of_a_comment(asked, target, self._text(target.uri))
+        return self._start(ask_prompt(asked, target), named, own_words="" if is_comment else None)
+
+    def _start(
+        self, parts: tuple[PromptPart, ...] | None, named: Session | None, *, own_words: str | None = None
+    ) -> outgoing_commands.CommandTurnOut:
+        """Start a turn. `own_words` as in `TurnRequest`: text from files and checkers is not the user's."""
+        if parts is None:
+            raise JsonRpcInvalidParams("the document is not a file")
+        session = named or self._current_session()
+        self._chat_session = None
+        request = TurnRequest(parts=parts, own_words=own_words)
+        if self._client.features.chat_panel:  # which shows the answer from the session's events
+            return self._started(session, self._turns.begin(session, request, events_token=None, work_token=None))
+        return self._started(session, self._chats.ask(session, request))
+
+    def _sent(self, sent: Sent | None) -> outgoing_commands.SentChatOut:
+        if sent is None:
+            return {"sessionId": None, "turnId": None}
+        session, turn, is_the_workspaces = sent
+        self._chat_session = session
+        if is_the_workspaces:  # later commands continue this conversation
+            self._session = session
+        started = self._started(session, turn)
+        return {"sessionId": started["sessionId"], "turnId": started["turnId"]}
+
+    def _started(self, session: Session, turn: RunningTurn) -> outgoing_commands.CommandTurnOut:
+        assert turn.task is not None
+        self._running.append(turn)
+        turn.task.add_done_callback(lambda _: self._running.remove(turn))
+        return {"sessionId": session.id, "turnId": turn.turn_id}
+
+    async def _last_session(self) -> Session:
+        """Return the session last used in this folder, also by an earlier daemon; else a new one."""
+        sessions = self._core.sessions
+        folder = sessions.defaults.working_directory
+        listed = (await sessions.page(SessionFilter(folder=folder, used=True))).sessions
+        last = next((each for each in listed if each.n_messages), None)
+        if last is not None:
+            self._session = await sessions.hold(last.id)
+        return self._current_session()
+
+    async def go_on(self, session_id: str) -> Session:
+        """Use that session from now on. Raises `SessionError`."""
+        self._session = await self._core.sessions.hold(session_id)
+        return self._session
+
+    def send_held(self, session: Session) -> None:
+        """Send the session's held prompts again. Raises `ModelError`, `SessionError`."""
+        for each in session.held:
+            self._started(session, self._chats.ask(session, session.held_request(each.turn)))
+
+    def _last_used(self) -> Session:
+        return self._chat_session or self._current_session()
+
+    def _current_session(self) -> Session:
+        if self._session is None:
+            self._session = self._core.sessions.new(NewSession())
+        return self._session
+
+    def _set_up(self, way: str | None) -> outgoing_commands.SetupOut:
+        self._choosing.set_up(way)
+        return {"started": True}
+
+    def _set_mode(self, mode: str | None, session: Session) -> outgoing_lists.ModeOut:
+        self._choosing.set_mode(mode, session)
+        return {"sessionId": session.id, "mode": session.permissions.mode}
+
+    def _set_model(self, model: str | None, session: Session) -> outgoing.SessionOut:
+        self._choosing.set_model(model, session)
+        return session_out(session)
+
+    async def end_chats(self) -> None:
+        """Finish writing the answers of ended turns; called after all turns have ended."""
+        await self._chats.close()
+
+
+def _text(arguments: Sequence[Any], place: int, what: str) -> str:
+    value = arguments[place] if len(arguments) > place else None
+    if not isinstance(value, str) or not value.strip():
+        raise JsonRpcInvalidParams(f"argument {place + 1} must be {what}, as text")
+    return value
+
+
+def _text_or_none(arguments: Sequence[Any], what: str) -> str | None:
+    """Return the first argument; None if it is not given."""
+    return None if _is_left_out(arguments) else _text(arguments, 0, what)
+
+
+def _is_left_out(arguments: Sequence[Any]) -> bool:
+    """Whether the first argument is missing. Clients whose users type no argument send null, or empty text."""
+    return not arguments or arguments[0] is None or (isinstance(arguments[0], str) and not arguments[0].strip())
+
+
+def _implementing(arguments: Sequence[Any]) -> tuple[Mode, str | None]:
+    """Return the mode in which a plan is implemented, and the URI of the chat document with the plan."""
+    given = _text_or_none(arguments, "the mode") or "default"
+    for mode in IMPLEMENT_MODES:
+        if mode == given:
+            return mode, _optional_uri(arguments[1:])
+    raise JsonRpcInvalidParams(f"mode: {given!r} must be one of {', '.join(IMPLEMENT_MODES)}")
+
+
+def _optional_uri(arguments: Sequence[Any]) -> str | None:
+    value = arguments[0] if arguments else None
+    if value is not None and not isinstance(value, str):
+        raise JsonRpcInvalidParams("argument 1 must be the URI of a chat document, as text")
+    return value or None

@@ -1,0 +1,49 @@
+"""Targets of commands: from the arguments, or else from the last code action request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from pygls.exceptions import JsonRpcInvalidParams
+
+from pygent_ls.editors.lsp.commands.code_actions import Target, start_line
+
+
+def target_in(arguments: Sequence[Any], last: Target | None) -> Target:
+    """Return the document and the lines, which count from 0. Raises `JsonRpcInvalidParams`."""
+    match list(arguments):
+        case [str() as uri, int() | float() as first, int() | float() as end, *_]:
+            return _target(uri, int(first), int(end), last)
+        case [str() as uri, int() | float() as line, *_]:
+            return _target(uri, int(line), int(line), last)
+        case [str() as uri, *_] if last is None or last.uri != uri:
+            return _target(uri, 0, 0, last)
+        case _ if last is not None:
+            return last
+        case _:
+            raise JsonRpcInvalidParams("no code given. Request code actions first, or pass a URI and two lines.")
+
+
+def fix_target_in(arguments: Sequence[Any], last: Target | None) -> Target:
+    """Return the target with the diagnostics that follow the document, one or a list. Raises as `target_in`."""
+    match list(arguments):
+        case [str() as uri, dict() | list(), *_]:
+            listed = cast("list[Any]", arguments[1] if isinstance(arguments[1], list) else [arguments[1]])
+            found = tuple(cast("Mapping[str, Any]", each) for each in listed if isinstance(each, dict))
+            lines = [start_line(each) for each in found]
+            if lines:
+                return Target(uri=uri, first_line=min(lines), last_line=max(lines), diagnostics=found)
+            return target_in([uri], last)
+        case _:
+            return target_in(arguments, last)
+
+
+def _target(uri: str, first: int, end: int, last: Target | None) -> Target:
+    lines = sorted(max(0, line) for line in (first, end))
+    target = Target(uri=uri, first_line=lines[0], last_line=lines[1])
+    if last is None or last.uri != uri:
+        return target
+    there = tuple(each for each in last.diagnostics if lines[0] <= start_line(each) <= lines[1])
+    return replace(target, diagnostics=there)

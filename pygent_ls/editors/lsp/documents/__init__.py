@@ -1,0 +1,1 @@
+"""Open documents, and edits of them."""

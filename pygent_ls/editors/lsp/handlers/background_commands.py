@@ -1,0 +1,46 @@
+"""Handlers of the requests about background commands."""
+
+from __future__ import annotations
+
+from pygent_ls.agent.ports.workspace import BackgroundCommand
+from pygent_ls.editors.lsp.protocol import lists as outgoing_lists
+from pygent_ls.editors.lsp.protocol import params as incoming
+from pygent_ls.errors import SessionError, ToolError
+from pygent_ls.sessions.saved_format.writer import timestamp
+from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.store import Sessions
+
+
+class BackgroundRequests:
+    """Lists and stops the background commands of a session. Errors are `SessionError`."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    async def list_all(self, params: incoming.SessionParams) -> outgoing_lists.BackgroundCommandsOut:
+        """Handle `pygent/background/list`."""
+        session = await self._sessions.look_at(params.session_id)
+        if not isinstance(session, Session):  # not active here: it runs nothing, and is not activated
+            return {"commands": []}
+        return {"commands": [_out(each) for each in await session.around.processes.background.listed(session.id)]}
+
+    async def stop(self, params: incoming.BackgroundStopParams) -> outgoing_lists.StoppedOut:
+        """Handle `pygent/background/stop`."""
+        session = await self._sessions.hold(params.session_id)
+        try:
+            return {"stopped": await session.around.processes.background.stop(session.id, params.id)}
+        except ToolError as error:
+            raise SessionError(str(error), kind="unknown_background_command") from None
+
+
+def _out(command: BackgroundCommand) -> outgoing_lists.BackgroundCommandOut:
+    return {
+        "id": command.name,
+        "command": command.command,
+        "startedAt": timestamp(command.started_at),
+        "running": command.runs,
+        "exitCode": command.exit_code,
+        "stoppedByUser": command.stopped_by_user,
+        "ending": command.ending,
+        "lastOutput": command.last_output,
+    }

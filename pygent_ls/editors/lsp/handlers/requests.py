@@ -1,0 +1,278 @@
+"""Dispatch of the `pygent/*` requests: validate, call, encode."""
+
+from __future__ import annotations
+
+import logging
+import os
+import resource
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from pydantic import ValidationError
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+
+from pygent_ls import __version__
+from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.handlers.background_commands import BackgroundRequests
+from pygent_ls.editors.lsp.handlers.checkpoints import CheckpointRequests
+from pygent_ls.editors.lsp.handlers.sessions import SessionRequests
+from pygent_ls.editors.lsp.handlers.subscriptions import Attachments
+from pygent_ls.editors.lsp.handlers.turns import Turns
+from pygent_ls.editors.lsp.protocol import commands as outgoing_commands
+from pygent_ls.editors.lsp.protocol import lists as outgoing_lists
+from pygent_ls.editors.lsp.protocol import params as incoming
+from pygent_ls.editors.lsp.protocol import results as outgoing
+from pygent_ls.editors.lsp.protocol import schema as protocol
+from pygent_ls.editors.lsp.protocol.conversion import session_out
+from pygent_ls.editors.lsp.rpc.converter import listed
+from pygent_ls.editors.ports import Core
+from pygent_ls.errors import ModelError, SessionError
+from pygent_ls.sessions.lifecycle.defaults import NewSession
+from pygent_ls.sessions.steering import decide_retry
+
+if TYPE_CHECKING:
+    from pygent_ls.llm.model_list import ListedModel
+
+P = TypeVar("P", bound=incoming.Params)
+
+log = logging.getLogger(__name__)
+
+STARTED_AT = monotonic()
+
+
+class Requests:
+    """Answers the `pygent/*` requests of one client."""
+
+    def __init__(self, client: Client, core: Core) -> None:
+        self.turns = Turns(client, core.sessions)
+        self.attachments = Attachments(client, core.sessions)
+        checkpoints = CheckpointRequests(client, core.sessions)
+        background = BackgroundRequests(core.sessions)
+        sessions = SessionRequests(client.features.encoding, core.sessions)
+        self._core = core
+        self._sessions = core.sessions
+        self._handlers: dict[str, Callable[[Any], Any]] = {
+            "pygent/turn/start": self.turns.start,
+            "pygent/turn/cancel": self._cancel,
+            "pygent/turn/steer": self.turns.steer,
+            "pygent/turn/retry": self._retry,
+            "pygent/turn/resume": self.turns.resume,
+            "pygent/turn/queue": self._queue,
+            "pygent/turn/dequeue": self._dequeue,
+            "pygent/session/new": self._new_session,
+            "pygent/session/list": sessions.list_some,
+            "pygent/session/search": sessions.search,
+            "pygent/session/load": sessions.load,
+            "pygent/session/attach": self.attachments.attach,
+            "pygent/session/rename": sessions.rename,
+            "pygent/session/delete": sessions.delete,
+            "pygent/session/fork": sessions.fork,
+            "pygent/session/export": sessions.export,
+            "pygent/session/configure": sessions.configure,
+            "pygent/session/close": sessions.close,
+            "pygent/session/compact": sessions.compact,
+            "pygent/session/clear": sessions.clear,
+            "pygent/permission/setMode": self._set_mode,
+            "pygent/permission/rules": self._rules,
+            "pygent/permission/forget": self._forget,
+            "pygent/background/list": background.list_all,
+            "pygent/background/stop": background.stop,
+            "pygent/checkpoint/list": checkpoints.list_all,
+            "pygent/checkpoint/diff": checkpoints.diff,
+            "pygent/checkpoint/restore": checkpoints.restore,
+            "pygent/tools/list": self._tools,
+            "pygent/models/list": self._models,
+            "pygent/agents/list": self._agents,
+            "pygent/keys/set": self._set_keys,
+            "pygent/commands/list": self._commands,
+            "pygent/complete": sessions.complete,
+            "pygent/status": self._status,
+        }
+
+        self._told: dict[str, Callable[[Any], None]] = {"pygent/context/didChange": client.told.changed}
+
+    async def handle(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Return the result of a request. Raises `JsonRpcException` for an invalid request."""
+        try:
+            result = self._handlers[method](validated(protocol.REQUESTS[method][0], params))
+            return await cast("Awaitable[Any]", result) if hasattr(result, "__await__") else result
+        except SessionError as error:
+            raise JsonRpcException(str(error), JsonRpcInvalidParams.CODE, {"kind": error.kind}) from None
+        except ModelError as error:
+            raise JsonRpcInvalidParams(f"model: {error.message}") from None
+
+    def take(self, method: str, params: Mapping[str, Any]) -> None:
+        """Handle a notification. Errors are logged, because a notification has no response."""
+        kind, handler = protocol.CLIENT_NOTIFICATIONS[method], self._told[method]
+        try:
+            given = validated(kind, params)
+        except JsonRpcInvalidParams as error:
+            log.warning("%s was skipped (%d): %s", method, error.code, error.message)
+            return
+        handler(given)
+
+    async def _cancel(self, params: incoming.TurnParams) -> outgoing.CancelledTurnOut:
+        return {"cancelled": (await self._sessions.hold(params.session_id)).cancel(params.turn_id)}
+
+    async def _retry(self, params: incoming.RetryParams) -> outgoing_lists.AcceptedOut:
+        running = (await self._sessions.hold(params.session_id)).running
+        return {"accepted": decide_retry(running, params.turn_id, params.action)}
+
+    async def _queue(self, params: incoming.SessionParams) -> outgoing_lists.QueueOut:
+        session = await self._sessions.hold(params.session_id)
+        held: list[outgoing_lists.QueuedTurnOut] = [
+            {"turnId": each.turn, "prompt": each.told.prompt, "held": True} for each in session.held
+        ]
+        return {"items": [*held, *({"turnId": each.turn_id, "prompt": each.prompt} for each in session.waiting)]}
+
+    async def _dequeue(self, params: incoming.DequeueParams) -> outgoing_lists.RemovedOut:
+        session = await self._sessions.hold(params.session_id)
+        removed = any(each.cancel() for each in session.waiting if each.turn_id == params.turn_id)
+        return {"removed": removed or await session.give_up(params.turn_id)}
+
+    def _new_session(self, params: incoming.SessionNewParams) -> outgoing.SessionOut:
+        cwd = None
+        if params.cwd is not None:
+            cwd = Path(params.cwd)
+            if not cwd.is_absolute() or not cwd.is_dir():
+                raise JsonRpcInvalidParams(f"cwd: {params.cwd!r} is not the absolute path of a folder")
+            cwd = cwd.resolve()
+        wanted = NewSession(
+            working_directory=cwd, agent=params.agent, model=params.model, mode=params.mode, name=params.name
+        )
+        return session_out(self._sessions.new(wanted))
+
+    async def _set_mode(self, params: incoming.SetModeParams) -> outgoing_lists.ModeOut:
+        session = await self._sessions.hold(params.session_id)
+        session.permissions.set_mode(params.mode)
+        session.changed("configured")
+        return {"sessionId": session.id, "mode": params.mode}
+
+    async def _rules(self, params: incoming.RulesParams) -> outgoing_lists.RulesOut:
+        if params.session_id is not None:
+            rules = (await self._sessions.hold(params.session_id)).permissions.rules()
+        else:
+            rules = self._core.rules()
+        return {
+            "rules": [
+                {
+                    "rule": rule.text,
+                    "decision": rule.decision,
+                    "origin": rule.origin,
+                    "stored": rule.origin in ("always_allow", "always_reject"),
+                }
+                for rule in rules
+            ]
+        }
+
+    def _forget(self, params: incoming.ForgetParams) -> outgoing_lists.ForgottenOut:
+        forgotten = self._core.forget_rule(params.rule)
+        for session in self._sessions.all():
+            forgotten = session.permissions.forget(params.rule) or forgotten
+        return {"forgotten": forgotten}
+
+    def _tools(self, _: incoming.NoParams) -> outgoing_lists.ToolsOut:
+        return {
+            "tools": [
+                {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "risk": tool.risk.value,
+                    "readOnly": tool.read_only,
+                    "schema": dict(tool.definition.schema),
+                }
+                for tool in self._core.tools.list_all()
+            ]
+        }
+
+    async def _commands(self, _: incoming.NoParams) -> outgoing_commands.CommandsOut:
+        return {
+            "commands": [
+                {"name": each.name, "description": each.description, "source": each.source, "takes": each.takes}
+                for each in await self._sessions.listed_commands()
+            ]
+        }
+
+    def _agents(self, _: incoming.NoParams) -> outgoing_lists.AgentsOut:
+        return {
+            "agents": [
+                {
+                    "name": each.name,
+                    "description": each.description,
+                    "model": each.model or None,
+                    "mode": each.mode,
+                }
+                for each in self._core.agents
+            ]
+        }
+
+    async def _models(self, _: incoming.NoParams) -> outgoing_lists.ModelsOut:
+        return {"models": [_model_out(each) for each in await self._core.models()]}
+
+    def _set_keys(self, params: incoming.KeysParams) -> outgoing_lists.KeysOut:
+        return {"variables": sorted(self._core.take_keys(params.keys))}
+
+    async def _status(self, _: incoming.NoParams) -> outgoing_lists.StatusOut:
+        beginning = await self._core.beginning()
+        sessions = self._sessions.all()
+        return {
+            "version": __version__,
+            "uptimeSeconds": round(monotonic() - STARTED_AT, 3),
+            "rssBytes": resident_bytes(),
+            "sessions": len(sessions),
+            "runningTurns": sum(session.running is not None for session in sessions),
+            "model": self._sessions.defaults.model,
+            "modelReady": self._core.model_ready,
+            "defaults": {"model": beginning.model, "agent": beginning.agent, "mode": beginning.mode},
+            "modes": [*beginning.modes],
+            "needsModel": beginning.needs_model,
+        }
+
+
+def validated(model: type[P], params: Mapping[str, Any]) -> P:
+    """Validate the parameters. Raises `JsonRpcInvalidParams` that names each invalid field."""
+    try:
+        return model.model_validate(repaired(params))
+    except ValidationError as error:
+        problems = (
+            f"{'.'.join(map(str, detail['loc'])) or 'params'}: {detail['msg']}"
+            for detail in error.errors(include_url=False, include_input=False)
+        )
+        raise JsonRpcInvalidParams(listed(problems)) from None
+
+
+def repaired(value: Any) -> Any:
+    """Replace each half of a surrogate pair with U+FFFD: editors cut texts there, and providers reject it."""
+    match value:
+        case str():
+            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        case list():
+            return [repaired(each) for each in cast("list[Any]", value)]
+        case dict():
+            return {key: repaired(each) for key, each in cast("dict[str, Any]", value).items()}
+        case _:
+            return value
+
+
+def _model_out(model: ListedModel) -> outgoing_lists.ModelOut:
+    told: outgoing_lists.ModelOut = {"name": model.name, "available": model.available}
+    if model.reason:
+        told["reason"] = model.reason
+    if model.key_variable:
+        told["keyVariable"] = model.key_variable
+    if model.lacks_key:
+        told["lacksKey"] = True
+    return told
+
+
+def resident_bytes() -> int:
+    """Return the current memory of the daemon; on systems without /proc, the maximum so far."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024

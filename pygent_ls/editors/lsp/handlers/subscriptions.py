@@ -1,0 +1,64 @@
+"""`pygent/session/attach`: streams the events of a session to one more view."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from pygls.exceptions import JsonRpcException
+
+from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.handlers.turns import REQUEST_CANCELLED
+from pygent_ls.editors.lsp.ports.progress import TurnProgress
+from pygent_ls.editors.lsp.protocol import session_params as incoming_sessions
+from pygent_ls.editors.lsp.protocol import sessions as outgoing_sessions
+from pygent_ls.sessions.store import Sessions
+
+
+class Attachments:
+    """The event streams that one client has attached to; they end with the client."""
+
+    def __init__(self, client: Client, sessions: Sessions) -> None:
+        self._client = client
+        self._sessions = sessions
+        self._running: set[asyncio.Task[Any]] = set()
+
+    async def attach(self, params: incoming_sessions.SessionAttachParams) -> outgoing_sessions.AttachedOut:
+        """Stream events until the session ends. Raises `SessionError`, and `JsonRpcException` when the request is
+        cancelled."""
+        from pygent_ls.sessions.subscriptions import Attachment  # imports the journal reader
+
+        view = TurnProgress(
+            endpoint=self._client.endpoint,
+            line=self._client.line,
+            uri_of=self._client.uri_of,
+            events_token=params.partial_result_token,
+            work_token=None,
+        )
+        attachment = Attachment(self._sessions, params.session_id, params.since_seq, view)
+        self._client.endpoint.come_back()  # a client that attaches can show prompts
+        task = asyncio.current_task()
+        assert task is not None
+        self._running.add(task)
+        try:
+            done = await attachment.follow()
+        except asyncio.CancelledError:
+            data: outgoing_sessions.DetachedOut = {
+                "sessionId": params.session_id,
+                "lastSeq": attachment.last_seq,
+            }
+            raise JsonRpcException("no longer attached", REQUEST_CANCELLED, data) from None
+        finally:
+            self._running.discard(task)
+        return {"sessionId": params.session_id, "lastSeq": done.last_seq, "ended": done.ended}
+
+    def end(self) -> None:
+        """Start to end all attachments."""
+        for task in self._running:
+            task.cancel()
+
+    async def close(self) -> None:
+        """End all attachments and wait for them."""
+        running = list(self._running)
+        self.end()
+        await asyncio.gather(*running, return_exceptions=True)

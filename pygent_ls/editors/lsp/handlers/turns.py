@@ -1,0 +1,163 @@
+"""Handlers of the requests about turns."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from uuid import uuid4
+
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+
+from pygent_ls.agent.context.attachments import PromptPart, is_background
+from pygent_ls.agent.turn.structured_answer import StructuredAnswer
+from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.ports.progress import Token, TurnProgress
+from pygent_ls.editors.lsp.protocol import lists as outgoing_lists
+from pygent_ls.editors.lsp.protocol import params as incoming
+from pygent_ls.editors.lsp.protocol import results as outgoing
+from pygent_ls.editors.lsp.protocol.conversion import BadBlockError, prompt_parts, turn_result
+from pygent_ls.errors import SessionError
+from pygent_ls.sessions.event_stream import Subscriber
+from pygent_ls.sessions.lifecycle.defaults import NewSession
+from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.steering import steer
+from pygent_ls.sessions.store import Sessions
+from pygent_ls.sessions.turns.turn import RunningTurn, TurnRequest
+
+REQUEST_CANCELLED = -32800
+
+
+class Turns:
+    """Starts turns for requests and commands, and finds them by work-done token."""
+
+    def __init__(self, client: Client, sessions: Sessions) -> None:
+        self._client = client
+        self._sessions = sessions
+        self._by_token: dict[Token, RunningTurn] = {}
+
+    async def start(self, params: incoming.TurnStartParams) -> outgoing.TurnResultOut:
+        """Handle `pygent/turn/start`. Raises `JsonRpcException`."""
+        request = request_of(params)
+        self._learn(params)
+        session = await self.session_for(params)
+        turn = self.begin(session, request, events_token=params.partial_result_token, work_token=params.work_done_token)
+        return await self._result(session, turn)
+
+    async def resume(self, params: incoming.ResumeParams) -> outgoing.TurnResultOut:
+        """Handle `pygent/turn/resume`. Raises `JsonRpcException`, `SessionError`."""
+        session = await self._sessions.hold(params.session_id)
+        request = session.held_request(params.turn_id)
+        turn = self.begin(session, request, events_token=params.partial_result_token, work_token=params.work_done_token)
+        return await self._result(session, turn)
+
+    async def steer(self, params: incoming.SteerParams) -> outgoing_lists.AcceptedOut:
+        """Handle `pygent/turn/steer`. Raises `JsonRpcException`."""
+        session = await self._sessions.hold(params.session_id)
+        return {"accepted": await steer(session, params.turn_id, _parts_of(params.prompt, None))}
+
+    def _learn(self, params: incoming.TurnStartParams) -> None:
+        """Store the editor context of the request, which also applies to later turns."""
+        if params.context is not None:
+            self._client.told.take(params.context)
+        for block in params.prompt if isinstance(params.prompt, list) else ():
+            if isinstance(block, incoming.DiagnosticsContent):
+                self._client.told.add(block.uri, block.items)
+
+    async def session_for(self, params: incoming.TurnStartParams) -> Session:
+        """Return the session with that id, or a new one."""
+        if params.session_id is not None:
+            return await self._sessions.hold(params.session_id)
+        return self._sessions.new(NewSession(agent=params.agent, model=params.model, mode=params.mode))
+
+    def begin(
+        self,
+        session: Session,
+        request: TurnRequest,
+        *,
+        events_token: Token | None,
+        work_token: Token | None,
+        through: Callable[[Subscriber], Subscriber] = lambda progress: progress,
+    ) -> RunningTurn:
+        """Start or queue a turn that reports to the client; creates a work-done progress if no token is given.
+        `through` wraps the turn's progress in another subscriber."""
+        client = self._client
+        progress = TurnProgress(
+            endpoint=client.endpoint,
+            line=client.line,
+            uri_of=client.uri_of,
+            events_token=events_token,
+            work_token=work_token,
+        )
+        turn = session.start_turn(request, through(progress), self._sessions)
+        if work_token is not None:
+            self._remember(work_token, turn)
+        elif client.features.work_done_progress:
+            token = f"pygent-{uuid4().hex[:12]}"
+            self._remember(token, turn)
+            client.endpoint.ask_without_waiting(
+                "window/workDoneProgress/create", {"token": token}, lambda _: progress.accept_token(token)
+            )
+        return turn
+
+    def _remember(self, token: Token, turn: RunningTurn) -> None:
+        self._by_token[token] = turn
+        if turn.task is not None:
+            turn.task.add_done_callback(lambda _: self._forget(token, turn))
+
+    def _forget(self, token: Token, turn: RunningTurn) -> None:
+        if self._by_token.get(token) is turn:  # a later turn may use the same token
+            del self._by_token[token]
+
+    def cancel_progress(self, token: Token) -> None:
+        """Handle `window/workDoneProgress/cancel`."""
+        turn = self._by_token.get(token)
+        if turn is not None:
+            turn.cancel()
+
+    async def _result(self, session: Session, turn: RunningTurn) -> outgoing.TurnResultOut:
+        """Wait for the turn. Cancelling the request cancels the turn, and the error then contains the turn's result."""
+        assert turn.task is not None
+        uri_of = self._client.uri_of
+        try:
+            result = await asyncio.shield(turn.task)
+        except asyncio.CancelledError:
+            in_time = turn.cancel()
+            result = await turn.task
+            if not in_time:
+                return turn_result(session.id, turn.turn_id, result, uri_of)
+            data = turn_result(session.id, turn.turn_id, result, uri_of)
+            raise JsonRpcException("the turn was cancelled", REQUEST_CANCELLED, data) from None
+        return turn_result(session.id, turn.turn_id, result, uri_of)
+
+
+def request_of(params: incoming.TurnStartParams) -> TurnRequest:
+    """Return the turn request. Raises `JsonRpcException`."""
+    parts = _parts_of(params.prompt, params.context)
+    try:
+        StructuredAnswer.to(params.output_schema)  # before a session is created for it
+    except SessionError as error:
+        raise JsonRpcException(f"outputSchema: {error}", JsonRpcInvalidParams.CODE, {"kind": error.kind}) from None
+    return TurnRequest(
+        parts=parts,
+        turn_id=params.turn_id,
+        agent=params.agent,
+        model=params.model,
+        mode=params.mode,
+        max_iterations=params.max_iterations,
+        max_tokens=params.max_tokens,
+        max_budget_usd=params.max_budget_usd,
+        effort=params.effort,
+        output_schema=params.output_schema,
+    )
+
+
+def _parts_of(
+    prompt: str | list[incoming.ContentBlock], context: incoming.EditorContext | None
+) -> tuple[PromptPart, ...]:
+    try:
+        parts = prompt_parts(prompt, context)
+    except BadBlockError as error:
+        raise JsonRpcInvalidParams(f"prompt: {error}") from None
+    if not any(part.strip() if isinstance(part, str) else not is_background(part) for part in parts):
+        raise JsonRpcInvalidParams("prompt: it is empty")
+    return parts

@@ -1,0 +1,1 @@
+"""The core's ports on an editor."""

@@ -1,0 +1,1 @@
+"""The types of the wire and their conversion."""

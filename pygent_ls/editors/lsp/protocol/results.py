@@ -1,0 +1,407 @@
+"""Results, notifications and events that the daemon sends: typed dictionaries, so that a delta costs no validation."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from pygent_ls.agent.events import PlanPriority, PlanStatus, StopReason
+from pygent_ls.agent.ports.workspace import ChangeKind
+from pygent_ls.editors.lsp.protocol.messages import ReviewBlockOut
+from pygent_ls.errors import ModelErrorType
+
+RiskOut = Literal["low", "medium", "high"]
+"""Risk of a tool call."""
+
+
+class PositionOut(TypedDict):
+    """An LSP position."""
+
+    line: int
+    character: int
+
+
+class RangeOut(TypedDict):
+    """An LSP range."""
+
+    start: PositionOut
+    end: PositionOut
+
+
+class LocationOut(TypedDict):
+    """A location that a tool call is about."""
+
+    uri: str
+    range: NotRequired[RangeOut]
+
+
+class UsageOut(TypedDict):
+    """Token counts and the cost in US dollars; null if unknown."""
+
+    inputTokens: int
+    outputTokens: int
+    cacheReadTokens: int
+    cacheWriteTokens: int
+    totalTokens: int
+    costUsd: float | None
+    contextTokens: int
+    contextLimit: int | None
+
+
+class FileChangedOut(TypedDict):
+    """A file that the turn changed."""
+
+    uri: str
+    kind: ChangeKind
+    added: int
+    removed: int
+
+
+class ChangeOut(FileChangedOut):
+    """A file that one tool call changed, with its unified diff."""
+
+    patch: str
+
+
+class TurnErrorOut(TypedDict):
+    """Why a turn ended with `stopReason: "error"`."""
+
+    type: ModelErrorType
+    message: str
+    retryable: bool
+
+
+class TurnResultOut(TypedDict):
+    """The result of `pygent/turn/start`. `structured`, any JSON value, is present if the request had an `outputSchema`
+    and `stopReason` is `end_turn`."""
+
+    sessionId: str
+    turnId: str
+    stopReason: StopReason
+    text: str
+    usage: UsageOut
+    iterations: int
+    filesChanged: list[FileChangedOut]
+    error: NotRequired[TurnErrorOut]
+    structured: NotRequired[Any]
+
+
+class ErrorDataOut(TypedDict):
+    """The `data` of an error -32602 about a session. `kind` identifies the error."""
+
+    kind: str
+
+
+class EventOut(TypedDict):
+    """Fields of every event."""
+
+    seq: int
+    turnId: str
+    iteration: int
+    totalTokens: int
+    timestamp: str
+    parentToolId: NotRequired[str]
+
+
+class FileAttachmentOut(TypedDict):
+    """A file, or a selection in a file. Without `range`, the whole file."""
+
+    type: Literal["file", "selection"]
+    uri: str
+    range: NotRequired[RangeOut]
+
+
+class DiagnosticsAttachmentOut(TypedDict):
+    """The number of attached diagnostics of a file."""
+
+    type: Literal["diagnostics"]
+    uri: str
+    count: int
+
+
+class ImageAttachmentOut(TypedDict):
+    """An image. Without `uri` it was sent as data, which is in the session's message."""
+
+    type: Literal["image"]
+    mimeType: str
+    uri: NotRequired[str]
+
+
+class TerminalAttachmentOut(TypedDict):
+    """The output of a command that the user ran in a terminal."""
+
+    type: Literal["terminal"]
+    command: str
+
+
+AttachmentOut = (
+    FileAttachmentOut | DiagnosticsAttachmentOut | ImageAttachmentOut | TerminalAttachmentOut | ReviewBlockOut
+)
+
+
+class TurnBeginOut(EventOut):
+    """The turn is queued, or has started. `attachments` lists what the prompt contains besides its text. If a
+    `turn_queued` event has `held`, the daemon that accepted the prompt ended before the turn began: the prompt waits
+    for `pygent/turn/resume` or `pygent/turn/dequeue`."""
+
+    type: Literal["turn_queued", "turn_started"]
+    prompt: str
+    model: str
+    mode: str
+    agent: str
+    attachments: NotRequired[list[AttachmentOut]]
+    held: NotRequired[Literal[True]]
+
+
+class ItemOut(EventOut):
+    """Text or thinking of the model: deltas while it arrives, then the whole block, which replaces its deltas."""
+
+    type: Literal["text_delta", "thinking_delta", "text", "thinking"]
+    itemId: str
+    content: str
+
+
+class ToolCallOut(EventOut):
+    """The model calls a tool. The event is sent again with the same `toolId` if a hook has changed the input."""
+
+    type: Literal["tool_call"]
+    toolId: str
+    toolName: str
+    input: dict[str, Any]
+    title: str
+    kind: Literal["read", "edit", "delete", "move", "search", "execute", "fetch", "think", "other"]
+    risk: Literal["low", "medium", "high"]
+    readOnly: bool
+    locations: list[LocationOut]
+
+
+class PermissionRequestedOut(EventOut):
+    """The user is asked for permission."""
+
+    type: Literal["permission_requested"]
+    permissionId: str
+    toolId: str
+
+
+class PermissionResolvedOut(EventOut):
+    """The request for permission was decided."""
+
+    type: Literal["permission_resolved"]
+    permissionId: str
+    toolId: str
+    outcome: Literal["allow_once", "allow_session", "allow_always", "reject_once", "reject_always", "cancelled"]
+    by: Literal["user", "rule", "mode", "hook"]
+
+
+class PermissionDeniedOut(EventOut):
+    """The tool call was denied and does not run."""
+
+    type: Literal["permission_denied"]
+    toolId: str
+    toolName: str
+    reason: str
+
+
+class ToolProgressOut(EventOut):
+    """Live output of a tool."""
+
+    type: Literal["tool_progress"]
+    toolId: str
+    content: str
+
+
+class ToolResultOut(EventOut):
+    """A tool call has ended. `durationMs` excludes the time that the user took to answer. `exitCode` is that of the
+    command that the call ran, negative for a signal."""
+
+    type: Literal["tool_result"]
+    toolId: str
+    toolName: str
+    content: str
+    isError: bool
+    cached: bool
+    truncated: bool
+    durationMs: int
+    exitCode: NotRequired[int]
+    changes: NotRequired[list[ChangeOut]]
+
+
+class ModelCallOut(TypedDict):
+    """One model call."""
+
+    model: str
+    usage: UsageOut
+
+
+class UsageEventOut(EventOut):
+    """The turn's totals after a model call. `call` is the usage of that call alone, with the model that answered. It is
+    missing if the call gave no answer in the conversation, such as a call that summarises it."""
+
+    type: Literal["usage"]
+    usage: UsageOut
+    call: NotRequired[ModelCallOut]
+
+
+class LlmErrorOut(EventOut):
+    """A model call failed. `withdrawn` lists the items whose text no longer counts."""
+
+    type: Literal["llm_error"]
+    errorType: ModelErrorType
+    errorMessage: str
+    retryable: bool
+    attempt: int
+    willRetry: bool
+    retryInSeconds: NotRequired[float]
+    fallbackModel: NotRequired[str]
+    withdrawn: list[str]
+
+
+class LimitReachedOut(EventOut):
+    """The turn has reached a limit."""
+
+    type: Literal[
+        "iteration_limit_reached",
+        "token_limit_reached",
+        "budget_limit_reached",
+        "time_limit_reached",
+        "loop_detected",
+    ]
+    limit: float
+    value: float
+
+
+class CompactedOut(EventOut):
+    """The conversation was compacted."""
+
+    type: Literal["compacted"]
+    tokensBefore: int
+    tokensAfter: int
+    messagesSummarised: int
+
+
+class PlanEntryOut(TypedDict):
+    """An entry of a plan."""
+
+    content: str
+    status: PlanStatus
+    priority: PlanPriority
+
+
+class PlanOut(EventOut):
+    """The complete current plan."""
+
+    type: Literal["plan"]
+    entries: list[PlanEntryOut]
+
+
+class HookOut(EventOut):
+    """A hook command was run."""
+
+    type: Literal["hook"]
+    hookEvent: str
+    command: str
+    decision: str
+    durationMs: int
+
+
+class SteeredOut(EventOut):
+    """The user sent a message while the turn ran. `content` is empty if the message has only attachments."""
+
+    type: Literal["steered"]
+    content: str
+    attachments: NotRequired[list[AttachmentOut]]
+
+
+class NoticeOut(EventOut):
+    """Information for the user that is not part of the conversation."""
+
+    type: Literal["notice"]
+    content: str
+    level: Literal["info", "warning", "error"]
+
+
+class CancelledOut(EventOut):
+    """The turn was cancelled, or the daemon ended while it ran."""
+
+    type: Literal["cancelled", "interrupted"]
+
+
+class FinishedOut(EventOut):
+    """The turn has ended; always the last event. `durationMs` excludes the time that the user took to answer. It is
+    missing if the turn did not run to its end."""
+
+    type: Literal["finished"]
+    stopReason: StopReason
+    usage: UsageOut
+    filesChanged: list[FileChangedOut]
+    durationMs: NotRequired[int]
+
+
+WireEvent = (
+    TurnBeginOut
+    | ItemOut
+    | ToolCallOut
+    | PermissionRequestedOut
+    | PermissionResolvedOut
+    | PermissionDeniedOut
+    | ToolProgressOut
+    | ToolResultOut
+    | UsageEventOut
+    | LlmErrorOut
+    | LimitReachedOut
+    | CompactedOut
+    | PlanOut
+    | HookOut
+    | SteeredOut
+    | NoticeOut
+    | CancelledOut
+    | FinishedOut
+)
+
+
+class EventsOut(TypedDict):
+    """The `value` of a `$/progress` on the turn's `partialResultToken`."""
+
+    events: list[WireEvent]
+
+
+class SessionOut(TypedDict):
+    """A session."""
+
+    sessionId: str
+    name: str
+    cwd: str
+    createdAt: str
+    updatedAt: str
+    agent: str
+    model: str
+    mode: str
+    usage: UsageOut
+    messageCount: int
+    lastSeq: int
+    interrupted: bool
+    """The last turn was cut off when the daemon ended, and the session has not been continued since."""
+
+
+class CancelledTurnOut(TypedDict):
+    """The result of `pygent/turn/cancel`."""
+
+    cancelled: bool
+
+
+class SessionChangedOut(TypedDict):
+    """The notification `pygent/session/changed`. `background`: a background command has started or ended."""
+
+    sessionId: str
+    what: Literal[
+        "created",
+        "turn_started",
+        "turn_finished",
+        "restored",
+        "renamed",
+        "configured",
+        "deleted",
+        "interrupted",
+        "background",
+    ]

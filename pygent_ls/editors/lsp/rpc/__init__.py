@@ -1,0 +1,1 @@
+"""JSON-RPC: decoding, requests in both directions, errors, and client quirks."""

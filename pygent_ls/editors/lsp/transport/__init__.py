@@ -1,0 +1,1 @@
+"""Byte streams and frames: standard streams, Unix sockets, recordings."""

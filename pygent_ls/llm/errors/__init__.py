@@ -1,0 +1,1 @@
+"""Provider failures as ModelError."""

@@ -1,0 +1,1 @@
+"""Checkpoints, undo and rewind."""

@@ -1,0 +1,79 @@
+"""Commands that show information: the commands, the usage, the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pygent_ls.sessions.commands.answer_text import spent
+from pygent_ls.sessions.commands.command import Call, Choice, Command, CommandSource, Listing, UsageError, usage_of
+
+_TITLES: dict[CommandSource, str] = {
+    "built-in": "Commands:",
+    "user": "Your commands:",
+    "workspace": "Workspace commands:",
+    "alias": "Aliases from the settings:",
+}
+
+
+def list_of(listing: Listing) -> str:
+    """Return a list of all commands, grouped by source."""
+    lines: list[str] = []
+    for source, title in _TITLES.items():
+        of_source = [each for each in listing.commands.values() if each.source == source]
+        if of_source:
+            lines += ([""] if lines else []) + [title]
+            lines += [f"- `/{each.name}`: {each.description}" for each in of_source]
+    if listing.problems:
+        lines += ["", *listing.problems]
+    return "\n".join(lines)
+
+
+async def _help(call: Call) -> str:
+    if not call.text:
+        return list_of(call.listing)
+    command = call.listing.commands.get(call.text.removeprefix("/").lower())
+    if command is None:
+        raise UsageError(f"There is no command {call.text!r}. `/help` lists them.")
+    lines = [f"`/{command.name}`: {command.description}"]
+    if command.parts:
+        lines += [f"- `/{command.name} {part.usages[0]}`: {part.description}" for part in command.parts]
+    else:
+        lines.append(usage_of(command))
+    return "\n".join(lines)
+
+
+async def _names(call: Call) -> Sequence[Choice]:
+    if call.words:
+        return ()
+    return [Choice(word=each.name, detail=each.description) for each in call.listing.commands.values()]
+
+
+async def _cost(call: Call) -> str:
+    session, turn = call.session.usage, call.session.last_turn_usage
+    if session.is_nothing:
+        return "No usage yet: no model was called."
+    lines = [f"- last turn: {spent(turn)}", f"- session: {spent(session)}"]
+    if session.cost_usd is None:
+        lines.append(f'The price of a model is unknown. Set it in `[models."{call.session.model}"]` in the settings.')
+    return "\n".join(lines)
+
+
+async def _mcp(call: Call) -> str:
+    servers = await call.facts.mcp_servers()
+    lines = [f"- `{name}`: not started; defined in {origin}" for name, origin in servers.items()]
+    none = "The settings define no MCP servers (`[mcp_servers.NAME]`)."
+    return "\n".join([*(lines or [none]), "This version does not start MCP servers, so their tools are not available."])
+
+
+async def _voice(_call: Call) -> str:
+    return "Voice input is not built in to this version. Use the dictation of your system or editor."
+
+
+COMMANDS = (
+    Command(
+        name="help", takes="[COMMAND]", description="list commands, or show how to use one", run=_help, complete=_names
+    ),
+    Command(name="cost", description="show tokens and cost of the last turn and the session", run=_cost),
+    Command(name="mcp", description="list the configured MCP servers and their state", run=_mcp),
+    Command(name="voice", description="show how to use voice input", run=_voice),
+)

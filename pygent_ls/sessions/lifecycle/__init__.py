@@ -1,0 +1,1 @@
+"""Sessions in memory: registry, eviction, crash recovery."""

@@ -1,0 +1,98 @@
+"""Registry of the sessions in memory, shared by the front ends of one process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
+from pygent_ls.sessions.index.session_list import Listing
+from pygent_ls.sessions.journal.files import MemoryJournal
+from pygent_ls.sessions.lifecycle.eviction import Resting, most_live
+
+if TYPE_CHECKING:
+    from pygent_ls.sessions.session import Session
+    from pygent_ls.sessions.store import Sessions
+
+ADOPTED_AT_ONCE = 4
+"""Maximum number of orphaned sessions taken over at once. It exceeds what a front end creates meanwhile, so their
+number falls."""
+
+
+class LiveSessions:
+    """Registry of live sessions, one per process. Each front end uses it through its own `Sessions`.
+
+    A session belongs to the front end that used it last. It is transferred to another one when a turn of that one
+    begins, or when it is used there while nothing runs in it.
+    """
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, Session] = {}
+        self.listing = Listing(self.by_id)
+        self.resting = Resting(self.by_id, limit=most_live())
+        self._alone_with: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """Locks by session id, held while a session is loaded or deleted and waits for no other session."""
+        self._homes: list[Sessions] = []
+        self._left: deque[Session] = deque()
+        """Sessions whose front end has disconnected."""
+        self._is_closing = False
+
+    def join(self, home: Sessions) -> None:
+        """Add a front end."""
+        self._homes.append(home)
+
+    async def leave(self, home: Sessions) -> None:
+        """Remove a front end: cancel its turns and wait for them. Its sessions stay for the others."""
+        if home in self._homes:
+            self._homes.remove(home)
+        turns = [turn for session in self.by_id.values() for turn in session.turns if turn.home is home]
+        for turn in reversed(turns):
+            turn.cancel()
+        await asyncio.gather(*(turn.task for turn in turns if turn.task), return_exceptions=True)
+        self._left.extend(each for each in self.by_id.values() if each.home is home)
+        while self._left and self._homes and not self._is_closing:
+            self.adopt(self._homes[-1])
+            await asyncio.sleep(0)  # each takes a millisecond or more
+
+    def alone_with(self, session_id: str) -> asyncio.Lock:
+        """Return the lock that is held while a session is loaded from the disk or moved to the trash."""
+        return self._alone_with.setdefault(session_id, asyncio.Lock())
+
+    def is_wanted(self, session_id: str) -> bool:
+        """Whether that lock is held or waited for."""
+        return session_id in self._alone_with
+
+    def tell(self, session_id: str, what: str) -> None:
+        """Notify every front end of a change to a session."""
+        self.resting.used(session_id)
+        for home in self._homes:
+            home.told(session_id, what)
+
+    async def close(self) -> None:
+        """Cancel every turn and wait for them. Stored sessions stay on the disk and can be resumed."""
+        self._is_closing = True
+        sessions = list(self.by_id.values())
+        try:
+            closing = [session.close("exit") for session in sessions]
+            await asyncio.gather(*closing, self.resting.close(), self.listing.close())
+            for each in sessions:
+                each.journal.close()
+        finally:  # even if a process took all the available time
+            await asyncio.gather(*map(forget_unkept, sessions))
+
+    def adopt(self, home: Sessions) -> None:
+        """Transfer some orphaned sessions to this front end, so that they do not hold references to the old one."""
+        for _ in range(min(ADOPTED_AT_ONCE, len(self._left))):
+            session = self._left.popleft()
+            if session.home not in self._homes and self.by_id.get(session.id) is session:
+                session.visit(home)
+
+
+async def forget_unkept(session: Session) -> None:
+    """Delete what is left of a session that was not stored, once it has ended."""
+    if isinstance(session.journal, MemoryJournal):
+        await session.around.outputs.clear()
+        if isinstance(session.around.checkpointer, Checkpoints):
+            await session.around.checkpointer.forget()

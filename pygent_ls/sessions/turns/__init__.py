@@ -1,0 +1,1 @@
+"""What a turn of a session is made of."""

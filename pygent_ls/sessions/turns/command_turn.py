@@ -1,0 +1,94 @@
+"""A turn that runs a command without a model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from pygent_ls.agent.events import AgentEvent, Cancelled, Finished, StopReason, Text, TextDelta, TurnStarted
+from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.turn.state import TurnResult
+from pygent_ls.errors import ModelError, SessionError, ToolError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A command's pending answer."""
+
+    make: Callable[[], Awaitable[str]]
+    """Runs the command and returns the text for the user; raises `SessionError`, `ModelError` or `ToolError`."""
+    can_be_cancelled: bool = False
+    """Whether it may take a while. If it is cancelled, nothing has changed."""
+
+
+def owing_a_value() -> Answer:
+    """Return an answer that says why a command gives no structured result."""
+    why = "A slash command answers with text and cannot be combined with an output schema. Remove one of the two."
+    return failing(SessionError(why, kind="no_structured_result"))
+
+
+def failing(error: SessionError | ModelError) -> Answer:
+    """Return an answer that reports this error."""
+
+    async def fail() -> str:
+        raise error
+
+    return Answer(make=fail)
+
+
+def saying(text: str) -> Answer:
+    """Return an answer with this text."""
+
+    async def say() -> str:
+        return text
+
+    return Answer(make=say)
+
+
+@dataclass(kw_only=True)
+class CommandTurn:
+    """A turn that runs a command. Its events are like those of any turn, but it adds no messages to the
+    conversation."""
+
+    answer: Answer
+    beginning: TurnStarted
+    item_id: str
+    sink: Callable[[AgentEvent], Awaitable[None]]
+    mask: Callable[[str], Awaitable[str]]
+    """Masks the secrets in the text for the user, which may come from files and settings."""
+    closing: bool = False
+    """True once it can no longer be cancelled: a command is short, and must not stop half way."""
+    usage: Usage = field(default_factory=Usage)
+
+    async def run(self) -> TurnResult:
+        """Run to the end. Errors meant for the user become the answer."""
+        self.closing = not self.answer.can_be_cancelled
+        stop: StopReason = "error"
+        error: ModelError | None = None
+        text = ""
+        try:
+            await self.sink(self.beginning)
+            try:
+                text = await self.answer.make()
+                stop = "end_turn"
+            except (SessionError, ModelError, ToolError) as problem:
+                text = await self.mask(str(problem))
+                error = ModelError(text.partition("\n")[0], type="invalid_request")
+            except asyncio.CancelledError:
+                if self.closing:
+                    raise
+                stop = "cancelled"
+            self.closing = True
+            text = await self.mask(text)
+            if stop == "cancelled":
+                await self.sink(Cancelled())
+            else:
+                await self._say(text)
+        finally:
+            await self.sink(Finished(stop_reason=stop, usage=self.usage, files_changed=()))
+        return TurnResult(stop_reason=stop, text=text, usage=self.usage, iterations=0, files_changed=(), error=error)
+
+    async def _say(self, text: str) -> None:
+        await self.sink(TextDelta(item_id=self.item_id, content=text))
+        await self.sink(Text(item_id=self.item_id, content=text))

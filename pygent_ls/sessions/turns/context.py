@@ -1,0 +1,161 @@
+"""Context of a session between its turns: its size, and compaction on request."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from pygent_ls.agent.calls.turn_hooks import TurnHooks
+from pygent_ls.agent.compaction.compactor import Compacting
+from pygent_ls.agent.context.window import ContextMode, ContextRules
+from pygent_ls.agent.events import AgentEvent, Compacted, Notice, UsageReported
+from pygent_ls.agent.messages import Message, Usage
+from pygent_ls.agent.ports.model import Model
+from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.errors import ModelError, SessionError
+from pygent_ls.sessions.turns.settings import Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextReport:
+    """What the next request would contain of the conversation, and how full that makes the context window."""
+
+    mode: ContextMode
+    n_messages: int
+    """Messages in the whole conversation."""
+    n_sent: int
+    """Messages in the context, including those that replace others."""
+    n_replaced: int
+    """Messages of the conversation that are replaced."""
+    tokens: int
+    """Tokens of the context, including what was last sent besides the conversation. Counted by the provider as far as
+    possible, otherwise estimated."""
+    limit: int
+    strategy: str
+    compacts_at: int
+    """Number of tokens at which the context is compacted."""
+
+
+@dataclass(kw_only=True)
+class SessionContext:
+    """Context of one session between its turns."""
+
+    messages: list[Message]
+    """The session's own list."""
+    around: Callable[[], Surroundings]
+    limits: Callable[[], Limits]
+    model: Callable[[], Model]
+    """Returns the session's model; raises `ModelError`."""
+    make_model: Callable[[str], Model]
+    """Makes a model by name; raises `ModelError`."""
+    tell: Callable[[AgentEvent], Awaitable[None]]
+    spend: Callable[[Usage], None]
+    chars_around: Callable[[], Awaitable[int]]
+    """Returns the number of characters of the next request's system prompt and tools."""
+    mode: ContextMode | None = None
+    """Mode that was chosen for this session; None for the settings'."""
+
+    @property
+    def rules(self) -> ContextRules:
+        """Rules from the settings, with the mode chosen for this session."""
+        return self.rules_for(None)
+
+    def rules_for(self, agents: ContextMode | None) -> ContextRules:
+        """Return the rules for an agent, which may have a mode of its own."""
+        rules = self.limits().context
+        return replace(rules, mode=self.mode or agents or rules.mode)
+
+    def summarizer(self) -> tuple[Model | None, Sequence[str]]:
+        """Return the configured model for summaries, and notices; None if the turn's own model writes them."""
+        name = self.limits().summarizer
+        if not name:
+            return None, ()
+        try:
+            return self.make_model(name), ()
+        except ModelError as error:
+            return None, (
+                (
+                    f"compaction.model {name} is not available, so the model of the turn writes the summary: "
+                    f"{error.message}"
+                ),
+            )
+
+    async def measure(self) -> None:
+        """Compute the size of what is sent besides the conversation, if no request was made since the daemon
+        started."""
+        memory = self.around().context
+        if not memory.n_chars_around:
+            memory.n_chars_around = await self.chars_around()
+
+    def report(self) -> ContextReport:
+        """Return how full the context is. Raises `ModelError` if the session's model is unavailable."""
+        memory, rules, limits = self.around().context, self.rules, self.limits()
+        memory.follow(self.messages, counts_words=rules.max_words > 0)
+        cut = memory.cut(rules, self._last_turn_id())
+        limit = memory.limit(rules, self.model())
+        used = memory.compaction
+        return ContextReport(
+            mode=rules.mode,
+            n_messages=len(self.messages),
+            n_sent=len(cut.of(memory.messages)),
+            n_replaced=used.end - used.start if used else 0,
+            tokens=memory.tokens(cut, memory.n_chars_around),
+            limit=limit,
+            strategy=limits.compaction.strategy,
+            compacts_at=int(limits.compaction.at * limit),
+        )
+
+    async def compact(self, instruction: str = "") -> Compacted:
+        """Summarize the conversation now, according to the instruction, but keep the last exchange. Nothing else may
+        work on the conversation meanwhile.
+
+        Raises `SessionError` (`nothing_to_compact`, `denied_by_hook`), and `ModelError` if the summary failed. Then,
+        and when cancelled, nothing has changed.
+        """
+        around, limits = self.around(), self.limits()
+        model = self.model()
+        await self.measure()
+        summarizer, problems = self.summarizer()
+        for problem in problems:
+            await self.tell(Notice(content=problem, level="warning"))
+        spent: list[Usage] = []
+        compacting = Compacting(
+            around=around,
+            rules=limits.compaction,
+            context=self.rules,
+            turn_id=self._last_turn_id(),
+            model=model,
+            summarizer=summarizer or model,
+            temperature=limits.temperature,
+            tell=self.tell,
+            hooks=TurnHooks(around=around, turn_id=self._last_turn_id(), emit=self.tell),
+            spend=spent.append,
+        )
+        said = await around.secrets.masked(instruction)
+        try:
+            done = await compacting.run(self.messages, around.context.n_chars_around, "manual", said)
+        finally:
+            took = self._took(spent)
+            self.spend(took)
+        if spent:
+            await self.tell(UsageReported(usage=took))
+        if compacting.denied:
+            raise SessionError(compacting.denied, kind="denied_by_hook")
+        if done is None:
+            raise SessionError(
+                "There is nothing to compact: a summary would not be shorter.",
+                kind="nothing_to_compact",
+            )
+        return done
+
+    def _took(self, spent: Sequence[Usage]) -> Usage:
+        """Return the usage of the calls, and how full the context is after them."""
+        if not spent:
+            return Usage()
+        total = reduce(Usage.plus, spent, Usage())
+        report = self.report()
+        return replace(total, context_tokens=report.tokens, context_limit=report.limit)
+
+    def _last_turn_id(self) -> str:
+        return next((each.turn_id for each in reversed(self.messages) if each.turn_id), "")

@@ -1,0 +1,195 @@
+"""Builds a session's turns from the settings at the time they begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypedDict
+
+from pygent_ls.agent.context.attachments import shown_attachments
+from pygent_ls.agent.context.system_prompt import PromptFor
+from pygent_ls.agent.events import PromptAttachment
+from pygent_ls.agent.messages import Message
+from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.turn.context import chars_of_tools
+from pygent_ls.agent.turn.state import TurnSpec
+from pygent_ls.errors import ModelError
+from pygent_ls.sessions.commands.command import ModelPrompt
+from pygent_ls.sessions.titles import UNNAMED, name_of, name_of_attached
+from pygent_ls.sessions.turns.choices import Choices, Chosen, limits_for, narrowed
+from pygent_ls.sessions.turns.command_turn import Answer, failing, owing_a_value, saying
+from pygent_ls.sessions.turns.context import SessionContext
+from pygent_ls.sessions.turns.hooks import SessionHooks
+from pygent_ls.sessions.turns.prompt import opening, system_prompt
+from pygent_ls.sessions.turns.subagents import Delegates
+from pygent_ls.sessions.turns.transfer import moved
+from pygent_ls.sessions.turns.turn import Home, RunningTurn, SessionParts, TurnRequest
+
+if TYPE_CHECKING:
+    from pygent_ls.sessions.session import Session
+
+
+class Beginning(TypedDict):
+    """Fields of the `turn_queued` and `turn_started` events."""
+
+    prompt: str
+    model: str
+    mode: Mode
+    agent: str
+    attachments: tuple[PromptAttachment, ...]
+
+
+class TurnMaking:
+    """Builds the turns of one session."""
+
+    def __init__(self, parts: SessionParts, choices: Choices, context: SessionContext, hooks: SessionHooks) -> None:
+        self.parts = parts
+        self._folder = parts.working_directory
+        """Folder in which commands last ran, as far as the user knows."""
+        self._choices = choices
+        self._context = context
+        self._hooks = hooks
+
+    def go_to(self, home: Home | None, session: Session) -> None:
+        """Transfer the session to this front end, unless it is there already."""
+        if home not in (None, self.parts.home):
+            self.parts = moved(self.parts, home.parts_of(session))
+            self._choices.move(self.parts)
+
+    def choices_at(self, home: Home | None, session: Session) -> Choices:
+        """Return the choices that would apply to a turn that begins in that front end now."""
+        if home in (None, self.parts.home):
+            return self._choices
+        return Choices(home.parts_of(session), self.parts.surroundings.permissions)
+
+    async def take_settings(self) -> tuple[str, ...]:
+        """Apply the current settings from this turn on; return the notices for the user. Raises `ModelError` if they
+        name an unavailable model."""
+        was, self._folder = self._folder, self.parts.surroundings.working_directory
+        news = () if was == self._folder else (f"The folder of the session changed from {was} to {self._folder}.",)
+        if self.parts.take_settings is None:
+            return news
+        taken = await self.parts.take_settings()
+        self.parts = replace(
+            self.parts,
+            limits=taken.limits,
+            make_model=taken.make_model,
+            make_model_at=taken.make_model_at,
+            make_system_prompt=taken.make_system_prompt,
+            surroundings=taken.renewed(self.parts.surroundings),
+        )
+        self.parts.surroundings.permissions.take(taken.policy, taken.mode)
+        self._choices.take(self.parts, taken)
+        return (*news, *taken.notices)
+
+    async def asked(self, turn: RunningTurn, session: Session) -> Answer | None:
+        """Return the answer of a slash command in the prompt; None if the model is asked, possibly with an expanded
+        prompt."""
+        asked = await self.parts.commands.asked_in(
+            turn.request.prompt, session, has_attachments=turn.request.has_attachments
+        )
+        if isinstance(asked, ModelPrompt):
+            turn.request = turn.request.saying(asked)
+            problem = self._choices.problem_of(turn.request)
+            return failing(problem) if problem else await self._without_model(turn, session)
+        if asked is None:
+            return await self._without_model(turn, session)
+        return owing_a_value() if turn.request.output_schema is not None else asked
+
+    async def _without_model(self, turn: RunningTurn, session: Session) -> Answer | None:
+        """Return the answer given because no model is configured; None if the model is asked."""
+        ask, request = self.parts.answer_without_model, turn.request
+        if ask is None or not self._choices.is_left_to_settings(request):
+            return None
+        try:
+            text = await ask(session.id, request.prompt)
+        except ModelError as error:
+            return failing(error)
+        return None if text is None else saying(text)
+
+    async def spec(
+        self,
+        turn: RunningTurn,
+        chosen: Chosen,
+        around: Surroundings,
+        history: Sequence[Message],
+        notices: tuple[str, ...],
+    ) -> TurnSpec:
+        """Return the specification of a turn, without the history itself. `around` has only the tools of the turn's
+        agent."""
+        request, limits, profile = turn.request, self.parts.limits, chosen.profile
+        opened = await opening(
+            request.parts,
+            self.parts.surroundings,
+            self.parts.make_system_prompt,
+            history=history,
+            rules=self._context.rules_for(profile.context_mode),
+            wanted=PromptFor(
+                mode=chosen.mode, tools=[each.name for each in around.tools.list_all()], agent=profile.prompt
+            ),
+        )
+        summarizer, problems = self._context.summarizer()
+        return TurnSpec(
+            turn_id=turn.turn_id,
+            prompt=await self.shown_prompt(turn),
+            attachments=await self._shown_attachments(turn),
+            content=opened.content,
+            model=self._choices.for_turn(request).model,  # another model may have been chosen meanwhile
+            mode=chosen.mode,
+            agent=profile.name,
+            system=opened.system,
+            limits=limits_for(request, profile, limits.turn),
+            max_output_tokens=limits.max_output_tokens,
+            temperature=limits.temperature if profile.temperature is None else profile.temperature,
+            session_source=self._hooks.take(),
+            max_thinking_tokens=self._choices.thinking_tokens(limits.max_thinking_tokens),
+            effort=request.effort or self._choices.effort or profile.effort,
+            retry=limits.retry,
+            fallback_models=limits.fallback_models,
+            make_model=self._choices.made,
+            context=self._context.rules_for(profile.context_mode),
+            compaction=limits.compaction,
+            summarizer=summarizer,
+            notices=(*notices, *profile.notices, *request.notices, *problems),
+            stream=profile.stream,
+            output_schema=request.output_schema,
+            delegate=Delegates(
+                variants=self._choices.variants,
+                make_model=self._choices.made,
+                make_system_prompt=self.parts.make_system_prompt,
+            ).make,
+        )
+
+    async def chars_around(self) -> int:
+        """Return the number of characters of the system prompt and the tools of a turn that chooses nothing."""
+        request = TurnRequest(parts=())
+        chosen = self._choices.for_turn(request)
+        around = narrowed(self.parts.surroundings, chosen.profile, request)
+        tools = [each.name for each in around.tools.list_all()]
+        wanted = PromptFor(mode=chosen.mode, tools=tools, agent=chosen.profile.prompt)
+        system = await system_prompt(self.parts.surroundings, self.parts.make_system_prompt, wanted)
+        return len(system) + chars_of_tools(around.tools)
+
+    async def beginning(self, turn: RunningTurn, chosen: Chosen) -> Beginning:
+        """Return the fields of the events that announce that a turn waits or begins."""
+        return {
+            "prompt": await self.shown_prompt(turn),
+            "model": chosen.model.name,
+            "mode": chosen.mode,
+            "agent": chosen.profile.name,
+            "attachments": await self._shown_attachments(turn),
+        }
+
+    async def name(self, turn: RunningTurn) -> str:
+        """Return the name of a session that begins with this turn."""
+        attached = await self.parts.surroundings.secrets.masked(name_of_attached(turn.request.parts))
+        return name_of(turn.prompt) or attached or UNNAMED
+
+    async def shown_prompt(self, turn: RunningTurn) -> str:
+        """Return the user's text with secrets masked, and store it in the turn."""
+        turn.prompt = await self.parts.surroundings.secrets.masked(turn.said)
+        return turn.prompt
+
+    async def _shown_attachments(self, turn: RunningTurn) -> tuple[PromptAttachment, ...]:
+        return await shown_attachments(turn.request.parts, self.parts.surroundings.secrets.masked)

@@ -1,0 +1,116 @@
+"""System prompt and user content of a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pygent_ls.agent.context.attachments import (
+    DiagnosticsPart,
+    EditorPart,
+    FilePart,
+    ImagePart,
+    NotePart,
+    PromptPart,
+    ReviewPart,
+    SelectionPart,
+    TerminalPart,
+    render,
+)
+from pygent_ls.agent.context.instructions import Instruction, block_of, without_secrets
+from pygent_ls.agent.context.system_prompt import PromptFor
+from pygent_ls.agent.context.window import ContextRules
+from pygent_ls.agent.messages import Block, ImageBlock, Message, TextBlock
+from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.secrets.env_files import is_env_file
+from pygent_ls.sessions.turns.mentions import expanded
+from pygent_ls.sessions.turns.settings import MakeSystemPrompt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """Input of a turn as the model reads it, without secrets."""
+
+    system: str
+    content: str | tuple[Block, ...]
+
+
+async def opening(
+    parts: Sequence[PromptPart],
+    around: Surroundings,
+    make_system_prompt: MakeSystemPrompt,
+    *,
+    history: Sequence[Message],
+    rules: ContextRules,
+    wanted: PromptFor,
+) -> Opening:
+    """Return the input of a turn after this history, of which the model reads what the rules leave.
+
+    `wanted` needs no instructions, because they are read here. Instructions for the files that the user named are added
+    to the user's message, and stay there.
+    """
+    shared = await around.instructions.of_workspace(around.permissions.reading())
+    around.instructions.forget_lost(_still_read(history, around, rules))
+    content = await content_of(parts, around)
+    return Opening(system=await _system_prompt(shared, around, make_system_prompt, wanted), content=content)
+
+
+async def system_prompt(around: Surroundings, make_system_prompt: MakeSystemPrompt, wanted: PromptFor) -> str:
+    """Return the system prompt alone."""
+    shared = await around.instructions.of_workspace(around.permissions.reading())
+    return await _system_prompt(shared, around, make_system_prompt, wanted)
+
+
+async def _system_prompt(
+    shared: Sequence[Instruction], around: Surroundings, make_system_prompt: MakeSystemPrompt, wanted: PromptFor
+) -> str:
+    found = [await _as_its_name_says(each, around.secrets) for each in shared if not each.problem]
+    prompt = await make_system_prompt(
+        PromptFor(mode=wanted.mode, tools=wanted.tools, agent=wanted.agent, instructions=found)
+    )
+    return await around.secrets.masked(prompt)
+
+
+async def content_of(parts: Sequence[PromptPart], around: Surroundings) -> str | tuple[Block, ...]:
+    """Return the user's message as the model reads it: the instructions for the files named, the attachments, the
+    text."""
+    reading = around.permissions.reading()
+    parts = await expanded(parts, around)
+    near = await around.instructions.near([*_paths_in(parts), *_active(around)], reading)
+    content = await render(parts, around.workspace, around.reads, around.secrets.masked, reading, around.secrets.masks)
+    blocks = tuple([block_of(await without_secrets(each, around.secrets)) for each in near])
+    if not blocks:
+        return content
+    return (*blocks, *(content if isinstance(content, tuple) else (TextBlock(text=content),)))
+
+
+async def _as_its_name_says(instruction: Instruction, secrets: Secrets) -> Instruction:
+    """Mask the values of a file that contains only secrets, which is known by its name. The rest is masked once, in the
+    whole prompt."""
+    return await without_secrets(instruction, secrets) if is_env_file(instruction.path.name) else instruction
+
+
+def _still_read(history: Sequence[Message], around: Surroundings, rules: ContextRules) -> Sequence[Message]:
+    """Return the earlier messages that the model reads, with compacted parts replaced."""
+    if rules.mode == "fresh":
+        return ()
+    around.context.follow(history, counts_words=rules.max_words > 0)
+    return around.context.cut(rules, turn_id="").of(around.context.messages)
+
+
+def _active(around: Surroundings) -> Iterator[Path]:
+    if around.editor.view.active:
+        yield around.editor.view.active
+
+
+def _paths_in(parts: Sequence[PromptPart]) -> Iterator[Path]:
+    for part in parts:
+        match part:
+            case FilePart(path=path) | SelectionPart(path=path) | DiagnosticsPart(path=path) | ImagePart(path=path):
+                yield path
+            case EditorPart(active=Path() as path):
+                yield path
+            case EditorPart() | TerminalPart() | NotePart() | ReviewPart() | ImageBlock() | str():
+                pass

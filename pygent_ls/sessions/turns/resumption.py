@@ -1,0 +1,52 @@
+"""Conversion between a session and the state in its journal, for resuming it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.errors import SessionError
+from pygent_ls.sessions.journal.records import State
+from pygent_ls.sessions.turns.choices import Choices
+from pygent_ls.sessions.turns.context import SessionContext
+
+if TYPE_CHECKING:  # imports pydantic, which is slow
+    from pygent_ls.sessions.journal.replay import Recalled
+
+
+def state_of(name: str, at: datetime, choices: Choices, around: Surroundings, context: SessionContext) -> State:
+    """Return the session's state: its name, choices and plan; `at` is when it was last used."""
+    return State(
+        at=at,
+        name=name,
+        agent=choices.agent,
+        own_agent=choices.own_agent,
+        model=choices.model_now,
+        own_model=choices.own_model,
+        mode=choices.mode_now,
+        own_mode=around.permissions.own_mode,
+        max_thinking_tokens=choices.max_thinking_tokens,
+        effort=choices.effort,
+        context_mode=context.mode,
+        plan=around.plan.entries,
+    )
+
+
+def take_up(recalled: Recalled, around: Surroundings, choices: Choices, context: SessionContext) -> Sequence[str]:
+    """Restore choices, plan and compactions in a new session; return the notices for the user."""
+    state = recalled.state
+    around.context.recall(recalled.compactions)
+    around.secrets.recall(recalled.messages, around.tools)
+    around.plan.entries = recalled.plan
+    context.mode = state.context_mode
+    choices.max_thinking_tokens = state.max_thinking_tokens
+    choices.effort = state.effort
+    notices = list(recalled.notices)
+    if state.own_mode is not None:
+        try:
+            around.permissions.set_mode(state.own_mode)
+        except SessionError as error:
+            notices.append(f"The mode {state.own_mode} of the session was reset: {error}")
+    return notices

@@ -1,0 +1,121 @@
+"""Creation of subagents, each with an agent definition and at most its parent's permissions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from pygent_ls.agent.context.instructions import without_secrets
+from pygent_ls.agent.context.memory import ContextMemory
+from pygent_ls.agent.context.system_prompt import PromptFor
+from pygent_ls.agent.permissions.permissions import stricter
+from pygent_ls.agent.ports.model import Model
+from pygent_ls.agent.ports.subagents import SubagentTask
+from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.tools.plan import Plan
+from pygent_ls.agent.tools.read_log import ReadLog
+from pygent_ls.agent.tools.tool import one_line
+from pygent_ls.agent.turn.limits import TurnLimits
+from pygent_ls.agent.turn.state import TurnState
+from pygent_ls.agent.turn.subagents import Delegate
+from pygent_ls.agent.variants import PLANNER, AgentProfile, Variants
+from pygent_ls.errors import ModelError, SessionError, ToolError
+from pygent_ls.sessions.turns.settings import MakeSystemPrompt
+
+SUBAGENT_PROMPT = """\
+You are a subagent: another agent gave you this task, and reads only your last message. Do what it asks and no more. \
+End with a report that stands for itself: what you found or did, with files and lines, what you have verified, and \
+what is left open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delegates:
+    """Creates the subagents of one turn."""
+
+    variants: Variants
+    make_model: Callable[[str, str], Model]
+    """Makes a model by name and API base URL; raises `ModelError`."""
+    make_system_prompt: MakeSystemPrompt
+
+    async def make(self, tool_id: str, task: SubagentTask, parent: TurnState) -> Delegate:
+        """Return the subagent for the `task` call of that id. Raises `ToolError` if it is unavailable."""
+        spec, around = parent.spec, parent.around
+        mode = stricter(around.permissions.mode, spec.ceiling)
+        profile = self._profile(task.agent, spec.agent, plans=mode == "plan")
+        ceiling = stricter(profile.mode or "bypass", spec.ceiling)
+        own = replace(
+            around,
+            tools=profile.offered(around.tools),
+            reads=ReadLog(),
+            plan=Plan(),
+            context=ContextMemory(),
+            instructions=around.instructions.afresh(),
+        )
+        masked = around.secrets.masked
+        return Delegate(
+            around=own,
+            spec=replace(
+                spec,
+                prompt=await masked(task.description),
+                content=await masked(task.prompt),
+                model=self._model(profile) or parent.model,
+                mode=stricter(mode, ceiling),
+                agent=profile.name,
+                system=await self._system(profile, own, stricter(mode, ceiling)),
+                limits=_limits(profile, spec.limits),
+                temperature=spec.temperature if profile.temperature is None else profile.temperature,
+                effort=profile.effort or spec.effort,
+                context=replace(spec.context, mode=profile.context_mode or spec.context.mode),
+                stream=profile.stream,
+                notices=self._news(profile, parent),
+                parent_tool_id=tool_id,
+                source=await masked(f"subagent {profile.name}: {one_line(task.description)}"),
+                ceiling=ceiling,
+            ),
+        )
+
+    def _profile(self, named: str | None, parents: str, *, plans: bool) -> AgentProfile:
+        if named is None:
+            named = PLANNER if plans and parents not in self.variants.planners else parents
+        try:
+            return self.variants.get(named)
+        except SessionError as error:
+            raise ToolError(str(error)) from None
+
+    def _news(self, profile: AgentProfile, parent: TurnState) -> tuple[str, ...]:
+        """Return the agent's notices that were not yet shown in this turn."""
+        told, is_turns = parent.share.told, profile.name == parent.root.spec.agent
+        new = tuple(each for each in profile.notices if not is_turns and each not in told)
+        told.update(new)
+        return new
+
+    def _model(self, profile: AgentProfile) -> Model | None:
+        """Return the agent's own model; None if it has none."""
+        if not profile.model:
+            return None
+        try:
+            return self.make_model(profile.model, profile.api_base)
+        except ModelError as error:
+            raise ToolError(f"The agent {profile.name} cannot be started: {error.message}") from None
+
+    async def _system(self, profile: AgentProfile, around: Surroundings, mode: str) -> str:
+        found = await around.instructions.of_workspace(around.permissions.reading())
+        wanted = PromptFor(
+            mode=mode,
+            tools=[each.name for each in around.tools.list_all()],
+            agent="\n\n".join(filter(None, (SUBAGENT_PROMPT, profile.prompt))),
+            instructions=[await without_secrets(each, around.secrets) for each in found if not each.problem],
+        )
+        return await around.secrets.masked(await self.make_system_prompt(wanted))
+
+
+def _limits(profile: AgentProfile, parents: TurnLimits) -> TurnLimits:
+    """Return the subagent's limits. It makes at most as many model calls as its parent may, and they are counted
+    separately. Its tokens, cost and time count for the turn; here they are limited only if the agent sets limits of its
+    own."""
+    calls = [each for each in (profile.max_iterations, parents.max_iterations) if each]
+    return TurnLimits(
+        max_iterations=min(calls, default=0),
+        max_tokens=profile.max_tokens or 0,
+        max_budget_usd=profile.max_budget_usd or 0.0,
+    )

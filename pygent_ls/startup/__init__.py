@@ -1,0 +1,1 @@
+"""What makes the process start fast."""

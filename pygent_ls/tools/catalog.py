@@ -1,0 +1,82 @@
+"""Selection of the tools that a model is offered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from pygent_ls.agent.tools.tool import Tool
+from pygent_ls.errors import SettingError
+from pygent_ls.tools.ask_user import ask_user
+from pygent_ls.tools.diagnostics import diagnostics
+from pygent_ls.tools.files.apply_patch import apply_patch
+from pygent_ls.tools.files.edit_file import create_file, edit_file
+from pygent_ls.tools.files.file_operations import copy_file, delete_file, move_file
+from pygent_ls.tools.files.multi_edit import multi_edit
+from pygent_ls.tools.files.read_file import list_files, read_file
+from pygent_ls.tools.git.read_tools import git_branch, git_diff, git_log, git_status
+from pygent_ls.tools.git.write_tools import git_add, git_checkout, git_commit, git_pull, git_push
+from pygent_ls.tools.scaffold.templates import add_component, create_project, list_components, list_templates
+from pygent_ls.tools.search.definitions import find_definition
+from pygent_ls.tools.search.grep import find_files, grep_search
+from pygent_ls.tools.shell.background import shell_input, shell_kill, shell_output
+from pygent_ls.tools.shell.command import shell_tool
+from pygent_ls.tools.tasks import plan, task_tool
+from pygent_ls.tools.tests.run_tests import run_tests
+from pygent_ls.tools.web import web_fetch
+
+IN_THE_BACKGROUND = (shell_output, shell_input, shell_kill)
+
+
+def offered_tools(*, has_folder: bool, shell_timeout_s: float, agents: Sequence[tuple[str, str]] = ()) -> list[Tool]:
+    """Return the tools to register, in the model's order; `agents` are the possible subagents, each with its
+    description.
+
+    Without a workspace folder, only commands and the web are included.
+    """
+    shell = shell_tool(shell_timeout_s)
+    if not has_folder:
+        return [shell, *IN_THE_BACKGROUND, web_fetch, plan, task_tool(agents), ask_user]
+    return [
+        read_file,
+        list_files,
+        find_files,
+        grep_search,
+        find_definition,
+        diagnostics,
+        edit_file,
+        multi_edit,
+        apply_patch,
+        create_file,
+        copy_file,
+        move_file,
+        delete_file,
+        git_status,
+        git_diff,
+        git_branch,
+        git_log,
+        git_add,
+        git_commit,
+        git_checkout,
+        git_push,
+        git_pull,
+        shell,
+        *IN_THE_BACKGROUND,
+        run_tests,
+        web_fetch,
+        list_templates,
+        list_components,
+        create_project,
+        add_component,
+        plan,
+        task_tool(agents),
+        ask_user,
+    ]
+
+
+def check_tool(place: str, tool: str, known: Sequence[str]) -> None:
+    """Raise `SettingError` for a name or glob that matches no known tool. Tools of MCP servers are accepted: they are
+    known only after the servers have started.
+    """
+    if not tool.startswith("mcp__") and not any(fnmatchcase(each, tool) for each in known):
+        raise SettingError(f"{place}: there is no tool {tool!r}; available tools: {', '.join(known)}")

@@ -1,0 +1,1 @@
+"""Tools that create projects from templates."""

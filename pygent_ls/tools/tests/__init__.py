@@ -1,0 +1,1 @@
+"""Tools that run a project's tests."""

@@ -1,0 +1,1 @@
+"""Files on the disk: paths, reading, atomic writes, edit transactions."""

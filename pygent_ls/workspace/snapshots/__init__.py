@@ -1,0 +1,1 @@
+"""States of the workspace's files, kept outside the workspace."""

@@ -1,0 +1,1 @@
+"""Project templates, rendered by copier in a process of its own."""

@@ -1,0 +1,1 @@
+"""HTTP requests and conversion of web pages."""

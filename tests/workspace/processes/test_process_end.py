@@ -1,0 +1,187 @@
+"""How child processes end: in time, with their group, and with nothing lost. All of them are real."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from pygent_ls.agent.ports.workspace import Processes
+from pygent_ls.workspace.processes.local_processes import LocalProcesses
+from tests.workspace.programs import LIMIT_S, Listener, python, runs, shell
+
+
+@pytest.fixture
+def processes() -> Processes:
+    """The real ones, behind the port."""
+    return LocalProcesses()
+
+
+async def test_a_program_that_takes_too_long_is_asked_to_end_and_its_last_words_are_kept(
+    processes: Processes, tmp_path: Path
+) -> None:
+    command = "trap 'echo bye; exit 7' TERM; echo hello; while :; do sleep 0.01; done"
+
+    result = await processes.run(shell(command, tmp_path, timeout_s=1))
+
+    assert (result.stdout, result.exit_code, result.timed_out) == ("hello\nbye\n", 7, True)
+    assert result.duration_s < 2.9
+
+
+STUBBORN = """
+trap '' TERM
+sh -c 'trap "" TERM; echo "$$"; while :; do sleep 0.05; done' &
+wait
+"""
+
+
+async def test_a_group_that_ignores_the_request_is_killed_after_two_seconds(
+    processes: Processes, tmp_path: Path
+) -> None:
+    result = await processes.run(shell(STUBBORN, tmp_path, timeout_s=1))
+
+    assert result.timed_out
+    assert result.exit_code == -signal.SIGKILL
+    assert 2.9 < result.duration_s < 6
+    assert not runs(int(result.stdout))
+
+
+async def test_a_cancel_ends_the_whole_group(processes: Processes, tmp_path: Path) -> None:
+    listener = Listener()
+    task = asyncio.create_task(processes.run(shell("echo $$; sleep 100 & echo $!; wait", tmp_path), listener))
+    pids = [int(line) for line in (await listener.until("\n", times=2)).split()]
+    started = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert time.monotonic() - started < 1.5
+    assert not any(map(runs, pids))
+
+
+async def test_a_cancel_kills_those_who_ignore_it_and_a_second_cancel_at_once(
+    processes: Processes, tmp_path: Path
+) -> None:
+    for n_cancels in (1, 2):
+        listener = Listener()
+        task = asyncio.create_task(processes.run(shell(STUBBORN, tmp_path), listener))
+        pid = int(await listener.until("\n"))
+        started = time.monotonic()
+        task.cancel()
+        if n_cancels == 2:
+            await asyncio.wait([task], timeout=0.1)
+            task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        duration_s = time.monotonic() - started
+
+        assert not runs(pid)
+        assert duration_s > 2 if n_cancels == 1 else duration_s < 1.5
+
+
+async def test_a_background_process_neither_holds_up_nor_outlives_the_program(
+    processes: Processes, tmp_path: Path
+) -> None:
+    listener = Listener()
+
+    result = await processes.run(shell("sleep 100 & echo $!", tmp_path), listener)
+
+    assert result.exit_code == 0
+    assert result.duration_s < 2
+    assert not runs(int(result.stdout))
+    assert "".join(listener.pieces) == result.stdout
+
+
+async def test_a_background_process_that_closed_its_outputs_is_ended_too(processes: Processes, tmp_path: Path) -> None:
+    result = await processes.run(shell("sleep 100 >/dev/null 2>&1 & echo $!", tmp_path))
+
+    assert not runs(int(result.stdout))
+
+
+async def test_a_background_process_may_write_on_for_a_moment(processes: Processes, tmp_path: Path) -> None:
+    result = await processes.run(shell("(sleep 0.1; echo late) & echo early", tmp_path))
+
+    assert result.stdout == "early\nlate\n"
+
+
+async def test_a_process_that_left_the_group_with_the_pipe_does_not_hold_up(
+    processes: Processes, tmp_path: Path
+) -> None:
+    script = """
+import os
+if (pid := os.fork()) == 0:
+    os.setsid()
+    while True:
+        os.write(1, b"x" * 1000)
+print(pid, flush=True)
+"""
+    result = await processes.run(python(script, tmp_path))
+    pid = int("".join(character for character in result.stdout[:100] if character.isdecimal()))
+    try:
+        assert result.exit_code == 0
+        assert result.duration_s < 5
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+async def test_nothing_is_lost_when_the_listener_is_slow_and_the_program_has_gone(
+    processes: Processes, tmp_path: Path
+) -> None:
+    pieces: list[str] = []
+    never = asyncio.Event()
+
+    async def listen_slowly(text: str) -> None:
+        pieces.append(text)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(never.wait(), timeout=0.7)  # longer than others may hold the pipe
+
+    result = await processes.run(python("import os; os.write(1, b'x' * 130_000)", tmp_path), listen_slowly)
+
+    assert result.stdout == "x" * 130_000
+    assert "".join(pieces) == result.stdout
+
+
+async def test_an_error_of_the_listener_ends_the_program_and_is_passed_on(processes: Processes, tmp_path: Path) -> None:
+    pids: list[int] = []
+
+    async def break_down(text: str) -> None:
+        pids.append(int(text))
+        raise TimeoutError("the listener's own")
+
+    with pytest.raises(TimeoutError, match="the listener's own"):
+        await processes.run(shell("echo $$; sleep 100", tmp_path), break_down)
+
+    assert not any(map(runs, pids))
+
+
+async def test_kill_all_ends_every_group_at_once(tmp_path: Path) -> None:
+    processes = LocalProcesses()
+    listeners = [Listener() for _ in range(3)]
+    tasks = [asyncio.create_task(processes.run(shell(STUBBORN, tmp_path), listener)) for listener in listeners]
+    pids = [int(await listener.until("\n")) for listener in listeners]
+
+    processes.kill_all()
+
+    results = await asyncio.wait_for(asyncio.gather(*tasks), LIMIT_S)
+    assert [result.exit_code for result in results] == [-signal.SIGKILL] * 3
+    assert not any(map(runs, pids))
+    processes.kill_all()
+
+
+async def test_many_programs_at_once_leave_no_descriptor_behind(processes: Processes, tmp_path: Path) -> None:
+    def descriptors() -> int:
+        return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+    await processes.run(shell("true", tmp_path))
+    before = descriptors()
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(processes.run(shell(f"echo {number}", tmp_path))) for number in range(40)]
+
+    assert [task.result().stdout for task in tasks] == [f"{number}\n" for number in range(40)]
+    assert descriptors() <= before
