@@ -30,8 +30,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from machine import write_result
 
 from pygent_ls.agent.events import AgentEvent, Finished, Text, TextDelta, ToolCall, ToolResult, TurnStarted
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock, Usage
-from pygent_ls.agent.tools.tool import ToolRisk
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.index.session_list import Listing, SessionFilter
 from pygent_ls.sessions.journal.files import Journal, MemoryJournal, lines_of, read_file

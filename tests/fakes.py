@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pygent_ls.agent.edits.reviewer import Applied
 from pygent_ls.agent.events import AgentEvent, Stamped
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.model.retry import RetryAction
-from pygent_ls.agent.permissions.permissions import Mode, Permissions, Rule
+from pygent_ls.agent.permissions.permissions import Permissions, Rule
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
 from pygent_ls.agent.ports.model import (
     Chunk,
@@ -39,6 +39,7 @@ from pygent_ls.agent.ports.model import (
 )
 from pygent_ls.agent.ports.workspace import (
     MISSING,
+    Applied,
     BackgroundCommand,
     BackgroundState,
     CopyBytes,

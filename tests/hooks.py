@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from pygent_ls.agent.events import HookRan
-from pygent_ls.agent.ports.hooks import NOTHING, HookEvent, HookInput, HookOutcome
+from pygent_ls.agent.ports.hooks import NOTHING, HookEvent, HookInput, HookOutcome, HookRan
 from tests.fakes import Gate
 
 Answer = HookOutcome | Callable[[HookInput], HookOutcome]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
+from typing import cast
 
 from pygent_ls.shell.parser import read_line
 from pygent_ls.shell.words import ANY
@@ -62,3 +65,29 @@ def programs_of(command: str) -> str:
     named = ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
     doubt = "" if line.is_parsed else " (it could not be parsed: there may be others)"
     return f"A long command, {len(command):,} characters; it runs {named or 'unknown programs'}{doubt}:\n"
+
+
+MAX_EXCERPT_CHARS = 8_000
+"""Maximum characters of a document that an error quotes: about 2 000 tokens, enough to make an edit again."""
+
+
+def excerpt(text: str) -> str:
+    """Return the text between fences, without its middle if it is long."""
+    if len(text) <= MAX_EXCERPT_CHARS:
+        return f"```\n{text}\n```"
+    half = MAX_EXCERPT_CHARS // 2
+    omitted = len(text) - 2 * half
+    return f"```\n{text[:half]}\n[… {omitted} characters left out; use read_file …]\n{text[-half:]}\n```"
+
+
+def one_line(value: object, limit: int = 120) -> str:
+    """Return a value as it may stand in a title."""
+    text = visible(" ".join(text_of(value).split()))
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def text_of(value: object) -> str:
+    """Return a tool argument as text: a list of strings as a command line, other values as JSON."""
+    if isinstance(value, list) and all(isinstance(each, str) for each in cast("list[object]", value)):
+        return shlex.join(cast("list[str]", value))  # as in a command line: `git add a.py 'b c.py'`
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

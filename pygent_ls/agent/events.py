@@ -7,28 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from pygent_ls.agent.kinds import DecidedBy, StopReason, ToolKind, ToolRisk
 from pygent_ls.agent.messages import RejectedFile, Usage
 from pygent_ls.agent.ports.approver import PermissionOutcome
+from pygent_ls.agent.ports.hooks import HookRan
 from pygent_ls.agent.ports.model import FinishReason
 from pygent_ls.agent.ports.workspace import FileChange
-from pygent_ls.agent.tools.tool import ToolKind, ToolRisk
 from pygent_ls.errors import ModelErrorType
-
-StopReason = Literal[
-    "end_turn",
-    "max_iterations",
-    "token_limit",
-    "budget_limit",
-    "time_limit",
-    "max_output_tokens",
-    "refusal",
-    "loop_detected",
-    "cancelled",
-    "interrupted",
-    "error",
-]
-
-DecidedBy = Literal["user", "rule", "mode", "hook"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,17 +307,6 @@ class PlanChanged:
 
     entries: tuple[PlanEntry, ...]
     type: Literal["plan"] = "plan"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookRan:
-    """A hook command of the user ran; `decision` is empty if it decided nothing."""
-
-    hook_event: str
-    command: str
-    decision: str
-    duration_s: float
-    type: Literal["hook"] = "hook"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from pygent_ls.agent.events import StopReason, ToolResult
+from pygent_ls.agent.events import ToolResult
+from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import ToolUseBlock, Usage
 from pygent_ls.agent.model.answer import Answer
 from pygent_ls.agent.ports.approver import PermissionAnswer

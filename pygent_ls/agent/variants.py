@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from pygent_ls.agent.context.window import ContextMode
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import Effort
 from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.errors import SessionError

@@ -31,7 +31,8 @@ from pygent_ls.errors import ModelError, SettingError
 
 if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.context.system_prompt import PromptFor
-    from pygent_ls.agent.permissions.permissions import Mode, Policy
+    from pygent_ls.agent.kinds import Mode
+    from pygent_ls.agent.permissions.permissions import Policy
     from pygent_ls.agent.ports.model import Model
     from pygent_ls.agent.ports.output_store import Outputs
     from pygent_ls.agent.rules.rule import Rule

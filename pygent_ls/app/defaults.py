@@ -28,7 +28,7 @@ def model_and_reason(loaded: Loaded, saved: SavedKeys | None = None) -> tuple[st
 
 def beginning_of(taken: Taken, policy: Policy, saved: SavedKeys | None = None) -> Beginning:
     """Return the defaults that these settings give. Blocking: reads agent files."""
-    from pygent_ls.agent.permissions.permissions import Mode
+    from pygent_ls.agent.kinds import Mode
     from pygent_ls.editors.ports import Beginning
     from pygent_ls.llm.providers.known_providers import OFFLINE
 

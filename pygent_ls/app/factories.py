@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pygent_ls.app.agents import planners_of
 from pygent_ls.config.settings import Settings
 from pygent_ls.config.sources import user_file
-from pygent_ls.observability.log import redacted
+from pygent_ls.secrets.log_mask import redacted
 
 if TYPE_CHECKING:
     from pygent_ls.agent.permissions.permissions import Policy

@@ -16,7 +16,7 @@ from pygent_ls.config.layers import OF_A_PROVIDER
 from pygent_ls.config.live import LiveSettings, Taken
 from pygent_ls.config.sources import user_file
 from pygent_ls.errors import ModelError, SettingError
-from pygent_ls.observability.log import hide
+from pygent_ls.secrets.log_mask import hide
 
 if TYPE_CHECKING:
     from pygent_ls.agent.ports.questioner import Questioner

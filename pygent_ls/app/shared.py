@@ -16,8 +16,8 @@ from pygent_ls.config.sources import state_folder, user_file
 from pygent_ls.llm.catalog.openrouter import ModelCatalog
 from pygent_ls.llm.keys.editor_keys import EditorKeys
 from pygent_ls.llm.resources import ModelResources
-from pygent_ls.observability.log import hide
 from pygent_ls.observability.telemetry import AppTelemetry, wish_of
+from pygent_ls.secrets.log_mask import hide
 from pygent_ls.sessions.checkpoints.write_log import WriteLog
 from pygent_ls.sessions.lifecycle.live_registry import LiveSessions
 from pygent_ls.workspace.processes.local_processes import LocalProcesses

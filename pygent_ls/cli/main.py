@@ -228,7 +228,7 @@ def _daemon(given: argparse.Namespace) -> int:
     if given.trace is not None:
         from pygent_ls.config.sources import state_folder
         from pygent_ls.editors.lsp.transport.recording import Trace
-        from pygent_ls.observability.log import hidden
+        from pygent_ls.secrets.log_mask import hidden
 
         try:
             trace = Trace(Path(given.trace), state=state_folder(), environment=os.environ, hidden=hidden)

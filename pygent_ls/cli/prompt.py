@@ -12,9 +12,10 @@ from pathlib import Path
 
 from pygent_ls.agent.context.instructions import Instruction, without_secrets
 from pygent_ls.agent.context.system_prompt import PromptFor, SystemPart, prompt_of
+from pygent_ls.agent.display_text import visible
 from pygent_ls.agent.permissions.permissions import Permissions
 from pygent_ls.agent.tools.session_secrets import Secrets
-from pygent_ls.agent.tools.tool import ToolRegistry, visible
+from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import AgentProfile, allowed_by_settings
 from pygent_ls.app.agents import variants_of
 from pygent_ls.app.factories import policy_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-    from pygent_ls.agent.permissions.permissions import Mode
+    from pygent_ls.agent.kinds import Mode
 
 OWN_MODES: tuple[Mode, ...] = ("default", "accept_edits", "plan", "trust", "bypass")
 """Permission modes, duplicated here (a test compares them)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pygent_ls.agent.tools.tool import visible
+from pygent_ls.agent.display_text import visible
 from pygent_ls.config.live import Taken
 from pygent_ls.config.trust import TrustStore, source_names
 from pygent_ls.errors import SettingError

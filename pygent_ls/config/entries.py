@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from pygent_ls.config.tables import MOST, STRICT, ContextMode
-from pygent_ls.observability.log import MASK
+from pygent_ls.secrets.log_mask import MASK
 
 Mode = Literal["default", "accept_edits", "plan", "trust", "bypass"]
 """Permission modes of the core, duplicated here (a test compares them) because importing its module slows the start."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from pydantic import ValidationError
 
-from pygent_ls.agent.rules.rule import RuleOrigin
+from pygent_ls.config.layer import Layer, ProblemKind, SettingProblem
+from pygent_ls.config.merge import GATHERED
 from pygent_ls.config.settings import (
     GROUPS,
     NAMES,
@@ -22,60 +23,7 @@ from pygent_ls.config.settings import (
     shown,
     value_of,
 )
-from pygent_ls.observability.log import MASK
-
-ProblemKind = Literal["invalid", "unknown", "unreadable", "needs_trust", "not_yet"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingProblem:
-    """Part of a layer that is ignored; the rest of the layer applies."""
-
-    layer: str
-    """Name of the layer: `environment`, `user file /home/…/config.toml`, `editor (initializationOptions)` …"""
-    key: str
-    """Key as the layer spells it: `PYGENT_MAX_ITERATIONS`, `maxIterations`; empty for the whole layer."""
-    value: str
-    """Value in a form that may be shown to anyone."""
-    problem: str
-    kind: ProblemKind
-    wanted: object = field(default=None, repr=False, compare=False)
-    """Value that would apply if the layer were trusted; set for `needs_trust` only. Not for display."""
-
-    @property
-    def text(self) -> str:
-        """Return a one-line message for the user."""
-        what = " = ".join(part for part in (self.key, self.value) if part)
-        return ": ".join(part for part in (self.layer, what, self.problem) if part)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layer:
-    """Settings that one source provides."""
-
-    name: str
-    values: Mapping[str, object]
-    """Raw values by setting name."""
-    unknown: Mapping[str, object] = field(default_factory=dict[str, object])
-    """Unknown keys and their values, as the source spells them."""
-    added: Mapping[str, object] = field(default_factory=dict[str, object])
-    """Values appended to those of weaker layers, by setting name: list items or text."""
-    spell: Callable[[str], str] = str
-    """Converts a setting's name to the source's spelling: `max_iterations`, `maxIterations`,
-    `PYGENT_MAX_ITERATIONS`.
-    """
-    is_text: bool = False
-    """Whether values are text that may represent numbers, as in the environment."""
-    trusted: bool = True
-    """Whether the layer is trusted; an untrusted one, which comes from the workspace, may only tighten."""
-    origin_of_rules: RuleOrigin = "user"
-    """Origin of this layer's rules in lists of rules; `user` is the user's own file."""
-    problems: tuple[SettingProblem, ...] = ()
-    """Problems with the source itself."""
-
-    def origin(self, key: str) -> str:
-        """Return where a value of this layer comes from, for display."""
-        return f"{self.name} {self.spell(key)}" if self.is_text else self.name
+from pygent_ls.secrets.log_mask import MASK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +48,6 @@ def load(layers: Sequence[Layer]) -> Loaded:
     """Merge layers over the defaults, weakest first. Each key of each layer is validated alone, so nothing is
     raised.
     """
-    from pygent_ls.config.merge import GATHERED
-
     defaults = Settings()
     values: dict[str, Any] = {key: value_of(defaults, key) for key in NAMES}
     origins = dict.fromkeys(NAMES, "default")

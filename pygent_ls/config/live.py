@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pygent_ls.config.layers import Layer, Loaded, load
+from pygent_ls.config.layer import Layer
+from pygent_ls.config.layers import Loaded, load
 from pygent_ls.config.sources import (
     LOCAL_FILE,
     CommandLine,

@@ -12,7 +12,7 @@ from typing import Any, cast
 from pydantic import BaseModel, ValidationError
 
 from pygent_ls.config.entries import TABLES, Hook, dumped, masked, words
-from pygent_ls.config.layers import Layer, ProblemKind, SettingProblem
+from pygent_ls.config.layer import Layer, ProblemKind, SettingProblem
 from pygent_ls.config.rules import rules_of
 from pygent_ls.config.settings import shown
 

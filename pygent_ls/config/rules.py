@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from pygent_ls.agent.rules.rule import Rule, RuleDecision, rule_from
-from pygent_ls.config.layers import Layer, ProblemKind, SettingProblem
+from pygent_ls.agent.rules.rule import Rule, RuleDecision
+from pygent_ls.agent.rules.rule_settings import rule_from
+from pygent_ls.config.layer import Layer, ProblemKind, SettingProblem
 from pygent_ls.config.settings import shown
 from pygent_ls.errors import SettingError
 

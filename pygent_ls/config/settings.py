@@ -31,7 +31,7 @@ from pygent_ls.config.entries import (
     variable_name,
 )
 from pygent_ls.config.tables import MOST, STRICT, Compaction, Context, Edits, Retry
-from pygent_ls.observability.log import MASK, redacted
+from pygent_ls.secrets.log_mask import MASK, redacted
 
 MAX_SHOWN_CHARS = 80
 """Maximum length of a displayed value; longer ones are cut to fit a terminal line."""

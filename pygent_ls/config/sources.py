@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Literal, cast
 
 from pygent_ls.agent.rules.rule import RuleOrigin
-from pygent_ls.config.layers import Layer, SettingProblem
+from pygent_ls.config.layer import Layer, SettingProblem
 from pygent_ls.config.paths import state_folder as state_folder  # noqa: PLC0414 - re-export for readers
 from pygent_ls.config.paths import user_file as user_file  # noqa: PLC0414 - re-export for readers
 from pygent_ls.config.settings import FIELDS, GROUPS, NAMES, shown
 from pygent_ls.data_files import read_toml
-from pygent_ls.observability.log import LEVEL_VARIABLE
 
 ENVIRONMENT_PREFIX = "PYGENT_"
 
@@ -32,7 +31,7 @@ LOCAL_FILE = Path(".pygent", "config.local.toml")
 MAX_FILE_BYTES = 1_000_000
 """Maximum size of a settings file; a larger file is something else."""
 
-_OTHER_VARIABLES = frozenset({LEVEL_VARIABLE, "PYGENT_PROJECT_DIR", "PYGENT_HOOK_EVENT"})
+_OTHER_VARIABLES = frozenset({"PYGENT_LOG", "PYGENT_PROJECT_DIR", "PYGENT_HOOK_EVENT"})
 """Variables with the prefix `PYGENT_` that are not settings; the last two are set for hooks, which may run
 pygent-ls.
 """

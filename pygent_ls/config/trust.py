@@ -18,7 +18,7 @@ from typing import Any, cast
 from pygent_ls.agent.display_text import whole_on_one_line
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.config.entries import masked
-from pygent_ls.config.layers import SettingProblem
+from pygent_ls.config.layer import SettingProblem
 from pygent_ls.config.merge import GATHERED
 from pygent_ls.config.sources import LOCAL_FILE, WORKSPACE_FILE
 from pygent_ls.errors import SettingError, ToolError

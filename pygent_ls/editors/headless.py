@@ -15,11 +15,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from uuid import uuid4
 
+from pygent_ls.agent.display_text import visible
 from pygent_ls.agent.events import TurnStarted
 from pygent_ls.agent.ports.approver import Approver, PermissionRequest
 from pygent_ls.agent.ports.hooks import NoHooks
 from pygent_ls.agent.ports.questioner import NobodyToAsk, Questioner
-from pygent_ls.agent.tools.tool import visible
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
 from pygent_ls.editors.run_options import CANCELLED, DONE, FAILED, Errand, exit_code

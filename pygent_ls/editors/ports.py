@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pygent_ls.agent.display_text import visible
 from pygent_ls.agent.edits.reviewer import NoReviewer, Reviewer
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.approver import Approver
 from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
 from pygent_ls.agent.ports.hooks import Hooks, NoHooks
 from pygent_ls.agent.ports.questioner import NobodyToAsk, Questioner
 from pygent_ls.agent.ports.workspace import Workspace
 from pygent_ls.agent.rules.rule import Rule
-from pygent_ls.agent.tools.tool import ToolRegistry, visible
+from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import AgentProfile
 from pygent_ls.sessions.store import Sessions
 

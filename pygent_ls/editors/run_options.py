@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pygent_ls.agent.context.attachments import PromptPart
-from pygent_ls.agent.events import StopReason
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode, StopReason
 from pygent_ls.agent.ports.model import Effort
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.index.entries import meant
@@ -17,7 +16,7 @@ from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.lifecycle.defaults import NewSession
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import Sessions
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 
 OutputFormat = Literal["text", "json", "stream-json"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pygent_ls.agent import events as ev
-from pygent_ls.agent.events import StopReason
+from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import rejections_in_words
 
 STOP_WORDS: Mapping[StopReason, str] = {

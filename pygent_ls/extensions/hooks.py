@@ -8,8 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pygent_ls.agent.events import HookRan
-from pygent_ls.agent.ports.hooks import TAKES_INPUT, HookDecision, HookEvent, HookInput, HookOutcome, side_by_side
+from pygent_ls.agent.ports.hooks import (
+    TAKES_INPUT,
+    HookDecision,
+    HookEvent,
+    HookInput,
+    HookOutcome,
+    HookRan,
+    side_by_side,
+)
 from pygent_ls.agent.ports.workspace import Processes, ProcessResult, ProcessSpec
 from pygent_ls.agent.tools.arguments import check_can_be_sent
 from pygent_ls.agent.truncation import whole_words

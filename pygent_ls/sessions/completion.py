@@ -14,9 +14,9 @@ from typing import Literal, TypeVar
 from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.errors import ToolError
 from pygent_ls.sessions.commands.command import Call, Choice, Command
-from pygent_ls.sessions.commands.ports import CommandSession
 from pygent_ls.sessions.commands.registry import Commands
 from pygent_ls.sessions.read_only_view import looking_around
+from pygent_ls.sessions.turns.ports import CommandSession
 from pygent_ls.tools.search.ripgrep import list_place, places
 
 MAX_ITEMS = 50

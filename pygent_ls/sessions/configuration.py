@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pygent_ls.agent.context.window import ContextMode
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import Effort
 from pygent_ls.sessions.session import Session
 

@@ -12,24 +12,14 @@ from uuid import uuid4
 
 from pygent_ls.agent.context.attachments import NotePart
 from pygent_ls.agent.context.memory import Compaction
-from pygent_ls.agent.events import (
-    AgentEvent,
-    Cancelled,
-    Compacted,
-    Finished,
-    Notice,
-    Stamped,
-    StopReason,
-    TurnQueued,
-    TurnStarted,
-)
+from pygent_ls.agent.display_text import one_line
+from pygent_ls.agent.events import AgentEvent, Cancelled, Compacted, Finished, Notice, Stamped, TurnQueued, TurnStarted
+from pygent_ls.agent.kinds import Mode, StopReason
 from pygent_ls.agent.messages import Message, Usage, now
-from pygent_ls.agent.permissions.permissions import Mode
 from pygent_ls.agent.ports.hooks import HookEnd
 from pygent_ls.agent.ports.workspace import BackgroundCommand
 from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.agent.system_limits import limit_reached
-from pygent_ls.agent.tools.tool import one_line
 from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
@@ -50,8 +40,9 @@ from pygent_ls.sessions.turns.context import SessionContext
 from pygent_ls.sessions.turns.factory import TurnMaking
 from pygent_ls.sessions.turns.hooks import SessionHooks
 from pygent_ls.sessions.turns.queued_prompts import record_of, request_of
+from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.resumption import state_of, take_up
-from pygent_ls.sessions.turns.turn import Home, RunningTurn, SessionParts, TurnRequest
+from pygent_ls.sessions.turns.turn import Home, RunningTurn, SessionParts
 
 MAX_COMMAND_CHARS = 80
 """Maximum number of characters of a command line shown in a notice."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from pygent_ls.agent.edits.commit import to_its_end
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.errors import SessionError
@@ -29,11 +29,13 @@ from pygent_ls.sessions.lifecycle.live_registry import LiveSessions, forget_unke
 from pygent_ls.sessions.saved_format.writer import settled
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.titles import UNNAMED
+from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.settings import MakeSystemPrompt, TakeSettings
-from pygent_ls.sessions.turns.turn import SessionParts, TurnRequest
+from pygent_ls.sessions.turns.turn import SessionParts
 
 if TYPE_CHECKING:  # imports pydantic, which is slow
     from pygent_ls.sessions.index.search import Found
+    from pygent_ls.sessions.journal.records import State
     from pygent_ls.sessions.journal.replay import Recalled
 
 TAKING_UP_S = 30.0
@@ -205,10 +207,10 @@ class Sessions:
             home=self,
         )
 
-    def parts_of(self, session: Session) -> SessionParts:
+    def parts_of(self, session_id: str, folder: Path, state: State) -> SessionParts:
         """Return the parts that the session would have in this front end."""
-        around = self._make_surroundings(session.id, self.defaults.mode)
-        return self._parts(as_it_is(session.working_directory, session.state), session.id, around)
+        around = self._make_surroundings(session_id, self.defaults.mode)
+        return self._parts(as_it_is(folder, state), session_id, around)
 
     # Finding
 

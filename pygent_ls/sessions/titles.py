@@ -10,7 +10,6 @@ from pygent_ls.agent.context.attachments import (
     EditorPart,
     FilePart,
     ImagePart,
-    LineRange,
     NotePart,
     PromptPart,
     ReviewPart,
@@ -19,6 +18,7 @@ from pygent_ls.agent.context.attachments import (
     is_background,
 )
 from pygent_ls.agent.messages import ImageBlock, Message, TextBlock
+from pygent_ls.agent.ports.editor_state import LineRange
 
 UNNAMED = "New session"
 """Name of an unnamed session until its first prompt."""

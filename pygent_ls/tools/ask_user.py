@@ -6,8 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from pygent_ls.agent.display_text import one_line, visible
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.questioner import Answered, CannotAsk, Choice, NotAnswered
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, one_line, tool, visible
+from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
 
 MAX_CHOICES = 9

@@ -7,8 +7,9 @@ from typing import Annotated
 from pydantic import Field
 
 from pygent_ls.agent.context.editor_text import masked_problems, problems_text
-from pygent_ls.agent.rules.read_rules import is_withheld, left_out
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
+from pygent_ls.agent.rules.read_rules import left_out
+from pygent_ls.agent.tools.tool import ToolContext, is_withheld, tool
 
 
 @tool(risk=ToolRisk.LOW, category=ToolCategory.SEARCH, kind="read", title="Look at the problems {path}", read_only=True)

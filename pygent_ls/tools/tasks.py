@@ -9,9 +9,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from pygent_ls.agent.display_text import one_line, visible
 from pygent_ls.agent.events import PlanEntry, PlanPriority, PlanStatus
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.subagents import SubagentReport, SubagentTask
-from pygent_ls.agent.tools.tool import Tool, ToolCategory, ToolContext, ToolRisk, one_line, tool, visible
+from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from pygent_ls.errors import ToolError
 
 MAX_ENTRIES = 100

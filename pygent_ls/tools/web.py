@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
+from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.agent.truncation import whole_words
 from pygent_ls.errors import ToolError
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.workspace import DeleteFile, EditPlan, MoveFile, ProcessSpec, WriteText
-from pygent_ls.agent.tools.tool import Tool, ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from pygent_ls.errors import ToolError
 from tests.fakes import FOLDER, Gate
 

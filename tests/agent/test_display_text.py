@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.display_text import in_full, on_one_line, programs_of, visible
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.ports.approver import PermissionRequest
 from pygent_ls.agent.rules.rule import whole_command
-from pygent_ls.agent.tools.tool import Tool, ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from pygent_ls.editors.lsp.ports.approver import permission_prompt
 from pygent_ls.editors.terminal.approver import prompt_text
 from pygent_ls.editors.terminal.text import Palette

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from pygent_ls.agent.events import AgentEvent, LlmError, Steered, Text
+from pygent_ls.agent.kinds import Mode, ToolRisk
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.agent.model.retry import RetryAction, RetryPolicy
-from pygent_ls.agent.permissions.permissions import Mode
 from pygent_ls.agent.ports.approver import PermissionOutcome
 from pygent_ls.agent.ports.model import Chunk, ModelFacts, ModelRequest, TextChunk, ToolCallChunk
 from pygent_ls.agent.ports.questioner import Answered
 from pygent_ls.agent.tools.structured_output import Structured
-from pygent_ls.agent.tools.tool import ToolContext, ToolRisk
+from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.agent.turn.state import Steering, TurnResult

@@ -9,15 +9,15 @@ import pytest
 
 from pygent_ls.agent.context.memory import ContextMemory
 from pygent_ls.agent.events import PermissionRequested, TextDelta, ToolCall, TurnStarted
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import ToolUseBlock, Usage
 from pygent_ls.agent.ports.model import FinishChunk, TextChunk, UsageChunk
 from pygent_ls.agent.ports.subagents import SubagentTask
 from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.agent.telemetry import ModelCallSpan, PermissionSpan, ToolSpan, TurnSpan, observed
 from pygent_ls.agent.tools.read_log import ReadLog
-from pygent_ls.agent.tools.tool import Tool, ToolRisk
-from pygent_ls.agent.turn.state import TurnSpec, TurnState
-from pygent_ls.agent.turn.subagents import Delegate, DelegateTo
+from pygent_ls.agent.tools.tool import Tool
+from pygent_ls.agent.turn.state import Delegate, DelegateTo, TurnSpec, TurnState
 from pygent_ls.errors import ModelError
 from pygent_ls.tools.tasks import task
 from tests.agent.abilities import saying

@@ -17,7 +17,7 @@ from pygent_ls.editors.ports import FrontEnd, TrustQuestion
 from pygent_ls.errors import SessionError
 from pygent_ls.llm.catalog.pricing import PriceTable
 from pygent_ls.sessions.lifecycle.defaults import NewSession
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from tests.fakes import FakeApprover, bounded
 from tests.model_server import ModelServer, Step

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.questioner import NobodyToAsk
 from pygent_ls.app.application import Agent, read_settings
 from pygent_ls.editors.ports import Beginning, FrontEnd, TrustQuestion

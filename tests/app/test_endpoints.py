@@ -15,7 +15,7 @@ from pygent_ls.editors.ports import FrontEnd, TrustQuestion
 from pygent_ls.llm.providers.known_providers import OTHERS, PROVIDERS
 from pygent_ls.sessions.lifecycle.defaults import NewSession
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from tests.fakes import FakeApprover, bounded
 from tests.model_server import Call, ModelServer, Received, Step

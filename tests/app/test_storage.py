@@ -25,7 +25,7 @@ from pygent_ls.sessions.journal.records import Begun
 from pygent_ls.sessions.journal.trash import EMPTIED, TRASH
 from pygent_ls.sessions.lifecycle.defaults import NewSession
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from pygent_ls.workspace.files.output_store import STALE_S
 from pygent_ls.workspace.snapshots.snapshots import Snapshot

@@ -14,7 +14,8 @@ import pytest
 
 from pygent_ls.cli.doctor import Surveyed, doctor
 from pygent_ls.cli.doctor.report import ONLY_OFFLINE
-from pygent_ls.config.layers import Layer, load
+from pygent_ls.config.layer import Layer
+from pygent_ls.config.layers import load
 from pygent_ls.config.sources import environment_layer, user_layer, workspace_layer
 
 Examine = Callable[..., tuple[str, int]]

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.tools.session_secrets import Secrets
 from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import AgentProfile

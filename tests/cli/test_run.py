@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports import model
 from pygent_ls.cli.run import add_run, command_line_of, split_rules, tools_of
 from pygent_ls.cli.run_options import EFFORTS, MODES, MOST, OUTPUT_FORMATS, OWN_MODES

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pygent_ls.config.layers import Layer, Loaded, load
+from pygent_ls.config.layer import Layer
+from pygent_ls.config.layers import Loaded, load
 from pygent_ls.config.live import LiveSettings, Taken
 from pygent_ls.config.settings import shown
 from pygent_ls.config.sources import CommandLine, editor_layer, environment_layer, user_layer

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pygent_ls.agent.permissions import permissions
 from pygent_ls.agent.ports import hooks, model
 from pygent_ls.config.entries import AgentTable, CliModel, Effort, Hook, HookEvent, ModelTable
-from pygent_ls.config.layers import Layer, SettingProblem, load
+from pygent_ls.config.layer import Layer, SettingProblem
+from pygent_ls.config.layers import load
 from pygent_ls.config.reference_page import configuration_page
 from pygent_ls.config.settings import NAMES, NOT_YET, Mode, Settings, shown
 from pygent_ls.config.sources import (

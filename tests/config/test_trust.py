@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.app.trust_prompt import Trusting
 from pygent_ls.cli.trust import trust
-from pygent_ls.config.layers import Layer, Loaded, load
+from pygent_ls.config.layer import Layer
+from pygent_ls.config.layers import Loaded, load
 from pygent_ls.config.live import LiveSettings, Taken
 from pygent_ls.config.settings import NAMES, Settings, value_of
 from pygent_ls.config.sources import MAX_FILE_BYTES, CommandLine

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRegistry, ToolRisk, tool
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
+from pygent_ls.agent.tools.tool import ToolContext, ToolRegistry, tool
 from pygent_ls.app.application import Agent, read_settings
 from pygent_ls.config.settings import Settings
 from pygent_ls.editors.lsp.daemon.stdio_server import serve

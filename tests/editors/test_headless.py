@@ -20,11 +20,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pygent_ls.agent import events as ev
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.permissions.choices import choices_for
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionRequest
 from pygent_ls.agent.ports.workspace import FileChange
-from pygent_ls.agent.tools.tool import ToolRisk
 from pygent_ls.agent.truncation import cut
 from pygent_ls.editors.headless import exit_code, stop_at_signal
 from pygent_ls.editors.terminal.approver import (

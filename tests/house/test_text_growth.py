@@ -26,9 +26,9 @@ from pygent_ls.llm.cli.output import without_escapes
 from pygent_ls.llm.errors.model_errors import _detail  # pyright: ignore[reportPrivateUsage]
 from pygent_ls.llm.openai.think_tags import ThinkTags
 from pygent_ls.llm.text_tools.blocks import ToolBlocks
-from pygent_ls.observability.log import redacted
 from pygent_ls.secrets.env_files import secret_values
 from pygent_ls.secrets.finder import find_secrets
+from pygent_ls.secrets.log_mask import redacted
 from pygent_ls.sessions.export.markdown_html import markdown_html
 from pygent_ls.sessions.index.query import indexed, query_of
 from pygent_ls.sessions.titles import name_of

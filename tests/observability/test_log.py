@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pygent_ls.observability.log import SafeFormatter, hide, redacted
+from pygent_ls.observability.log import SafeFormatter
+from pygent_ls.secrets.log_mask import hide, redacted
 
 PROMPT = "please change the colour of the shed"
 KEY = "sk-ant-api03-0123456789abcdef"

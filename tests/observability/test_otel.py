@@ -16,10 +16,10 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, Usage
 from pygent_ls.agent.ports.model import ModelRequest, ToolDefinition
 from pygent_ls.agent.telemetry import ModelCallSpan, TurnSpan, observed
-from pygent_ls.agent.tools.tool import ToolRisk
 from pygent_ls.errors import ModelError
 from pygent_ls.observability.otel import (
     MAX_WAITING_WITH_CONTENT,

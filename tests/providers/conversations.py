@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 
 from pygent_ls.agent.compaction.summary import CompactionRules
 from pygent_ls.agent.context.window import ContextRules
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.messages import Block, Message, TextBlock
 from pygent_ls.agent.model.retry import RetryPolicy
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.agent.turn.state import Steering, TurnResult
 from pygent_ls.llm.litellm.model import LitellmLoader

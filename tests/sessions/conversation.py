@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pygent_ls.agent.context.system_prompt import PromptFor
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.hooks import Hooks, NoHooks
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.tools.session_secrets import Secrets
@@ -17,9 +17,11 @@ from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.errors import ModelError
 from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
+from pygent_ls.sessions.commands.registry import Commands
 from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.settings import Limits, MakeSystemPrompt
-from pygent_ls.sessions.turns.turn import RunningTurn, SessionParts, TurnRequest
+from pygent_ls.sessions.turns.turn import RunningTurn, SessionParts
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from tests.fakes import FakeApprover, FakeModel, Rig, Step, bounded, make_rig
 from tests.sessions.subscribers import Reader
@@ -118,6 +120,7 @@ def conversation(
         surroundings=around,
         limits=LIMITS,
         make_model=make_model,
+        commands=Commands(),
         make_system_prompt=make_system_prompt or say_mode,
         on_change=lambda session_id, what: changes.append((session_id, what)),
     )

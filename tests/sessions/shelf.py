@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pygent_ls.agent.calls.executor import Surroundings
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.permissions.permissions import Mode
 from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.rules.rule import Rule
@@ -23,7 +23,7 @@ from pygent_ls.sessions.commands.ports import CommandFacts
 from pygent_ls.sessions.lifecycle.defaults import NewSession, SessionDefaults
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import Sessions
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.tools.catalog import offered_tools
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from pygent_ls.workspace.processes.local_processes import LocalProcesses

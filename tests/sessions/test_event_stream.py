@@ -29,7 +29,7 @@ from pygent_ls.agent.events import (
     ToolProgress,
     ToolResult,
 )
-from pygent_ls.agent.tools.tool import ToolRisk
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.sessions.event_stream import MAX_PENDING_CHARS, EventStream
 from tests.fakes import bounded
 from tests.sessions.subscribers import Reader

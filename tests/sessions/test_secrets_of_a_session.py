@@ -8,7 +8,7 @@ from pygent_ls.agent.context.attachments import FilePart
 from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.secrets.finder import find_secrets
 from pygent_ls.secrets.redactor import PLACEHOLDER, Redactor
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from tests.agent.abilities import FILE_TOOLS, place
 from tests.fakes import Call, FakeApprover, Gate, bounded, say
 from tests.sessions.conversation import conversation

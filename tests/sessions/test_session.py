@@ -10,7 +10,7 @@ from pygent_ls.agent.messages import ToolResultBlock
 from pygent_ls.agent.ports.model import TextChunk
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.event_stream import MAX_PENDING_CHARS
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from tests.agent.abilities import edit_file, read_file
 from tests.fakes import Call, FakeApprover, FakeModel, Gate, bounded, say
 from tests.sessions.conversation import Conversation, conversation

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.errors import ModelError, SessionError, ToolError
 from pygent_ls.sessions.lifecycle.defaults import NewSession, SessionDefaults
 from pygent_ls.sessions.store import Sessions
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from tests.fakes import FOLDER, FakeModel, Gate, bounded, make_rig
 from tests.sessions.conversation import LIMITS, say_mode
 from tests.sessions.subscribers import Reader

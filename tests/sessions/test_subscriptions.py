@@ -19,7 +19,7 @@ from pygent_ls.sessions.journal.files import MemoryJournal, Piece, lines_of
 from pygent_ls.sessions.journal.records import Told, line_of
 from pygent_ls.sessions.journal.tail import Tail
 from pygent_ls.sessions.subscriptions import BATCH_BYTES, Attached, Attachment
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from tests.fakes import Call, Gate, bounded, say
 from tests.sessions.journal.kept import Kept, daemon, one_eventful_turn
 from tests.sessions.subscribers import Reader

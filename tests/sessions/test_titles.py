@@ -13,11 +13,11 @@ from pygent_ls.agent.context.attachments import (
     EditorPart,
     FilePart,
     ImagePart,
-    LineRange,
     PromptPart,
     SelectionPart,
 )
 from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, ToolResultBlock
+from pygent_ls.agent.ports.editor_state import LineRange
 from pygent_ls.sessions.titles import MAX_NAME_CHARS, UNNAMED, name_of, name_of_attached, name_of_conversation
 from tests.fakes import say
 from tests.sessions.conversation import conversation

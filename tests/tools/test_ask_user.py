@@ -11,10 +11,9 @@ import pytest
 
 from pygent_ls.agent.calls.executor import ToolGuard
 from pygent_ls.agent.events import PermissionRequested, ToolResult
+from pygent_ls.agent.kinds import Mode, ToolRisk
 from pygent_ls.agent.messages import ToolUseBlock
-from pygent_ls.agent.permissions.permissions import Mode
 from pygent_ls.agent.ports.questioner import Answered, CannotAsk, Choice, NotAnswered, QuestionAnswer
-from pygent_ls.agent.tools.tool import ToolRisk
 from pygent_ls.tools.ask_user import MAX_CHOICES, ask_user
 from tests.agent.abilities import saying
 from tests.agent.guards import guard_in

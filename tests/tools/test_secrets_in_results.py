@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.context.attachments import FilePart, LineRange, SelectionPart, render
+from pygent_ls.agent.context.attachments import FilePart, SelectionPart, render
 from pygent_ls.agent.context.editor_text import masked_problems, problems_text
 from pygent_ls.agent.messages import Message, TextBlock, ToolUseBlock
-from pygent_ls.agent.ports.editor_state import FileProblems, Problem
+from pygent_ls.agent.ports.editor_state import FileProblems, LineRange, Problem
 from pygent_ls.agent.rules.read_rules import Reading
 from pygent_ls.agent.tools.read_log import ReadLog
 from pygent_ls.extensions.instructions import MAX_FILE_CHARS, RepositoryInstructions

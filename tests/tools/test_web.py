@@ -12,8 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from pygent_ls.agent.permissions.permissions import Permissions, Policy
-from pygent_ls.agent.ports.web import judge_url
+from pygent_ls.agent.permissions.permissions import Permissions, Policy, judge_url
 from pygent_ls.agent.rules.rule import Rule, RuleDecision, RuleOrigin
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.web import web_fetch

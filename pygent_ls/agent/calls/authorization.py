@@ -12,22 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from pygent_ls.agent.calls.turn_hooks import NO_REASON, TurnHooks
-from pygent_ls.agent.display_text import on_one_line, programs_of
+from pygent_ls.agent.display_text import on_one_line, one_line, programs_of
 from pygent_ls.agent.edits.diffs import touched_by
-from pygent_ls.agent.events import (
-    AgentEvent,
-    DecidedBy,
-    Notice,
-    PermissionDenied,
-    PermissionRequested,
-    PermissionResolved,
-)
+from pygent_ls.agent.events import AgentEvent, Notice, PermissionDenied, PermissionRequested, PermissionResolved
+from pygent_ls.agent.kinds import DecidedBy, Mode
 from pygent_ls.agent.messages import TextBlock, ToolUseBlock
 from pygent_ls.agent.permissions.answer import with_rules
 from pygent_ls.agent.permissions.choices import graded_risk
 from pygent_ls.agent.permissions.permissions import (
     EDITS_ACCEPTED,
-    Mode,
     Permissions,
     Places,
     Verdict,
@@ -44,7 +37,7 @@ from pygent_ls.agent.ports.workspace import EditPlan, FileChange, SandboxState, 
 from pygent_ls.agent.rules.read_rules import FileRead
 from pygent_ls.agent.telemetry import PermissionSpan, Telemetry, no_telemetry, observed
 from pygent_ls.agent.tools.session_secrets import Secrets
-from pygent_ls.agent.tools.tool import Tool, one_line
+from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.errors import ToolError
 
 MAX_WHY_CHARS = 300

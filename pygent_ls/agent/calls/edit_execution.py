@@ -11,8 +11,8 @@ from pathlib import Path
 from pygent_ls.agent.edits.checkpointer import Checkpointer
 from pygent_ls.agent.edits.commit import is_being_cancelled, standing, to_its_end
 from pygent_ls.agent.edits.diffs import changes_of, kind_of_both, touched_by
-from pygent_ls.agent.edits.reviewer import Applied, ReviewedCall, Reviewer
-from pygent_ls.agent.ports.workspace import EditPlan, FileChange, Workspace
+from pygent_ls.agent.edits.reviewer import ReviewedCall, Reviewer
+from pygent_ls.agent.ports.workspace import Applied, EditPlan, FileChange, Workspace
 from pygent_ls.agent.rules import globs
 from pygent_ls.agent.tools.cache import ToolCache
 from pygent_ls.agent.tools.read_log import ReadLog

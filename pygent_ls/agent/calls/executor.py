@@ -25,10 +25,9 @@ from pygent_ls.agent.edits.named_paths import named_by
 from pygent_ls.agent.edits.reviewer import ReviewedCall, quotes_of, told
 from pygent_ls.agent.events import Notice, PlanChanged, PlanEntry
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock
-from pygent_ls.agent.permissions.permissions import Verdict
+from pygent_ls.agent.permissions.permissions import Verdict, judge_url
 from pygent_ls.agent.permissions.sandbox_consent import confinement_of, sandbox_for
 from pygent_ls.agent.ports.subagents import Standing
-from pygent_ls.agent.ports.web import judge_url
 from pygent_ls.agent.ports.workspace import EditPlan, FileChange
 from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.agent.telemetry import ToolSpan, observed

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from pygent_ls.agent.calls.batches import PlannedCall
 from pygent_ls.agent.events import Location, ToolCall, ToolResult
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.run_context import Surroundings
-from pygent_ls.agent.tools.tool import MAX_PATHS, Tool, ToolRisk, path_arguments
+from pygent_ls.agent.tools.tool import MAX_PATHS, Tool, path_arguments
 from pygent_ls.errors import ToolError
 
 

@@ -12,11 +12,11 @@ from typing import Any, TypedDict, cast
 from pygent_ls.agent.calls.tool_events import tool_call
 from pygent_ls.agent.edits.checkpointer import TurnKeeper
 from pygent_ls.agent.edits.named_paths import NamedPaths
-from pygent_ls.agent.events import AgentEvent, DecidedBy, Notice, StopReason, ToolResult
+from pygent_ls.agent.events import AgentEvent, Notice, ToolResult
+from pygent_ls.agent.kinds import DecidedBy, StopReason, ToolCategory
 from pygent_ls.agent.messages import TextBlock, ToolUseBlock
 from pygent_ls.agent.ports.hooks import NOTHING, HookEvent, HookInput, HookOutcome, HookSource
 from pygent_ls.agent.run_context import Surroundings
-from pygent_ls.agent.tools.tool import ToolCategory
 from pygent_ls.agent.truncation import cut
 from pygent_ls.errors import ToolError
 

@@ -12,6 +12,7 @@ from pygent_ls.agent.context.images import picture
 from pygent_ls.agent.edits.diffs import split_lines
 from pygent_ls.agent.events import Location, PromptAttachment
 from pygent_ls.agent.messages import Block, ImageBlock, RejectedFile, TextBlock
+from pygent_ls.agent.ports.editor_state import LineRange
 from pygent_ls.agent.ports.workspace import Workspace
 from pygent_ls.agent.rules.read_rules import Reading
 from pygent_ls.agent.tools.read_log import ReadLog
@@ -19,14 +20,6 @@ from pygent_ls.agent.tools.secret_masks import Masks
 from pygent_ls.errors import ToolError
 from pygent_ls.secrets.redactor import whole_placeholders
 from pygent_ls.secrets.stream import Mask
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineRange:
-    """Lines from 1, both ends included."""
-
-    first: int
-    last: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.messages import TextBlock
 from pygent_ls.agent.ports.editor_state import EditorState, FileProblems, Problem
-from pygent_ls.agent.tools.tool import one_line
 from pygent_ls.secrets.stream import Mask
 
 # Background of the next request

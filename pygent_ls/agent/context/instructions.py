@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.messages import Message, TextBlock
 from pygent_ls.agent.rules.read_rules import Reading
 from pygent_ls.agent.tools.session_secrets import Secrets
-from pygent_ls.agent.tools.tool import one_line
 
 MAX_NAME_CHARS = 300
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from pygent_ls.agent.context.instructions import Instruction
-from pygent_ls.agent.tools.tool import one_line
+from pygent_ls.agent.display_text import one_line
 
 ROLE = """\
 You are pygent, a coding agent inside the user's editor. You read, search and change the files of their workspace \

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,35 +14,10 @@ from pygent_ls.agent.ports.workspace import (
     Document,
     EditPlan,
     FileOperation,
+    Hunk,
     MoveFile,
     WriteText,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hunk:
-    """Lines that one operation of a plan changes together; a file that is created or deleted is one hunk.
-
-    Texts are whole lines with their endings, and offsets count characters.
-    """
-
-    id: str
-    """Unique within its plan."""
-    place: int
-    """Index of the plan's operation that it belongs to."""
-    kind: Literal["edit", "create", "delete"]
-    path: Path
-    old_start: int
-    """Where `old_text` begins in the old text."""
-    new_start: int
-    """Where `new_text` begins in the text after the whole plan."""
-    old_text: str
-    new_text: str
-
-    @property
-    def new_end(self) -> int:
-        """Where `new_text` ends."""
-        return self.new_start + len(self.new_text)
 
 
 def hunks_of(plan: EditPlan) -> tuple[Hunk, ...]:

@@ -7,40 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from pygent_ls.agent.display_text import excerpt
 from pygent_ls.agent.edits.diffs import split_lines
-from pygent_ls.agent.edits.hunks import Hunk, text_without
-from pygent_ls.agent.ports.workspace import EditPlan, WriteText
-from pygent_ls.agent.tools.tool import excerpt
+from pygent_ls.agent.edits.hunks import text_without
+from pygent_ls.agent.ports.workspace import Applied, Hunk, Rejected, WriteText
 from pygent_ls.errors import Quote
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
-    """Hunk that the user rejected."""
-
-    hunk: Hunk
-    left: str = ""
-    """Why the hunk stays nevertheless; empty if it was reverted."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
-    """Outcome of applying a plan."""
-
-    asked: EditPlan
-    """Plan as the tool made it."""
-    stands: EditPlan
-    """Part of the plan that was applied and still stands, apart from what the user typed since."""
-    note: str = ""
-    """Sentence that the model must read."""
-    rejected: tuple[Rejected, ...] = ()
-    feedback: str = ""
-    """What the user said when rejecting."""
-
-    @property
-    def is_nothing(self) -> bool:
-        """Whether the user rejected all of it, and nothing of it is left."""
-        return bool(self.rejected) and not self.stands.operations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from pygent_ls.agent.display_text import on_one_line
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.permissions.prefix_rules import prefix_rules
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
 from pygent_ls.agent.rules.rule import AnyCall, CommandPrefix, Domain, PathGlob, Rule, WholeCommand, host_of
-from pygent_ls.agent.tools.tool import Tool, ToolRisk
+from pygent_ls.agent.tools.tool import Tool
 
 ACCEPT_EDITS = "accept_edits"
 """Id of the choice that sets the session's mode; the id of any other choice is its outcome."""

@@ -7,23 +7,22 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-from pygent_ls.agent.events import DecidedBy
+from pygent_ls.agent.kinds import DecidedBy, Mode, ToolRisk
 from pygent_ls.agent.permissions.autorun_files import acts_later
 from pygent_ls.agent.permissions.refusals import Protected
 from pygent_ls.agent.ports.approver import PermissionAnswer
 from pygent_ls.agent.ports.hooks import NOTHING, HookOutcome
 from pygent_ls.agent.ports.output_store import READER
+from pygent_ls.agent.ports.web import UrlVerdict
 from pygent_ls.agent.rules import globs
 from pygent_ls.agent.rules.matcher import Case, Match, allows
 from pygent_ls.agent.rules.read_rules import FileRead, Reading, ReadingCase
-from pygent_ls.agent.rules.rule import Rule, RuleDecision, host_of, whole_command
-from pygent_ls.agent.tools.tool import Tool, ToolRisk, cd_prefix
+from pygent_ls.agent.rules.rule import Domain, Rule, RuleDecision, host_of, whole_command
+from pygent_ls.agent.tools.tool import Tool, cd_prefix
 from pygent_ls.errors import SessionError
 from pygent_ls.shell.parser import read_line
-
-Mode = Literal["default", "accept_edits", "plan", "trust", "bypass"]
 
 EDITS_ACCEPTED = frozenset({"edit_file", "multi_edit", "apply_patch", "create_file", "copy_file"})
 """Tools that `accept_edits` allows: changes that an undo reverts, and no moves or deletions."""
@@ -389,3 +388,16 @@ def narrowest_rules(tool: Tool, subjects: Sequence[str]) -> tuple[str, ...]:
     if not named:
         return (tool.name,) if tool.name != READER else ()  # a stored result is not a file
     return tuple(f"{tool.name}({globs.escape(path)})" for path in named)
+
+
+def judge_url(permissions: Permissions, tool: Tool, url: str) -> UrlVerdict:
+    """Return what the rules say about an address that a call of this tool would reach."""
+    decision = permissions.decide(tool, (url,)).decision
+    if decision == "deny":
+        return "denied"
+    for rule in permissions.rules():
+        if rule.decision == "allow" and rule.tool_name == tool.name and rule.origin not in ("session", "always_allow"):
+            pattern = rule.pattern
+            if isinstance(pattern, Domain) and pattern.matches(url):
+                return "anywhere"
+    return "allowed" if decision == "allow" else "ask"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pygent_ls.agent.kinds import ToolCategory
 from pygent_ls.agent.ports.workspace import Processes, SandboxState
-from pygent_ls.agent.tools.tool import Tool, ToolCategory
+from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.errors import ToolError
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from pygent_ls.agent.kinds import ToolKind, ToolRisk
 from pygent_ls.agent.ports.workspace import FileChange
-from pygent_ls.agent.tools.tool import ToolKind, ToolRisk
 
 PermissionOutcome = Literal["allow_once", "allow_session", "allow_always", "reject_once", "reject_always", "cancelled"]
 

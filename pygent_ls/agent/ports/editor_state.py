@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
-
-if TYPE_CHECKING:  # attachments import tools, and tools import this module
-    from pygent_ls.agent.context.attachments import LineRange
+from typing import Literal, Protocol
 
 Severity = Literal["error", "warning", "information", "hint"]
 
@@ -97,3 +94,11 @@ class NoEditor:
     async def problems(self) -> Sequence[FileProblems] | None:
         """Return None."""
         return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineRange:
+    """Lines from 1, both ends included."""
+
+    first: int
+    last: int

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from pygent_ls.agent.events import HookRan
-
 HookEvent = Literal[
     "session_start",
     "user_prompt_submit",
@@ -156,3 +154,14 @@ def together(said: Sequence[HookOutcome]) -> HookOutcome:
         notices=problems,
         ran=tuple(ran for each in said for ran in each.ran),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookRan:
+    """A hook command of the user ran; `decision` is empty if it decided nothing."""
+
+    hook_event: str
+    command: str
+    decision: str
+    duration_s: float
+    type: Literal["hook"] = "hook"

@@ -13,8 +13,7 @@ from pygent_ls.agent.user_time import UserTimes
 from pygent_ls.errors import ToolError
 
 if TYPE_CHECKING:  # these import `agent.tool`, which imports this module
-    from pygent_ls.agent.events import StopReason
-    from pygent_ls.agent.permissions.permissions import Mode
+    from pygent_ls.agent.kinds import Mode, StopReason
     from pygent_ls.agent.ports.workspace import FileChange
 
 MAX_DEPTH = 2

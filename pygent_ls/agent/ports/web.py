@@ -6,10 +6,6 @@ import asyncio
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from pygent_ls.agent.permissions.permissions import Permissions
-from pygent_ls.agent.rules.rule import Domain
-from pygent_ls.agent.tools.tool import Tool
-
 UrlVerdict = Literal["anywhere", "allowed", "ask", "denied"]
 """Verdict on an address. `anywhere`: a rule of the settings names the host, whatever it resolves to; `allowed`: a rule
 from a prompt, or the mode, allows it, which does not cover private addresses."""
@@ -64,16 +60,3 @@ class Web(Protocol):
         Raises `ToolError` if the conversion takes too much time or memory.
         """
         ...
-
-
-def judge_url(permissions: Permissions, tool: Tool, url: str) -> UrlVerdict:
-    """Return what the rules say about an address that a call of this tool would reach."""
-    decision = permissions.decide(tool, (url,)).decision
-    if decision == "deny":
-        return "denied"
-    for rule in permissions.rules():
-        if rule.decision == "allow" and rule.tool_name == tool.name and rule.origin not in ("session", "always_allow"):
-            pattern = rule.pattern
-            if isinstance(pattern, Domain) and pattern.matches(url):
-                return "anywhere"
-    return "allowed" if decision == "allow" else "ask"

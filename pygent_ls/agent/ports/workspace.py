@@ -7,10 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
-
-if TYPE_CHECKING:
-    from pygent_ls.agent.edits.reviewer import Applied
+from typing import Literal, NamedTuple, Protocol
 
 Stamp = str
 """Identifies the state of a file: the buffer's version and digest, or the disk's inode, size and modification time.
@@ -497,3 +494,58 @@ class Processes(Protocol):
         program cannot be started.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """Lines that one operation of a plan changes together; a file that is created or deleted is one hunk.
+
+    Texts are whole lines with their endings, and offsets count characters.
+    """
+
+    id: str
+    """Unique within its plan."""
+    place: int
+    """Index of the plan's operation that it belongs to."""
+    kind: Literal["edit", "create", "delete"]
+    path: Path
+    old_start: int
+    """Where `old_text` begins in the old text."""
+    new_start: int
+    """Where `new_text` begins in the text after the whole plan."""
+    old_text: str
+    new_text: str
+
+    @property
+    def new_end(self) -> int:
+        """Where `new_text` ends."""
+        return self.new_start + len(self.new_text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """Hunk that the user rejected."""
+
+    hunk: Hunk
+    left: str = ""
+    """Why the hunk stays nevertheless; empty if it was reverted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """Outcome of applying a plan."""
+
+    asked: EditPlan
+    """Plan as the tool made it."""
+    stands: EditPlan
+    """Part of the plan that was applied and still stands, apart from what the user typed since."""
+    note: str = ""
+    """Sentence that the model must read."""
+    rejected: tuple[Rejected, ...] = ()
+    feedback: str = ""
+    """What the user said when rejecting."""
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether the user rejected all of it, and nothing of it is left."""
+        return bool(self.rejected) and not self.stands.operations

@@ -6,17 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from pygent_ls.agent.rules.matcher import Match
 from pygent_ls.agent.rules.rule import AnyCall, PathGlob, Rule
-from pygent_ls.errors import ToolError
 from pygent_ls.shell.words import ANY
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pygent_ls.agent.tools.tool import ToolContext
 
 READING = "read_file"
 
@@ -55,32 +48,6 @@ def _is_about(rule: Rule, path: str) -> bool:
 
 
 # For tools
-
-
-def is_withheld(context: ToolContext, path: Path) -> bool:
-    """Whether the text of the file at this resolved path must not be shown."""
-    return bool(context.reading.rules) and context.reading.withholds(context.workspace.shown(path)) is not None
-
-
-def check_readable(context: ToolContext, path: str) -> None:
-    """Raises `ToolError` if the text of the file must not be shown, by its own path or that of a link to it.
-
-    A file that an ask rule covers may be shown once the model has read it: the user has then allowed it.
-    """
-    if not context.reading.rules:
-        return
-    workspace = context.workspace
-    for place in dict.fromkeys((workspace.resolve(path), workspace.resolve(path, follow=False))):
-        rule = context.reading.withholds(workspace.shown(place))
-        if rule is None or (rule.decision == "ask" and context.reads.knows(place)):
-            continue
-        how = "Do not attempt it another way. Continue without it, or ask what to do instead."
-        if rule.decision == "ask":
-            how = f"Read it with {READING} first, which asks the user."
-        raise ToolError(
-            f"The permission rule {rule.text} prevents {workspace.shown(place)} from being read, so this cannot "
-            f"be done with it. {how}"
-        )
 
 
 def left_out(n_files: int) -> list[str]:

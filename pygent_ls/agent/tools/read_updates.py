@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pygent_ls.agent.display_text import excerpt
 from pygent_ls.agent.ports.workspace import CopyBytes, DeleteFile, EditPlan, MoveFile, Workspace, WriteText
 from pygent_ls.agent.tools.read_log import ReadLog
-from pygent_ls.agent.tools.tool import excerpt
 from pygent_ls.errors import ToolError
 
 

@@ -10,11 +10,13 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any, cast
 
+from pygent_ls.agent.display_text import excerpt
 from pygent_ls.agent.edits.diffs import unified_diff
+from pygent_ls.agent.kinds import ToolCategory
 from pygent_ls.agent.messages import Message, ToolUseBlock
 from pygent_ls.agent.ports.workspace import FileChange, Workspace
 from pygent_ls.agent.tools.secret_masks import Masks
-from pygent_ls.agent.tools.tool import PATH_ARGUMENTS, Tool, ToolCategory, ToolRegistry, excerpt
+from pygent_ls.agent.tools.tool import PATH_ARGUMENTS, Tool, ToolRegistry
 from pygent_ls.errors import Quote, ToolError
 from pygent_ls.secrets.diff_headers import PATCH_HEADER
 from pygent_ls.secrets.env_files import is_env_file

@@ -10,9 +10,11 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, cast
 
+from pygent_ls.agent.display_text import one_line
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.model import ToolDefinition
 from pygent_ls.agent.tools.arguments import MAX_NESTING, check_can_be_sent, load_json
-from pygent_ls.agent.tools.tool import Tool, ToolCategory, ToolContext, ToolRisk, one_line
+from pygent_ls.agent.tools.tool import Tool, ToolContext
 from pygent_ls.errors import SessionError, ToolError
 
 STRUCTURED_OUTPUT = "structured_output"

@@ -9,19 +9,19 @@ import shlex
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
-from pygent_ls.agent.display_text import in_full, visible
+from pygent_ls.agent.display_text import excerpt, in_full, one_line, text_of
+from pygent_ls.agent.kinds import ToolCategory, ToolKind, ToolRisk
 from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
 from pygent_ls.agent.ports.model import ToolDefinition
 from pygent_ls.agent.ports.output_store import Outputs, is_output
 from pygent_ls.agent.ports.questioner import AskUser, nobody_answers
 from pygent_ls.agent.ports.subagents import RunSubagent, no_subagents
 from pygent_ls.agent.ports.workspace import Document, EditPlan, Processes, ProcessResult, ProcessSpec, Stamp, Workspace
-from pygent_ls.agent.rules.read_rules import Reading, check_readable
+from pygent_ls.agent.rules.read_rules import READING, Reading
 from pygent_ls.agent.tools.plan import SetPlan, no_plan
 from pygent_ls.agent.tools.read_log import ReadLog
 from pygent_ls.agent.tools.secret_masks import Masks
@@ -33,30 +33,6 @@ if TYPE_CHECKING:
     from pygent_ls.agent.ports.templates import Templates
     from pygent_ls.agent.ports.web import UrlVerdict, Web
 
-
-class ToolRisk(StrEnum):
-    """How much harm a call may do: low passes, medium asks unless trusted, high always asks."""
-
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-
-
-class ToolCategory(StrEnum):
-    """Group of a tool in lists."""
-
-    FILESYSTEM = "filesystem"
-    SEARCH = "search"
-    GIT = "git"
-    SHELL = "shell"
-    WEB = "web"
-    TESTING = "testing"
-    SCAFFOLD = "scaffold"
-    AGENT = "agent"
-    MCP = "mcp"
-
-
-ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "fetch", "think", "other"]
 
 PATH_ARGUMENTS = (
     "path",
@@ -185,18 +161,6 @@ MAX_PROBLEM_CHARS = 300
 MAX_PATHS = 500
 """Maximum number of paths in one call. Each is resolved several times before the call runs, 0.1 ms each time."""
 
-MAX_EXCERPT_CHARS = 8_000
-"""Maximum characters of a document that an error quotes: about 2 000 tokens, enough to make an edit again."""
-
-
-def excerpt(text: str) -> str:
-    """Return the text between fences, without its middle if it is long."""
-    if len(text) <= MAX_EXCERPT_CHARS:
-        return f"```\n{text}\n```"
-    half = MAX_EXCERPT_CHARS // 2
-    omitted = len(text) - 2 * half
-    return f"```\n{text[:half]}\n[… {omitted} characters left out; use read_file …]\n{text[-half:]}\n```"
-
 
 ToolFunction = Callable[..., Awaitable["str | EditPlan"]]
 
@@ -291,7 +255,7 @@ class Tool:
 
     def action_for(self, given: Mapping[str, Any]) -> str:
         """Return what a person is asked to allow: the title with complete arguments. Further lines are indented."""
-        return self._filled({name: in_full(_text_of(value)) for name, value in self._named(given)})
+        return self._filled({name: in_full(text_of(value)) for name, value in self._named(given)})
 
     def _named(self, given: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
         named = {**given, "cd": cd_prefix(given)}
@@ -305,18 +269,6 @@ def cd_prefix(given: Mapping[str, Any]) -> str:
     """Return the beginning of a command line that runs in the call's `cwd`; empty if it names none."""
     cwd = given.get("cwd")
     return f"cd {shlex.quote(cwd)} && " if isinstance(cwd, str) and cwd not in ("", ".") else ""
-
-
-def one_line(value: object, limit: int = 120) -> str:
-    """Return a value as it may stand in a title."""
-    text = visible(" ".join(_text_of(value).split()))
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _text_of(value: object) -> str:
-    if isinstance(value, list) and all(isinstance(each, str) for each in cast("list[object]", value)):
-        return shlex.join(cast("list[str]", value))  # as in a command line: `git add a.py 'b c.py'`
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _problem(detail: Mapping[str, Any]) -> str:
@@ -430,3 +382,29 @@ def path_arguments(given: Mapping[str, Any]) -> Iterator[str]:
             yield value
         elif isinstance(value, list):
             yield from (part for part in value if isinstance(part, str))  # pyright: ignore[reportUnknownVariableType]
+
+
+def is_withheld(context: ToolContext, path: Path) -> bool:
+    """Whether the text of the file at this resolved path must not be shown."""
+    return bool(context.reading.rules) and context.reading.withholds(context.workspace.shown(path)) is not None
+
+
+def check_readable(context: ToolContext, path: str) -> None:
+    """Raises `ToolError` if the text of the file must not be shown, by its own path or that of a link to it.
+
+    A file that an ask rule covers may be shown once the model has read it: the user has then allowed it.
+    """
+    if not context.reading.rules:
+        return
+    workspace = context.workspace
+    for place in dict.fromkeys((workspace.resolve(path), workspace.resolve(path, follow=False))):
+        rule = context.reading.withholds(workspace.shown(place))
+        if rule is None or (rule.decision == "ask" and context.reads.knows(place)):
+            continue
+        how = "Do not attempt it another way. Continue without it, or ask what to do instead."
+        if rule.decision == "ask":
+            how = f"Read it with {READING} first, which asks the user."
+        raise ToolError(
+            f"The permission rule {rule.text} prevents {workspace.shown(place)} from being read, so this cannot "
+            f"be done with it. {how}"
+        )

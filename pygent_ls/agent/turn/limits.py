@@ -10,10 +10,10 @@ from pygent_ls.agent.events import (
     BudgetLimitReached,
     IterationLimitReached,
     Notice,
-    StopReason,
     TimeLimitReached,
     TokenLimitReached,
 )
+from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import Usage
 
 

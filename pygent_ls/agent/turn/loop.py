@@ -9,7 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from pygent_ls.agent.calls.turn_hooks import TurnHooks
-from pygent_ls.agent.events import AgentEvent, Cancelled, EventSink, Finished, Notice, Steered, StopReason, TurnStarted
+from pygent_ls.agent.events import AgentEvent, Cancelled, EventSink, Finished, Notice, Steered, TurnStarted
+from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import Message, TextBlock, ToolUseBlock, Usage, user_message
 from pygent_ls.agent.model.answer import Answer
 from pygent_ls.agent.model.retry import RetryController, WaitingRetries
@@ -21,9 +22,9 @@ from pygent_ls.agent.tools.arguments import readers_of
 from pygent_ls.agent.tools.structured_output import STRUCTURED_OUTPUT
 from pygent_ls.agent.turn.model_calls import ModelCalls
 from pygent_ls.agent.turn.pauses import Pauses
-from pygent_ls.agent.turn.state import Steering, TurnResult, TurnSpec, TurnState
+from pygent_ls.agent.turn.state import Delegate, Steering, TurnResult, TurnSpec, TurnState
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
-from pygent_ls.agent.turn.subagents import Delegate, Subagents
+from pygent_ls.agent.turn.subagents import Subagents
 from pygent_ls.agent.turn.tool_calls import LIMIT_RESULT, NOT_BEGUN_RESULT, ToolCalls
 from pygent_ls.errors import ModelError
 
@@ -61,10 +62,9 @@ class Turn:
     def __post_init__(self) -> None:
         parent = self.parent
         structured = StructuredAnswer.to(self.spec.output_schema)
-        spec, around = structured.offered(self.spec, self.around)
         self._state = TurnState(
-            spec=spec,
-            around=around,
+            spec=self.spec,
+            around=structured.offered(self.around),
             history=self.history,
             sink=self.sink,
             parent=parent._state if parent else None,
@@ -253,7 +253,8 @@ class Turn:
         if make is None:
             return
         state = self._state
-        state.spec, state.around = state.structured.offered(*await make())
+        state.spec, around = await make()
+        state.around = state.structured.offered(around)
         state.model = state.spec.model
         state.hooks.around = state.around
         self._tool_calls.use(state.around)

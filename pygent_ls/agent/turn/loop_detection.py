@@ -6,9 +6,9 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
+from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.events import LoopDetected
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock
-from pygent_ls.agent.tools.tool import one_line
 from pygent_ls.agent.turn.limits import Stop
 
 MAX_EQUAL = 3

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from pygent_ls.agent.events import Notice, StopReason
+from pygent_ls.agent.events import Notice
+from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.ports.questioner import Answered, Choice, Question
 from pygent_ls.agent.turn.limits import Allowance, Spent, Stop
 from pygent_ls.agent.turn.state import TurnState

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pygent_ls.agent.calls.turn_hooks import TurnHooks
 from pygent_ls.agent.compaction.summary import CompactionRules
 from pygent_ls.agent.context.window import ContextRules
-from pygent_ls.agent.events import AgentEvent, EventSink, PromptAttachment, Stamped, StopReason
+from pygent_ls.agent.events import AgentEvent, EventSink, PromptAttachment, Stamped
+from pygent_ls.agent.kinds import Mode, StopReason
 from pygent_ls.agent.messages import Block, Message, Usage
 from pygent_ls.agent.model.retry import RetryPolicy
-from pygent_ls.agent.permissions.permissions import Mode
 from pygent_ls.agent.ports.hooks import HookSource
 from pygent_ls.agent.ports.model import Effort, Model
-from pygent_ls.agent.ports.subagents import TurnShare
+from pygent_ls.agent.ports.subagents import SubagentTask, TurnShare
 from pygent_ls.agent.ports.workspace import FileChange
 from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.agent.tools.structured_output import Structured
 from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
 from pygent_ls.errors import ModelError
-
-if TYPE_CHECKING:
-    from pygent_ls.agent.turn.subagents import DelegateTo
 
 
 def no_other_model(name: str) -> Model:
@@ -214,3 +211,15 @@ class TurnState:
     def taken_ids(self) -> set[str]:
         """Return the ids of all tool calls of the history, and of the subagents."""
         return {call.id for message in self.history for call in message.tool_calls} | self.share.tool_ids
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delegate:
+    """Subagent that has not begun yet."""
+
+    spec: TurnSpec
+    around: Surroundings
+
+
+DelegateTo = Callable[[str, SubagentTask, TurnState], Awaitable[Delegate]]
+"""Makes the subagent for the `task` call with that id, from its parent's state. Raises `ToolError`."""

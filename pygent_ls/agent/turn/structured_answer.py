@@ -16,7 +16,6 @@ from pygent_ls.errors import ModelError, ToolError
 
 if TYPE_CHECKING:  # a turn's state contains it
     from pygent_ls.agent.run_context import Surroundings
-    from pygent_ls.agent.turn.state import TurnSpec
 
 MAX_ASKED = 2
 """Maximum requests for the answer after a reply without the tool: one for a mistake, and one more for weak models."""
@@ -75,13 +74,13 @@ class StructuredAnswer:
         """Raises `SessionError` (`bad_output_schema`)."""
         return cls(schema=None if schema is None else OutputSchema.of(schema))
 
-    def offered(self, spec: TurnSpec, around: Surroundings) -> tuple[TurnSpec, Surroundings]:
+    def offered(self, around: Surroundings) -> Surroundings:
         """Return what the turn is given, with the tool added."""
         if self.schema is None:
-            return spec, around
+            return around
         others = without(around.tools, {STRUCTURED_OUTPUT: ""})
         tools = ToolRegistry([*others.list_all(), structured_tool(self.schema, self._give)], around.tools.withheld)
-        return spec, replace(around, tools=tools)
+        return replace(around, tools=tools)
 
     def asked_of(self, model: ModelFacts, system: str, tools: Sequence[ToolDefinition]) -> Asked:
         """Return the parts of a request to the model: the schema as the form of its text if the model supports that, or

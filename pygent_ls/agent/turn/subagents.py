@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 from pygent_ls.agent.messages import Message
 from pygent_ls.agent.ports.subagents import MAX_AT_ONCE, MAX_DEPTH, SubagentReport, SubagentTask
-from pygent_ls.agent.run_context import Surroundings
-from pygent_ls.agent.turn.state import TurnResult, TurnSpec, TurnState
+from pygent_ls.agent.turn.state import Delegate, TurnResult, TurnState
 from pygent_ls.agent.turn.structured_answer import NOT_FOR_SUBAGENTS
 from pygent_ls.agent.variants import without
 from pygent_ls.errors import ToolError
@@ -17,14 +16,6 @@ from pygent_ls.errors import ToolError
 TASK = "task"
 
 ONLY_ABOVE = {TASK: f"is not offered to a subagent's subagent: subagents may be nested {MAX_DEPTH} deep"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delegate:
-    """Subagent that has not begun yet."""
-
-    spec: TurnSpec
-    around: Surroundings
 
 
 RunTurn = Callable[[Delegate, list[Message]], Awaitable[TurnResult]]
@@ -71,10 +62,6 @@ def _without_answer(made: Delegate) -> Delegate:
         return made
     tools = without(made.around.tools, NOT_FOR_SUBAGENTS)
     return Delegate(spec=replace(made.spec, output_schema=None), around=replace(made.around, tools=tools))
-
-
-DelegateTo = Callable[[str, SubagentTask, TurnState], Awaitable[Delegate]]
-"""Makes the subagent for the `task` call with that id, from its parent's state. Raises `ToolError`."""
 
 
 def _last_words(history: list[Message]) -> str:

@@ -9,11 +9,11 @@ from pygent_ls.agent.calls.batches import run_batches
 from pygent_ls.agent.calls.executor import ToolGuard
 from pygent_ls.agent.calls.tool_events import not_run, paths_of, planned, tool_call
 from pygent_ls.agent.context.instructions import block_of, without_secrets
+from pygent_ls.agent.kinds import ToolCategory
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock, user_message
 from pygent_ls.agent.ports.subagents import RunSubagentOf, Standing, no_subagents_for
 from pygent_ls.agent.ports.workspace import FileChange
 from pygent_ls.agent.run_context import Surroundings
-from pygent_ls.agent.tools.tool import ToolCategory
 from pygent_ls.agent.turn.limits import Stop
 from pygent_ls.agent.turn.loop_detection import CircleWatch
 from pygent_ls.agent.turn.state import TurnState

@@ -21,7 +21,7 @@ from pygent_ls.config.settings import NAMES, shown, value_of
 from pygent_ls.llm.keys.saved_keys import SavedKeys
 from pygent_ls.llm.providers.known_providers import OFFLINE
 from pygent_ls.llm.providers.provider_keys import NO_SAVED_KEYS
-from pygent_ls.observability.log import redacted
+from pygent_ls.secrets.log_mask import redacted
 
 LIBRARIES = ("pygent-ls", "pygls", "litellm")
 """Libraries whose versions a bug report needs."""

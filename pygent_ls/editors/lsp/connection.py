@@ -12,8 +12,7 @@ from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.commands.crash_recovery import Offers
 from pygent_ls.editors.lsp.commands.execute_command import Commands
 from pygent_ls.editors.lsp.documents.buffers import Buffers
-from pygent_ls.editors.lsp.documents.edit_previews import Previews
-from pygent_ls.editors.lsp.documents.workspace_edits import EditorEdits
+from pygent_ls.editors.lsp.documents.workspace_edits import EditorEdits, Previews
 from pygent_ls.editors.lsp.handlers.configuration import Configuration
 from pygent_ls.editors.lsp.handlers.requests import Requests
 from pygent_ls.editors.lsp.ports.approver import LspApprover

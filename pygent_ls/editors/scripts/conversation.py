@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pygent_ls.agent.context.attachments import PromptPart
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.editors.scripts.input_lines import (
     MODES_OF_CLAUDE,
     Answer,
@@ -31,7 +31,8 @@ from pygent_ls.editors.scripts.requests import OpenRequests
 from pygent_ls.editors.scripts.view import ScriptView
 from pygent_ls.errors import PygentError, SettingError
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.turns.turn import RunningTurn, TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
+from pygent_ls.sessions.turns.turn import RunningTurn
 
 MODES: Mapping[str, Mode] = {
     **{mode: mode for mode in ("default", "accept_edits", "plan", "trust", "bypass")},

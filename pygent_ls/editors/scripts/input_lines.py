@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from pygent_ls.agent.context.attachments import PromptPart
 from pygent_ls.agent.context.images import picture_from_base64
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.errors import PygentError, ToolError
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -11,8 +11,15 @@ from typing import Any, Literal, cast
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
-from pygent_ls.agent.events import HookRan
-from pygent_ls.agent.ports.hooks import TAKES_INPUT, HookDecision, HookEvent, HookInput, HookOutcome, side_by_side
+from pygent_ls.agent.ports.hooks import (
+    TAKES_INPUT,
+    HookDecision,
+    HookEvent,
+    HookInput,
+    HookOutcome,
+    HookRan,
+    side_by_side,
+)
 from pygent_ls.editors.scripts.input_lines import BadLineError, Response, words_of
 from pygent_ls.editors.scripts.requests import OpenRequests
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pygent_ls.agent.events import StopReason
+from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.editors.scripts.output_lines import Denial, ResultLine, usage_out

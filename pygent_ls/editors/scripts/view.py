@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from pygent_ls.agent import events as ev
-from pygent_ls.agent.events import StopReason
+from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.editors.scripts.output_lines import InitLine, Line
 from pygent_ls.editors.scripts.results import Ended, failed_line, result_line

@@ -9,9 +9,10 @@ import termios
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pygent_ls.agent.display_text import visible
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.permissions.choices import PermissionChoice, choices_for, covered_by
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionRequest
-from pygent_ls.agent.tools.tool import ToolRisk, visible
 from pygent_ls.editors.terminal.text import Colour, Palette, coloured_patch, columns_of, wrapped
 
 WORDS: Mapping[str, str] = {

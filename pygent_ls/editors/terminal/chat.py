@@ -15,12 +15,12 @@ from functools import partial
 from prompt_toolkit.patch_stdout import patch_stdout
 
 from pygent_ls import __version__
+from pygent_ls.agent.display_text import one_line, visible
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message, Role, TextBlock
 from pygent_ls.agent.permissions.choices import PermissionChoice
-from pygent_ls.agent.permissions.permissions import Mode
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionRequest
 from pygent_ls.agent.ports.questioner import Answered, NotAnswered, Question, QuestionAnswer
-from pygent_ls.agent.tools.tool import one_line, visible
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
 from pygent_ls.editors.run_options import CANCELLED, DONE, FAILED, Errand
 from pygent_ls.editors.shutdown import close

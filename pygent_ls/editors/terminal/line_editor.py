@@ -21,7 +21,7 @@ from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.keys import Keys
 
-from pygent_ls.agent.tools.tool import visible
+from pygent_ls.agent.display_text import visible
 from pygent_ls.editors.terminal.text import wrapped
 
 if TYPE_CHECKING:

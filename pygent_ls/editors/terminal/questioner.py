@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from pygent_ls.agent.display_text import visible
 from pygent_ls.agent.ports.questioner import Answered, NotAnswered, Question, QuestionAnswer
-from pygent_ls.agent.tools.tool import visible
 from pygent_ls.editors.terminal.approver import Terminal
 from pygent_ls.editors.terminal.text import Palette, wrapped
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from pygent_ls.agent import events as ev
-from pygent_ls.agent.tools.tool import visible
+from pygent_ls.agent.display_text import visible
 from pygent_ls.editors.terminal.text import columns_of
 from pygent_ls.sessions.event_stream import SessionEvent
 

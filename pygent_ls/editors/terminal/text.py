@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from pygent_ls.agent.tools.tool import visible
+from pygent_ls.agent.display_text import visible
 
 Colour = Literal["red", "green", "yellow", "cyan", "dim", "bold"]
 

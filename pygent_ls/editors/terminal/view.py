@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from pygent_ls.agent import events as ev
-from pygent_ls.agent.tools.tool import one_line
+from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.truncation import amount_shown
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.editors.terminal.output_writer import Outlet

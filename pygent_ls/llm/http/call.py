@@ -15,11 +15,11 @@ from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.errors.answer_errors import AnswerError
 from pygent_ls.llm.errors.model_errors import model_error
 from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, forget_history, learn
+from pygent_ls.llm.http.resources import HttpResources
 from pygent_ls.llm.http.stream import Call, KeepAlive, Progress, WholeAnswer, broken_off
 from pygent_ls.llm.http.target import NativeTarget, native_target
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.providers.known_providers import Provider
-from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.server_sent_events import SentEvent
 
 LIST_MODELS = frozenset({"openrouter"})
@@ -35,7 +35,7 @@ class Native:
     provider: Provider
     model: str
     endpoint: Endpoint
-    resources: ModelResources
+    resources: HttpResources
     known: KnownModel = field(default_factory=KnownModel)
     """Prices and limits, known after `prepared`."""
     _target: NativeTarget | None = None

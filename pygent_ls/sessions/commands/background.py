@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pygent_ls.agent.tools.tool import one_line
+from pygent_ls.agent.display_text import one_line
 from pygent_ls.sessions.commands.answer_text import MAX_LINE_CHARS, when
 from pygent_ls.sessions.commands.command import Call, Choice, Command
 

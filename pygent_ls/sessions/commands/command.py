@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pygent_ls.errors import SessionError
+from pygent_ls.sessions.turns.command_turn import ModelPrompt
 
 if TYPE_CHECKING:
-    from pygent_ls.sessions.commands.ports import CommandFacts, CommandSession, SessionShelf
+    from pygent_ls.sessions.commands.ports import CommandFacts, SessionShelf
+    from pygent_ls.sessions.turns.ports import CommandSession
 
 CommandSource = Literal["built-in", "user", "workspace", "alias"]
 """Origin of a command."""
@@ -24,21 +26,6 @@ class Choice:
 
     word: str
     detail: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelPrompt:
-    """Prompt that a command makes for the model. None in a field means the session's own value."""
-
-    text: str
-    agent: str | None = None
-    model: str | None = None
-    tools: tuple[str, ...] | None = None
-    """Only tools that the turn may use; None for all."""
-    notices: tuple[str, ...] = ()
-    """Notices shown to the user when the turn begins."""
-    own_words: str | None = None
-    """Part of the text that the user wrote, if the rest must not choose an agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,8 @@ from pygent_ls.agent.messages import (
 from pygent_ls.errors import SessionError
 from pygent_ls.llm.providers.known_providers import OFFLINE
 from pygent_ls.sessions.commands.agents_file import write_beginning
-from pygent_ls.sessions.commands.command import Call, Command, ModelPrompt
+from pygent_ls.sessions.commands.command import Call, Command
+from pygent_ls.sessions.turns.command_turn import ModelPrompt
 
 GO_ON = "Go on where you stopped. Do not repeat what is done."
 

@@ -23,16 +23,16 @@ from pygent_ls.sessions.commands.command import (
     Call,
     Command,
     Listing,
-    ModelPrompt,
     UnknownCommandError,
     UsageError,
     first_word,
     usage_of,
 )
-from pygent_ls.sessions.commands.ports import Alone, CommandFacts, CommandSession, SessionShelf
+from pygent_ls.sessions.commands.ports import Alone, CommandFacts, SessionShelf
 from pygent_ls.sessions.commands.template import filled
 from pygent_ls.sessions.commands.user_commands import own_command
-from pygent_ls.sessions.turns.command_turn import Answer, failing
+from pygent_ls.sessions.turns.command_turn import Answer, ModelPrompt, failing
+from pygent_ls.sessions.turns.ports import CommandSession
 
 BUILT_IN: Mapping[str, Command] = {
     each.name: each

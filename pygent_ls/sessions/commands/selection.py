@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import EFFORTS, Effort
 from pygent_ls.sessions.commands.answer_text import one_line
-from pygent_ls.sessions.commands.command import Call, Choice, Command, ModelPrompt, UsageError, first_word, one_of
+from pygent_ls.sessions.commands.command import Call, Choice, Command, UsageError, first_word, one_of
+from pygent_ls.sessions.turns.command_turn import ModelPrompt
 
 MAX_SHOWN = 50
 """Maximum number of models listed in an answer; the others are counted."""

@@ -7,8 +7,9 @@ from functools import partial
 from pygent_ls.agent.variants import matches
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommand
-from pygent_ls.sessions.commands.command import Call, Command, ModelPrompt
+from pygent_ls.sessions.commands.command import Call, Command
 from pygent_ls.sessions.commands.template import filled
+from pygent_ls.sessions.turns.command_turn import ModelPrompt
 
 
 def own_command(own: OwnCommand) -> Command:

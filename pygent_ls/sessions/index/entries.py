@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from pygent_ls.agent.context.conversation_text import utf8
 from pygent_ls.agent.events import Finished
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message, TextBlock, Usage
-from pygent_ls.agent.permissions.permissions import Mode
 from pygent_ls.sessions.export.exporter import Exportable
 from pygent_ls.sessions.journal.files import Line
 from pygent_ls.sessions.journal.records import Begun, Cut, Opened, Queued, Record, Said, Shortened, Spent, State, Told

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.index.entries import Entry
-from pygent_ls.sessions.journal.files import MemoryJournal
+from pygent_ls.sessions.index.entries import Entry, Listable
+from pygent_ls.sessions.journal.files import Journal, MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder
 
 if TYPE_CHECKING:  # the index is imported with the first list, so that a turn does not wait for it
@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # the index is imported with the first list, so that a turn d
     from pygent_ls.sessions.index.search import Found
     from pygent_ls.sessions.index.sources import FolderSource
     from pygent_ls.sessions.index.tables import Tables
-    from pygent_ls.sessions.session import Session
 
 T = TypeVar("T")
 
@@ -53,6 +52,13 @@ class Page:
     cursor: str | None
 
 
+class LiveSession(Listable, Protocol):
+    """Session in memory, with its journal."""
+
+    @property
+    def journal(self) -> Journal: ...
+
+
 class Listing:
     """Lists and searches the sessions in a folder of journals and those in memory, which may or may not be stored
     there.
@@ -61,7 +67,7 @@ class Listing:
     front. Those further back keep their places, so none of them occurs twice or is left out.
     """
 
-    def __init__(self, live: Mapping[str, Session]) -> None:
+    def __init__(self, live: Mapping[str, LiveSession]) -> None:
         """`live` is the mapping of sessions in memory by id, which may change."""
         self._live = live
         self._journals: JournalFolder | None = None

@@ -27,8 +27,8 @@ from pygent_ls.agent.context.attachments import (
 )
 from pygent_ls.agent.context.window import ContextMode
 from pygent_ls.agent.events import PlanEntry, TurnQueued
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Block, ImageBlock, Message, Usage
-from pygent_ls.agent.permissions.permissions import Mode
 from pygent_ls.agent.ports.model import Effort
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.saved_format.writer import block_out, message_out, timestamp

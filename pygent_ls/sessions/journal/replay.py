@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pygent_ls.agent.context.memory import Compaction
 from pygent_ls.agent.events import Finished, PlanChanged, PlanEntry
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message, Usage
-from pygent_ls.agent.permissions.permissions import Mode
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.journal.decoder import Line as Parsed

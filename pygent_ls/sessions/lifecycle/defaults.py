@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.variants import Variants, variants
 from pygent_ls.sessions.turns.settings import AnswerWithoutModel, Limits, MakeModelAt
 

@@ -11,10 +11,10 @@ from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
 from pygent_ls.sessions.index.session_list import Listing
 from pygent_ls.sessions.journal.files import MemoryJournal
 from pygent_ls.sessions.lifecycle.eviction import Resting, most_live
+from pygent_ls.sessions.turns.turn import Home
 
 if TYPE_CHECKING:
     from pygent_ls.sessions.session import Session
-    from pygent_ls.sessions.store import Sessions
 
 ADOPTED_AT_ONCE = 4
 """Maximum number of orphaned sessions taken over at once. It exceeds what a front end creates meanwhile, so their
@@ -34,16 +34,16 @@ class LiveSessions:
         self.resting = Resting(self.by_id, limit=most_live())
         self._alone_with: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """Locks by session id, held while a session is loaded or deleted and waits for no other session."""
-        self._homes: list[Sessions] = []
+        self._homes: list[Home] = []
         self._left: deque[Session] = deque()
         """Sessions whose front end has disconnected."""
         self._is_closing = False
 
-    def join(self, home: Sessions) -> None:
+    def join(self, home: Home) -> None:
         """Add a front end."""
         self._homes.append(home)
 
-    async def leave(self, home: Sessions) -> None:
+    async def leave(self, home: Home) -> None:
         """Remove a front end: cancel its turns and wait for them. Its sessions stay for the others."""
         if home in self._homes:
             self._homes.remove(home)
@@ -82,7 +82,7 @@ class LiveSessions:
         finally:  # even if a process took all the available time
             await asyncio.gather(*map(forget_unkept, sessions))
 
-    def adopt(self, home: Sessions) -> None:
+    def adopt(self, home: Home) -> None:
         """Transfer some orphaned sessions to this front end, so that they do not hold references to the old one."""
         for _ in range(min(ADOPTED_AT_ONCE, len(self._left))):
             session = self._left.popleft()

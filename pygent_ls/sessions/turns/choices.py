@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from pygent_ls.agent.permissions.permissions import Mode, Permissions
+from pygent_ls.agent.kinds import Mode
+from pygent_ls.agent.permissions.permissions import Permissions
 from pygent_ls.agent.ports.model import Effort, Model
 from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.variants import AgentProfile, Variants, matches, without
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.turns.mentions import agent_mentioned
-from pygent_ls.sessions.turns.settings import TurnSettings
-from pygent_ls.sessions.turns.turn import SessionParts, TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
+from pygent_ls.sessions.turns.settings import MakeModelAt, TurnSettings
 
 Number = TypeVar("Number", int, float)
 
@@ -30,6 +31,27 @@ class Chosen:
     """Mode that the turn or the agent sets; None if it is the session's, which may change during the turn."""
 
 
+class ChoiceSource(Protocol):
+    """Agent, model and their factories, as settings and the session's beginning provide them (`SessionParts`)."""
+
+    @property
+    def agent(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def has_own_agent(self) -> bool: ...
+    @property
+    def has_own_model(self) -> bool: ...
+    @property
+    def variants(self) -> Variants: ...
+    @property
+    def look_up_variants(self) -> Callable[[], Variants] | None: ...
+    @property
+    def make_model(self) -> Callable[[str], Model]: ...
+    @property
+    def make_model_at(self) -> MakeModelAt | None: ...
+
+
 class Choices:
     """Agent, model and mode chosen for one session.
 
@@ -37,7 +59,7 @@ class Choices:
     order, except that the session's mode cannot loosen that of an agent that only plans.
     """
 
-    def __init__(self, parts: SessionParts, permissions: Permissions) -> None:
+    def __init__(self, parts: ChoiceSource, permissions: Permissions) -> None:
         self.agent = parts.agent
         self.model = parts.model
         self.max_thinking_tokens: int | None = None
@@ -93,7 +115,7 @@ class Choices:
         self.agent = name
         self._has_own_agent = True
 
-    def move(self, parts: SessionParts) -> None:
+    def move(self, parts: ChoiceSource) -> None:
         """Move to another front end, whose settings apply to everything not chosen for the session."""
         self._parts = parts
         self._variants = parts.variants
@@ -102,7 +124,7 @@ class Choices:
         if not self._has_own_model:
             self.model = parts.model
 
-    def take(self, parts: SessionParts, taken: TurnSettings) -> None:
+    def take(self, parts: ChoiceSource, taken: TurnSettings) -> None:
         """Apply the current settings. Raises `ModelError` if they name an unavailable model."""
         self._parts = parts
         self._variants = taken.variants

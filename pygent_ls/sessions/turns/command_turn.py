@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from pygent_ls.agent.events import AgentEvent, Cancelled, Finished, StopReason, Text, TextDelta, TurnStarted
+from pygent_ls.agent.events import AgentEvent, Cancelled, Finished, Text, TextDelta, TurnStarted
+from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.errors import ModelError, SessionError, ToolError
@@ -92,3 +93,18 @@ class CommandTurn:
     async def _say(self, text: str) -> None:
         await self.sink(TextDelta(item_id=self.item_id, content=text))
         await self.sink(Text(item_id=self.item_id, content=text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPrompt:
+    """Prompt that a command makes for the model. None in a field means the session's own value."""
+
+    text: str
+    agent: str | None = None
+    model: str | None = None
+    tools: tuple[str, ...] | None = None
+    """Only tools that the turn may use; None for all."""
+    notices: tuple[str, ...] = ()
+    """Notices shown to the user when the turn begins."""
+    own_words: str | None = None
+    """Part of the text that the user wrote, if the rest must not choose an agent."""

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from pygent_ls.agent.context.attachments import shown_attachments
 from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.events import PromptAttachment
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message
-from pygent_ls.agent.permissions.permissions import Mode
 from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.agent.turn.context import chars_of_tools
 from pygent_ls.agent.turn.state import TurnSpec
 from pygent_ls.errors import ModelError
-from pygent_ls.sessions.commands.command import ModelPrompt
 from pygent_ls.sessions.titles import UNNAMED, name_of, name_of_attached
 from pygent_ls.sessions.turns.choices import Choices, Chosen, limits_for, narrowed
-from pygent_ls.sessions.turns.command_turn import Answer, failing, owing_a_value, saying
+from pygent_ls.sessions.turns.command_turn import Answer, ModelPrompt, failing, owing_a_value, saying
 from pygent_ls.sessions.turns.context import SessionContext
 from pygent_ls.sessions.turns.hooks import SessionHooks
+from pygent_ls.sessions.turns.ports import OwnSession
 from pygent_ls.sessions.turns.prompt import opening, system_prompt
+from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.subagents import Delegates
 from pygent_ls.sessions.turns.transfer import moved
-from pygent_ls.sessions.turns.turn import Home, RunningTurn, SessionParts, TurnRequest
-
-if TYPE_CHECKING:
-    from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.turns.turn import Home, RunningTurn, SessionParts
 
 
 class Beginning(TypedDict):
@@ -51,17 +49,19 @@ class TurnMaking:
         self._context = context
         self._hooks = hooks
 
-    def go_to(self, home: Home | None, session: Session) -> None:
+    def go_to(self, home: Home | None, session: OwnSession) -> None:
         """Transfer the session to this front end, unless it is there already."""
         if home not in (None, self.parts.home):
-            self.parts = moved(self.parts, home.parts_of(session))
+            self.parts = moved(self.parts, home.parts_of(session.id, session.working_directory, session.state))
             self._choices.move(self.parts)
 
-    def choices_at(self, home: Home | None, session: Session) -> Choices:
+    def choices_at(self, home: Home | None, session: OwnSession) -> Choices:
         """Return the choices that would apply to a turn that begins in that front end now."""
         if home in (None, self.parts.home):
             return self._choices
-        return Choices(home.parts_of(session), self.parts.surroundings.permissions)
+        return Choices(
+            home.parts_of(session.id, session.working_directory, session.state), self.parts.surroundings.permissions
+        )
 
     async def take_settings(self) -> tuple[str, ...]:
         """Apply the current settings from this turn on; return the notices for the user. Raises `ModelError` if they
@@ -83,7 +83,7 @@ class TurnMaking:
         self._choices.take(self.parts, taken)
         return (*news, *taken.notices)
 
-    async def asked(self, turn: RunningTurn, session: Session) -> Answer | None:
+    async def asked(self, turn: RunningTurn, session: OwnSession) -> Answer | None:
         """Return the answer of a slash command in the prompt; None if the model is asked, possibly with an expanded
         prompt."""
         asked = await self.parts.commands.asked_in(
@@ -97,7 +97,7 @@ class TurnMaking:
             return await self._without_model(turn, session)
         return owing_a_value() if turn.request.output_schema is not None else asked
 
-    async def _without_model(self, turn: RunningTurn, session: Session) -> Answer | None:
+    async def _without_model(self, turn: RunningTurn, session: OwnSession) -> Answer | None:
         """Return the answer given because no model is configured; None if the model is asked."""
         ask, request = self.parts.answer_without_model, turn.request
         if ask is None or not self._choices.is_left_to_settings(request):

@@ -7,8 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pygent_ls.agent.context.attachments import FilePart, ImagePart, LineRange, NotePart, PromptPart
+from pygent_ls.agent.context.attachments import FilePart, ImagePart, NotePart, PromptPart
 from pygent_ls.agent.context.editor_text import masked_problems, problems_text
+from pygent_ls.agent.ports.editor_state import LineRange
 from pygent_ls.agent.ports.workspace import MISSING
 from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.agent.tools.tool import ToolContext

@@ -6,7 +6,8 @@ from pygent_ls.agent.context.attachments import without_secrets
 from pygent_ls.agent.events import TurnQueued
 from pygent_ls.agent.tools.session_secrets import Secrets
 from pygent_ls.sessions.journal.records import Queued
-from pygent_ls.sessions.turns.turn import RunningTurn, TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
+from pygent_ls.sessions.turns.turn import RunningTurn
 
 
 async def record_of(turn: RunningTurn, told: TurnQueued, secrets: Secrets) -> Queued:

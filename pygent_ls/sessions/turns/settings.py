@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pygent_ls.agent.compaction.summary import CompactionRules
 from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.context.window import ContextRules
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.model.retry import RetryPolicy
-from pygent_ls.agent.permissions.permissions import Mode, Policy
+from pygent_ls.agent.permissions.permissions import Policy
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.agent.turn.limits import TurnLimits

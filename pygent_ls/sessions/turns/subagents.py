@@ -8,16 +8,15 @@ from dataclasses import dataclass, replace
 from pygent_ls.agent.context.instructions import without_secrets
 from pygent_ls.agent.context.memory import ContextMemory
 from pygent_ls.agent.context.system_prompt import PromptFor
+from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.permissions.permissions import stricter
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.ports.subagents import SubagentTask
 from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.agent.tools.plan import Plan
 from pygent_ls.agent.tools.read_log import ReadLog
-from pygent_ls.agent.tools.tool import one_line
 from pygent_ls.agent.turn.limits import TurnLimits
-from pygent_ls.agent.turn.state import TurnState
-from pygent_ls.agent.turn.subagents import Delegate
+from pygent_ls.agent.turn.state import Delegate, TurnState
 from pygent_ls.agent.variants import PLANNER, AgentProfile, Variants
 from pygent_ls.errors import ModelError, SessionError, ToolError
 from pygent_ls.sessions.turns.settings import MakeSystemPrompt

@@ -3,82 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from pygent_ls.agent.context.attachments import PromptPart, is_background
-from pygent_ls.agent.permissions.permissions import Mode
-from pygent_ls.agent.ports.model import Effort, Model
+from pygent_ls.agent.kinds import Mode
+from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.run_context import Surroundings
 from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.agent.variants import Variants, variants
-from pygent_ls.sessions.commands.command import ModelPrompt
-from pygent_ls.sessions.commands.registry import Commands
 from pygent_ls.sessions.event_stream import Subscriber
 from pygent_ls.sessions.turns.command_turn import CommandTurn
+from pygent_ls.sessions.turns.ports import NoCommands, PromptCommands
+from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.settings import AnswerWithoutModel, Limits, MakeModelAt, MakeSystemPrompt, TakeSettings
 
 if TYPE_CHECKING:  # imports pydantic, which is slow
+    from pygent_ls.sessions.journal.records import State
     from pygent_ls.sessions.journal.replay import Recalled
-    from pygent_ls.sessions.session import Session
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnRequest:
-    """Turn that a front end requests. None in a field means the session's own value."""
-
-    parts: tuple[PromptPart, ...]
-    agent: str | None = None
-    model: str | None = None
-    mode: Mode | None = None
-    max_iterations: int | None = None
-    max_tokens: int | None = None
-    max_budget_usd: float | None = None
-    effort: Effort | None = None
-    output_schema: Mapping[str, Any] | None = None
-    """JSON schema that the answer must be valid against; None if the turn answers with text."""
-    tools: tuple[str, ...] | None = None
-    """Names of the only tools that the turn may use; None for all."""
-    notices: tuple[str, ...] = ()
-    """Notices shown to the user when the turn begins."""
-    turn_id: str | None = None
-    """Id of the turn, unique in the session; None lets the session make one."""
-    own_words: str | None = None
-    """Part of the prompt in which `@agent-NAME` may choose the agent; None for the whole prompt."""
-
-    @property
-    def prompt(self) -> str:
-        """Text that the user typed, without attachments."""
-        return "".join(part for part in self.parts if isinstance(part, str))
-
-    @property
-    def has_attachments(self) -> bool:
-        """Whether the user sends more than text. Context that the editor adds does not count."""
-        return any(not isinstance(part, str) and not is_background(part) for part in self.parts)
-
-    def saying(self, asked: ModelPrompt) -> TurnRequest:
-        """Return the request with the prompt that a command expands to in place of the user's text. A model chosen for
-        this turn takes precedence over the command's."""
-        attached = [part for part in self.parts if not isinstance(part, str)]
-        return replace(
-            self,
-            parts=(asked.text, *attached),
-            agent=self.agent or asked.agent,
-            model=self.model or asked.model,
-            tools=asked.tools,
-            notices=asked.notices,
-            own_words=asked.own_words if self.own_words is None else self.own_words,
-        )
 
 
 class Home(Protocol):
     """Front end in which a session is used: its editor, settings and folders."""
 
-    def parts_of(self, session: Session) -> SessionParts:
+    def parts_of(self, session_id: str, folder: Path, state: State) -> SessionParts:
         """Return the parts that the session would have if it were created in this front end."""
+        ...
+
+    @property
+    def told(self) -> Callable[[str, str], None]:
+        """Called with a session's id and what happened to it."""
         ...
 
 
@@ -104,7 +60,7 @@ class SessionParts:
     """Shows the user a message while no turn runs."""
     take_settings: TakeSettings | None = None
     """Reads the settings when a turn begins; None if the parts never change."""
-    commands: Commands = field(default_factory=Commands)
+    commands: PromptCommands = field(default_factory=NoCommands)
     variants: Variants = field(default_factory=variants)
     """All agents, as the settings were last read."""
     look_up_variants: Callable[[], Variants] | None = None

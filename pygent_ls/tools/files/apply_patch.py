@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from pygent_ls.agent.edits.diffs import split_lines
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.workspace import (
     MISSING,
     DeleteFile,
@@ -23,7 +24,7 @@ from pygent_ls.agent.ports.workspace import (
     TextEncoding,
     WriteText,
 )
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import OutsideWorkspaceError, ToolError
 from pygent_ls.tools.files.edit_file import changed_lines, check_encodable, rewrite
 from pygent_ls.tools.files.file_operations import check_movable

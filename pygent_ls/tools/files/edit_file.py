@@ -8,8 +8,9 @@ from typing import Annotated
 from pydantic import Field
 
 from pygent_ls.agent.edits.diffs import split_lines, unified_diff
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.workspace import MISSING, Document, EditPlan, TextEncoding, WriteText
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.files.placeholder_view import made_as_shown
 from pygent_ls.tools.files.replacement import name_lines, replace, with_line_endings_of

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from pygent_ls.agent.edits.diffs import split_lines
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.workspace import (
     MISSING,
     CopyBytes,
@@ -17,8 +18,7 @@ from pygent_ls.agent.ports.workspace import (
     MoveFile,
     WriteText,
 )
-from pygent_ls.agent.rules.read_rules import check_readable
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import ToolContext, check_readable, tool
 from pygent_ls.errors import OutsideWorkspaceError, StaleDocumentError, ToolError
 
 Destination = Annotated[str, Field(description="The new path, or an existing folder (or `folder/`) to put it into.")]

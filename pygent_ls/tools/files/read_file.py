@@ -10,8 +10,9 @@ from typing import Annotated
 from pydantic import Field
 
 from pygent_ls.agent.edits.diffs import split_lines
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.output_store import READER, is_output
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.secrets.redactor import whole_placeholders
 from pygent_ls.tools.files.line_numbers import numbered

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pygent_ls.agent.ports.workspace import Repository
-from pygent_ls.agent.rules.read_rules import is_withheld
-from pygent_ls.agent.tools.tool import ToolContext
+from pygent_ls.agent.tools.tool import ToolContext, is_withheld
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.git.program import failure, read_git
 

@@ -9,9 +9,10 @@ from typing import Annotated
 
 from pydantic import Field
 
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.workspace import ProcessResult, Repository
 from pygent_ls.agent.rules.read_rules import left_out
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.git.changes import changed_and_shown
 from pygent_ls.tools.git.program import (

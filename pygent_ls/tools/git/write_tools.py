@@ -10,8 +10,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.workspace import ProcessResult, Repository
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.git.program import (
     failure,

@@ -13,9 +13,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from pygent_ls.agent.edits.diffs import split_lines
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.templates import Rendered, Template, TemplateKind, Templates
 from pygent_ls.agent.ports.workspace import MISSING, EditPlan, WriteText
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.scaffold.answers import check_answers, describe, problem_with, questions_of
 from pygent_ls.tools.scaffold.project_facts import facts_of

@@ -9,8 +9,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.rules.read_rules import left_out
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.search.grammars import LANGUAGES, definitions_in
 from pygent_ls.tools.search.grep import search_all

@@ -10,8 +10,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pygent_ls.agent.rules.read_rules import is_withheld, left_out
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
+from pygent_ls.agent.rules.read_rules import left_out
+from pygent_ls.agent.tools.tool import ToolContext, is_withheld, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.secrets.redactor import unsearchable, whole_placeholders
 from pygent_ls.tools.search.ripgrep import (

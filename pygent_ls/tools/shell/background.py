@@ -6,8 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.workspace import BackgroundState
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import ToolContext, tool
 
 MAX_WAIT_S = 600.0
 """Maximum wait of a call for a command: ten minutes."""

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.search.ripgrep import Place, list_place
 from pygent_ls.tools.tests.reports import Failure, Report

@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pygent_ls.agent.edits.reviewer import Applied
-from pygent_ls.agent.ports.workspace import DeleteFile, Document, EditPlan, FileStatus, MoveFile, Stamp
+from pygent_ls.agent.ports.workspace import Applied, DeleteFile, Document, EditPlan, FileStatus, MoveFile, Stamp
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.files.paths import Folders
 from pygent_ls.workspace.files.plan_order import paths_of

@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
 
+from pygent_ls.agent.display_text import excerpt
 from pygent_ls.agent.ports.workspace import (
     CopyBytes,
     DeleteFile,
@@ -22,7 +23,6 @@ from pygent_ls.agent.ports.workspace import (
     TextEncoding,
     WriteText,
 )
-from pygent_ls.agent.tools.tool import excerpt
 from pygent_ls.errors import Quote, StaleDocumentError, ToolError
 from pygent_ls.file_access import (
     is_there,

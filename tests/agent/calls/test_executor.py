@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.calls.executor import ToolGuard
 from pygent_ls.agent.events import PermissionDenied, PermissionRequested, PermissionResolved, ToolProgress, ToolResult
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.permissions.permissions import Rule
 from pygent_ls.agent.ports.approver import PermissionAnswer
 from pygent_ls.agent.ports.workspace import EditPlan, MoveFile, ProcessResult, ProcessSpec, WriteText
-from pygent_ls.agent.tools.tool import Tool, ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from pygent_ls.agent.truncation import cut
 from pygent_ls.errors import ToolError
 from tests.agent.abilities import FILE_TOOLS, named, place, raising, saying, waiting

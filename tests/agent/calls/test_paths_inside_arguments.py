@@ -7,9 +7,10 @@ from typing import Any
 
 from pygent_ls.agent.calls.batches import PlannedCall, split_into_batches
 from pygent_ls.agent.events import ToolCall, ToolResult
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.permissions.permissions import Rule
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import ToolContext, tool
 from tests.agent.guards import guard_in
 from tests.agent.turns import run_turn
 from tests.fakes import FOLDER, Call, FakeApprover, FakeModel, Rig, bounded, make_rig, say

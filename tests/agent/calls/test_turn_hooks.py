@@ -13,7 +13,6 @@ import pytest
 
 from pygent_ls.agent.calls.turn_hooks import MAX_SAID_CHARS
 from pygent_ls.agent.events import (
-    HookRan,
     Notice,
     PermissionDenied,
     PermissionRequested,
@@ -21,9 +20,10 @@ from pygent_ls.agent.events import (
     ToolCall,
     ToolResult,
 )
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import TextBlock, ToolUseBlock
-from pygent_ls.agent.permissions.permissions import Mode, Rule
-from pygent_ls.agent.ports.hooks import HookEvent, HookInput, HookOutcome
+from pygent_ls.agent.permissions.permissions import Rule
+from pygent_ls.agent.ports.hooks import HookEvent, HookInput, HookOutcome, HookRan
 from pygent_ls.agent.ports.workspace import ProcessResult
 from pygent_ls.agent.tools.session_secrets import Secrets
 from pygent_ls.errors import ToolError

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pygent_ls.agent.events import Finished, ToolResult
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.ports.questioner import Answered
-from pygent_ls.agent.tools.tool import ToolContext, ToolRisk
+from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.tools.ask_user import ask_user
 from pygent_ls.tools.tasks import task
 from tests.agent.abilities import named

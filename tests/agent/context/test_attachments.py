@@ -9,7 +9,6 @@ from pygent_ls.agent.context.attachments import (
     DiagnosticsPart,
     EditorPart,
     FilePart,
-    LineRange,
     NotePart,
     PromptPart,
     SelectionPart,
@@ -17,6 +16,7 @@ from pygent_ls.agent.context.attachments import (
     render,
 )
 from pygent_ls.agent.messages import Block, ImageBlock, TextBlock
+from pygent_ls.agent.ports.editor_state import LineRange
 from tests.agent.abilities import place
 from tests.fakes import Rig, make_rig
 

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.context.attachments import LineRange
 from pygent_ls.agent.context.editor_text import MAX_PROBLEMS, background, problems_text
 from pygent_ls.agent.messages import Message, TextBlock
-from pygent_ls.agent.ports.editor_state import FileProblems, NoEditor, Problem, View
+from pygent_ls.agent.ports.editor_state import FileProblems, LineRange, NoEditor, Problem, View
 from pygent_ls.agent.ports.model import ModelRequest
 from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.llm.offline.model import answer_to

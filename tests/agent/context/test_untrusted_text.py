@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.context.attachments import DiagnosticsPart, EditorPart, FilePart, LineRange, SelectionPart, render
+from pygent_ls.agent.context.attachments import DiagnosticsPart, EditorPart, FilePart, SelectionPart, render
 from pygent_ls.agent.context.untrusted_text import DEFUSED, Marks, unmarked
 from pygent_ls.agent.events import ToolResult
+from pygent_ls.agent.kinds import Mode, ToolRisk
 from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, ToolResultBlock, user_message
-from pygent_ls.agent.permissions.permissions import Mode, Rule
+from pygent_ls.agent.permissions.permissions import Rule
+from pygent_ls.agent.ports.editor_state import LineRange
 from pygent_ls.agent.ports.model import ModelRequest
-from pygent_ls.agent.tools.tool import ToolContext, ToolRisk
+from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.errors import ToolError
 from tests.agent.abilities import FILE_TOOLS, named, place, raising, saying
 from tests.agent.turns import run_turn

@@ -9,14 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.edits.hunks import hunks_of, text_without, without
-from pygent_ls.agent.edits.reviewer import Applied, Rejected, told
+from pygent_ls.agent.edits.reviewer import told
 from pygent_ls.agent.ports.workspace import (
+    Applied,
     CopyBytes,
     DeleteFile,
     Document,
     EditPlan,
     FileOperation,
     MoveFile,
+    Rejected,
     WriteText,
 )
 from tests.fakes import FOLDER, digest_of

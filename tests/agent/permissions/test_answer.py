@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.events import Notice, PermissionResolved
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.permissions.answer import with_rules
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
 from pygent_ls.agent.ports.workspace import SandboxState
-from pygent_ls.agent.tools.tool import Tool, ToolRisk
+from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.tools.files.edit_file import edit_file
 from pygent_ls.tools.shell.command import shell_tool
 from tests.agent.abilities import FILE_TOOLS, saying

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.permissions.autorun_files import acts_later
-from pygent_ls.agent.permissions.permissions import Mode, Permissions, Places, Policy
+from pygent_ls.agent.permissions.permissions import Permissions, Places, Policy
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.tools.git.write_tools import git_add
 from pygent_ls.tools.tests.run_tests import run_tests

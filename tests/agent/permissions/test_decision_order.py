@@ -5,11 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.permissions.permissions import Mode, Permissions, Places, Policy
+from pygent_ls.agent.kinds import Mode, ToolCategory, ToolRisk
+from pygent_ls.agent.permissions.permissions import Permissions, Places, Policy
 from pygent_ls.agent.permissions.refusals import Protected
 from pygent_ls.agent.ports.hooks import HookDecision, HookOutcome
 from pygent_ls.agent.rules.rule import Rule, RuleDecision, RuleOrigin
-from pygent_ls.agent.tools.tool import Tool, ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from tests.fakes import MemoryRules
 
 PASSED_BY_ACCEPT_EDITS = ("edit_file", "multi_edit", "apply_patch", "create_file", "copy_file")

@@ -9,10 +9,11 @@ from typing import Any, get_args
 
 import pytest
 
-from pygent_ls.agent.permissions.permissions import Mode, Permissions, Places, Policy, Verdict
+from pygent_ls.agent.kinds import Mode, ToolCategory, ToolRisk
+from pygent_ls.agent.permissions.permissions import Permissions, Places, Policy, Verdict
 from pygent_ls.agent.permissions.refusals import Protected
 from pygent_ls.agent.rules.rule import Rule, RuleDecision, parse
-from pygent_ls.agent.tools.tool import Tool, ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from tests.fakes import MemoryRules
 
 CORPUS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("hostile_commands.toml").read_text("utf-8"))

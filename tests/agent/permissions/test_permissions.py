@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pygent_ls.agent.kinds import Mode, ToolCategory, ToolRisk
 from pygent_ls.agent.permissions.permissions import (
     EDITS_ACCEPTED,
-    Mode,
     Permissions,
     Places,
     Policy,
@@ -20,7 +20,7 @@ from pygent_ls.agent.permissions.permissions import (
 from pygent_ls.agent.permissions.refusals import Protected
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionOutcome
 from pygent_ls.agent.rules.rule import Rule, RuleDecision
-from pygent_ls.agent.tools.tool import Tool, ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from pygent_ls.errors import SessionError
 from pygent_ls.shell.parser import read_line
 from tests.fakes import MemoryRules

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from pygent_ls.agent.events import PermissionDenied, ToolResult
+from pygent_ls.agent.kinds import Mode, ToolCategory, ToolRisk
 from pygent_ls.agent.messages import ToolUseBlock
-from pygent_ls.agent.permissions.permissions import Mode, Permissions, Policy
+from pygent_ls.agent.permissions.permissions import Permissions, Policy
 from pygent_ls.agent.permissions.refusals import Protected
 from pygent_ls.agent.ports.workspace import EditPlan, WriteText
 from pygent_ls.agent.rules.rule import Rule
-from pygent_ls.agent.tools.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.tools.tool import ToolContext, tool
 from tests.agent.guards import guard_in
 from tests.fakes import FOLDER, FakeApprover, Rig, bounded, make_rig
 

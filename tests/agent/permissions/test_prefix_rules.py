@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.permissions.choices import graded_risk
 from pygent_ls.agent.permissions.prefix_rules import prefix_rules
-from pygent_ls.agent.tools.tool import Tool, ToolRisk
+from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.tools.files.edit_file import edit_file
 from pygent_ls.tools.files.file_operations import delete_file
 from pygent_ls.tools.shell.command import shell_tool

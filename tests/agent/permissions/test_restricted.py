@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.permissions.permissions import Mode, Permissions, Places, Policy
+from pygent_ls.agent.kinds import Mode
+from pygent_ls.agent.permissions.permissions import Permissions, Places, Policy
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionOutcome
 from pygent_ls.agent.ports.hooks import HookDecision, HookOutcome
 from pygent_ls.agent.rules.rule import Rule, RuleDecision, RuleOrigin

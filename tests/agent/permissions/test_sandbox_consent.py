@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from pygent_ls.agent.events import PermissionDenied, PermissionResolved
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import ToolResultBlock, ToolUseBlock
 from pygent_ls.agent.permissions.permissions import Rule
 from pygent_ls.agent.ports.approver import PermissionOutcome
 from pygent_ls.agent.ports.workspace import SandboxState
-from pygent_ls.agent.tools.tool import Tool, ToolContext, ToolRisk
+from pygent_ls.agent.tools.tool import Tool, ToolContext
 from tests.agent.abilities import saying
 from tests.agent.guards import guard_in
 from tests.fakes import FakeApprover, Rig, make_rig

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import ToolUseBlock
-from pygent_ls.agent.permissions.permissions import Mode
 from pygent_ls.agent.permissions.shell_reads import reads_of
 from pygent_ls.agent.rules import globs
 from pygent_ls.agent.rules.read_rules import can_meet

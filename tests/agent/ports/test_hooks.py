@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.events import HookRan
-from pygent_ls.agent.ports.hooks import STRICTEST, HookOutcome, together
+from pygent_ls.agent.ports.hooks import STRICTEST, HookOutcome, HookRan, together
 
 outcomes = st.lists(
     st.builds(

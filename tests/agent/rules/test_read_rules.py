@@ -9,13 +9,13 @@ from pygent_ls.agent.context.attachments import (
     EditorPart,
     FilePart,
     ImagePart,
-    LineRange,
     PromptPart,
     SelectionPart,
     render,
 )
 from pygent_ls.agent.events import ToolResult
 from pygent_ls.agent.messages import TextBlock, ToolUseBlock
+from pygent_ls.agent.ports.editor_state import LineRange
 from pygent_ls.agent.rules.read_rules import Reading
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.agent.tools.tool import ToolContext

@@ -18,9 +18,9 @@ from pygent_ls.agent.rules.rule import (
     WholeCommand,
     host_of,
     parse,
-    rule_from,
     whole_command,
 )
+from pygent_ls.agent.rules.rule_settings import rule_from
 from pygent_ls.errors import SettingError
 from pygent_ls.shell.parser import read_line
 from pygent_ls.shell.words import HOME

@@ -10,18 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from pygent_ls.agent.tools.tool import (
-    DEFAULT_TIMEOUT_S,
-    MAX_EXCERPT_CHARS,
-    Tool,
-    ToolCategory,
-    ToolContext,
-    ToolRegistry,
-    ToolRisk,
-    excerpt,
-    path_arguments,
-    tool,
-)
+from pygent_ls.agent.display_text import MAX_EXCERPT_CHARS, excerpt
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
+from pygent_ls.agent.tools.tool import DEFAULT_TIMEOUT_S, Tool, ToolContext, ToolRegistry, path_arguments, tool
 from pygent_ls.errors import OutsideWorkspaceError, StaleDocumentError, ToolError
 from pygent_ls.tools.git.write_tools import git_add
 from tests.fakes import FOLDER, make_rig

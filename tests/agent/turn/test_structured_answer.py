@@ -12,9 +12,9 @@ import pytest
 from pygent_ls.agent.compaction.summary import CompactionRules
 from pygent_ls.agent.context.window import ContextRules
 from pygent_ls.agent.events import Compacted, LlmError, PermissionRequested, ToolCall, ToolResult
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message, ToolResultBlock, Usage
 from pygent_ls.agent.model.retry import RetryPolicy
-from pygent_ls.agent.permissions.permissions import Mode
 from pygent_ls.agent.ports.hooks import HookOutcome
 from pygent_ls.agent.tools.structured_output import Structured
 from pygent_ls.agent.turn.limits import TurnLimits

@@ -23,9 +23,9 @@ from pygent_ls.agent.events import (
     TurnStarted,
     UsageReported,
 )
+from pygent_ls.agent.kinds import Mode, ToolRisk
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.model.retry import WaitingRetries
-from pygent_ls.agent.permissions.permissions import Mode
 from pygent_ls.agent.ports.approver import PermissionAnswer
 from pygent_ls.agent.ports.hooks import HookOutcome
 from pygent_ls.agent.ports.model import ModelFacts
@@ -33,11 +33,10 @@ from pygent_ls.agent.ports.questioner import Answered, NotAnswered, QuestionAnsw
 from pygent_ls.agent.ports.subagents import MAX_AT_ONCE, SubagentTask
 from pygent_ls.agent.tools.plan import Plan
 from pygent_ls.agent.tools.read_log import ReadLog
-from pygent_ls.agent.tools.tool import ToolContext, ToolRisk
+from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.loop import Turn
-from pygent_ls.agent.turn.state import TurnState
-from pygent_ls.agent.turn.subagents import Delegate, DelegateTo
+from pygent_ls.agent.turn.state import Delegate, DelegateTo, TurnState
 from pygent_ls.errors import ModelError
 from pygent_ls.tools.ask_user import ask_user
 from pygent_ls.tools.tasks import plan, task

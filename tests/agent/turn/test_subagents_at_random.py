@@ -13,18 +13,17 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.context.memory import ContextMemory
 from pygent_ls.agent.events import Finished, TurnStarted
+from pygent_ls.agent.kinds import Mode, ToolRisk
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.permissions.permissions import Mode
 from pygent_ls.agent.ports.approver import PermissionOutcome
 from pygent_ls.agent.ports.model import Chunk, ModelRequest
 from pygent_ls.agent.ports.subagents import MAX_AT_ONCE, MAX_DEPTH, SubagentTask
 from pygent_ls.agent.tools.plan import Plan
 from pygent_ls.agent.tools.read_log import ReadLog
-from pygent_ls.agent.tools.tool import ToolContext, ToolRisk
+from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.loop import Turn
-from pygent_ls.agent.turn.state import TurnState
-from pygent_ls.agent.turn.subagents import Delegate
+from pygent_ls.agent.turn.state import Delegate, TurnState
 from pygent_ls.errors import ModelError, ToolError
 from pygent_ls.tools.tasks import plan, task
 from tests.agent.abilities import FILE_TOOLS, named

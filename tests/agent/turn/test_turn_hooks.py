@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from pygent_ls.agent.calls.turn_hooks import MAX_STOP_DENIALS, NOT_DONE, TurnHooks
-from pygent_ls.agent.events import HookRan, Notice
+from pygent_ls.agent.events import Notice
 from pygent_ls.agent.messages import Message, TextBlock, user_message
-from pygent_ls.agent.ports.hooks import HookEvent, HookInput, HookOutcome, HookSource
+from pygent_ls.agent.ports.hooks import HookEvent, HookInput, HookOutcome, HookRan, HookSource
 from pygent_ls.agent.ports.subagents import TurnShare
 from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.state import Steering, TurnResult

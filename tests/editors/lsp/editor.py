@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from pygent_ls.agent.edits.checkpointer import Checkpointer, NoCheckpoints
-from pygent_ls.agent.permissions.permissions import Mode, Permissions, Rule
+from pygent_ls.agent.kinds import Mode
+from pygent_ls.agent.permissions.permissions import Permissions, Rule
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.ports.questioner import Answered, Question
 from pygent_ls.agent.rules import globs

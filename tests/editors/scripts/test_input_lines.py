@@ -9,7 +9,7 @@ from typing import Any, get_args
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.editors.scripts import conversation as exchange
 from pygent_ls.editors.scripts.input_lines import (
     SUBTYPES,

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from pygent_ls.agent.events import StopReason
+from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.tools.structured_output import Structured
 from pygent_ls.agent.turn.state import TurnResult

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pygent_ls.agent import events as ev
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.ports.model import FinishReason
-from pygent_ls.agent.tools.tool import ToolRisk
 from pygent_ls.editors.scripts.transcript import Transcript
 from pygent_ls.sessions.event_stream import SessionEvent
 

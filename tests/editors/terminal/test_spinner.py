@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 import pytest
 
 from pygent_ls.agent import events as ev
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.tools.tool import ToolRisk
 from pygent_ls.editors.terminal.spinner import FRAMES, PLAIN_FRAMES, QUIET_S, Activity, Spinner, spinner_for
 from pygent_ls.editors.terminal.text import Palette
 from pygent_ls.editors.terminal.view import TerminalView

@@ -21,7 +21,7 @@ from pygent_ls.llm.cli.model import MAX_ARGUMENT_BYTES, CliModel, CliSurrounding
 from pygent_ls.llm.cli.output import MAX_QUOTED_CHARS
 from pygent_ls.llm.cli.programs import CALL_IN_BLOCKS, CONTINUE, PRESETS, CliProgram
 from pygent_ls.llm.text_tools.model import tools_as_text
-from pygent_ls.observability.log import redacted
+from pygent_ls.secrets.log_mask import redacted
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from tests.agent.abilities import read_file
 from tests.agent.turns import run_turn

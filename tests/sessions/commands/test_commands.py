@@ -15,7 +15,7 @@ from pygent_ls.errors import SessionError
 from pygent_ls.secrets.finder import find_secrets
 from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.sessions.commands.registry import BUILT_IN
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from tests.fakes import Call, Gate, bounded, say
 from tests.sessions.conversation import conversation
 from tests.sessions.shelf import Shelf

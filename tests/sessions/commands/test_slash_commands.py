@@ -8,9 +8,9 @@ import pytest
 
 from pygent_ls.agent.context.attachments import FilePart
 from pygent_ls.agent.events import Finished, Text, TurnStarted
-from pygent_ls.agent.tools.tool import ToolRisk
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.sessions.commands.registry import BUILT_IN, Commands
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from tests.agent.abilities import edit_file, saying
 from tests.fakes import Call, Gate, Step, bounded, say
 from tests.sessions.conversation import Conversation, conversation

@@ -8,7 +8,7 @@ import pytest
 
 from pygent_ls.agent.context.attachments import FilePart
 from pygent_ls.agent.events import Notice, TurnStarted
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from tests.fakes import bounded, say
 from tests.sessions.shelf import Shelf
 from tests.sessions.subscribers import Reader

@@ -11,7 +11,7 @@ from pygent_ls.errors import SessionError
 from pygent_ls.sessions.index.entries import Entry
 from pygent_ls.sessions.index.session_list import Page, SessionFilter
 from pygent_ls.sessions.lifecycle.defaults import NewSession
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from tests.fakes import FOLDER, Gate, bounded, say
 from tests.sessions.journal.kept import Kept, daemon
 from tests.sessions.subscribers import Reader

@@ -19,8 +19,8 @@ from pygent_ls.agent.events import (
     TurnQueued,
     TurnStarted,
 )
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message, ToolResultBlock
-from pygent_ls.agent.permissions.permissions import Mode
 from pygent_ls.agent.ports.hooks import Hooks, NoHooks
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.run_context import Surroundings
@@ -39,7 +39,7 @@ from pygent_ls.sessions.lifecycle.defaults import NewSession, SessionDefaults
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.steering import steer
 from pygent_ls.sessions.store import Sessions
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.tools.tasks import task
 from tests.agent.abilities import edit_file, waiting
 from tests.agent.abilities import read_file as read_tool

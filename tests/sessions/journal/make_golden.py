@@ -21,7 +21,6 @@ from pygent_ls.agent.context.attachments import (
     EditorPart,
     FilePart,
     ImagePart,
-    LineRange,
     NotePart,
     PromptPart,
     ReviewPart,
@@ -29,8 +28,9 @@ from pygent_ls.agent.context.attachments import (
     TerminalPart,
 )
 from pygent_ls.agent.messages import ImageBlock, RejectedFile
+from pygent_ls.agent.ports.editor_state import LineRange
 from pygent_ls.agent.ports.model import ThinkingChunk, ToolCallChunk
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from tests.agent.abilities import read_file
 from tests.e2e.raw import RawClient, raw_client
 from tests.fakes import FOLDER, Call, Gate, bounded, say

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.tools.tool import ToolContext, ToolRisk
+from pygent_ls.agent.kinds import ToolRisk
+from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.journal.replay import Recalled
 from tests.agent.abilities import named, saying

@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 from pygent_ls.agent.events import PermissionRequested, PermissionResolved, ToolCall, ToolResult
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import Message, ToolResultBlock
 from pygent_ls.agent.ports.model import TextChunk
-from pygent_ls.agent.tools.tool import ToolContext, ToolRisk
+from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.journal.interrupted_turns import CUT_OFF
 from pygent_ls.sessions.journal.records import Said, Told
 from pygent_ls.sessions.journal.repair import INTERRUPTED_RESULT, NOT_ALLOWED_RESULT
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from tests.agent.abilities import named
 from tests.fakes import Call, Gate, bounded, say
 from tests.sessions.journal.kept import (

@@ -10,7 +10,7 @@ import pytest
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.tools.tasks import plan
 from tests.fakes import Call, Gate, bounded, say
 from tests.sessions.journal.kept import daemon

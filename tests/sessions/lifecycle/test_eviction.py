@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.tools.tool import ToolContext, ToolRisk
+from pygent_ls.agent.kinds import ToolRisk
+from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.lifecycle.eviction import MAX_LIVE
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.subscriptions import Attachment
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from tests.agent.abilities import named, waiting
 from tests.fakes import Call, FakeApprover, Gate, bounded, say
 from tests.sessions.journal.kept import Kept, daemon

@@ -9,15 +9,14 @@ import pytest
 
 from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.events import Notice, TextDelta, ToolResult, TurnStarted
+from pygent_ls.agent.kinds import Mode, ToolRisk
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.permissions.permissions import Mode
 from pygent_ls.agent.ports.model import ModelFacts
-from pygent_ls.agent.tools.tool import ToolRisk
 from pygent_ls.agent.variants import AgentProfile, Variants, variants
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.turns.mentions import agent_mentioned
+from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.settings import MakeSystemPrompt
-from pygent_ls.sessions.turns.turn import TurnRequest
 from pygent_ls.tools.tasks import task
 from tests.agent.abilities import named, saying
 from tests.fakes import Call, FakeApprover, Gate, Step, say

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.context.attachments import FilePart, ImagePart, LineRange, NotePart, PromptPart
-from pygent_ls.agent.ports.editor_state import FileProblems, Problem, View
-from pygent_ls.agent.tools.tool import Tool, ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.context.attachments import FilePart, ImagePart, NotePart, PromptPart
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
+from pygent_ls.agent.ports.editor_state import FileProblems, LineRange, Problem, View
+from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.sessions.turns.mentions import MAX_MENTIONS, Mention, expanded, mentions_in
 from pygent_ls.tools.files.read_file import list_files

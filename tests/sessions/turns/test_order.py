@@ -15,7 +15,8 @@ from pygent_ls.agent.tools.session_secrets import Secrets
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.steering import steer
-from pygent_ls.sessions.turns.turn import SessionParts, TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
+from pygent_ls.sessions.turns.turn import SessionParts
 from tests.fakes import FakeModel, Gate, bounded, say
 from tests.sessions.conversation import Conversation, conversation
 from tests.sessions.subscribers import Reader

@@ -10,7 +10,7 @@ from pygent_ls.agent.messages import RejectedFile, TextBlock, rejections_in_word
 from pygent_ls.llm.anthropic.request import anthropic_messages
 from pygent_ls.llm.openai.chat_format import chat_messages
 from pygent_ls.sessions.steering import steer
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from tests.fakes import Gate, bounded, say
 from tests.sessions.conversation import conversation
 from tests.sessions.journal.kept import daemon, journal_of

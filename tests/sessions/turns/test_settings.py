@@ -8,14 +8,15 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from pygent_ls.agent.context.system_prompt import PromptFor
-from pygent_ls.agent.permissions.permissions import Mode, Policy
+from pygent_ls.agent.kinds import Mode
+from pygent_ls.agent.permissions.permissions import Policy
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.lifecycle.defaults import NewSession, SessionDefaults
 from pygent_ls.sessions.store import Sessions
+from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.settings import Limits, TurnSettings
-from pygent_ls.sessions.turns.turn import TurnRequest
 from tests.fakes import FOLDER, FakeModel, Gate, bounded, make_rig, say
 from tests.sessions.conversation import LIMITS, say_mode
 from tests.sessions.subscribers import Reader

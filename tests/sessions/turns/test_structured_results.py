@@ -7,7 +7,7 @@ import pytest
 from pygent_ls.agent.tools.structured_output import Structured
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.turns.turn import TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
 from tests.fakes import Call, bounded, say
 from tests.sessions.conversation import Conversation, conversation
 from tests.sessions.subscribers import Reader

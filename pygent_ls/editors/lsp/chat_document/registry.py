@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.editors.lsp.chat_document.display import show
 from pygent_ls.editors.lsp.chat_document.document import (
@@ -38,7 +38,8 @@ from pygent_ls.errors import SessionError
 from pygent_ls.sessions.lifecycle.defaults import NewSession
 from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES, IMPLEMENT_PLAN, is_plan
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.turns.turn import RunningTurn, TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
+from pygent_ls.sessions.turns.turn import RunningTurn
 
 log = logging.getLogger(__name__)
 

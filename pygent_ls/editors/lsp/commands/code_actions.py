@@ -10,8 +10,9 @@ from typing import Any
 import attrs
 from lsprotocol import types
 
-from pygent_ls.agent.context.attachments import DiagnosticsPart, FilePart, LineRange, PromptPart
-from pygent_ls.agent.tools.tool import one_line
+from pygent_ls.agent.context.attachments import DiagnosticsPart, FilePart, PromptPart
+from pygent_ls.agent.display_text import one_line
+from pygent_ls.agent.ports.editor_state import LineRange
 from pygent_ls.editors.lsp.commands.comment_requests import comment_requests
 from pygent_ls.editors.lsp.protocol.conversion import origin_of
 from pygent_ls.editors.lsp.uris import path_of

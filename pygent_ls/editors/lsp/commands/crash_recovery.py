@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from lsprotocol import types
 
-from pygent_ls.agent.tools.tool import one_line
+from pygent_ls.agent.display_text import one_line
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.commands.execute_command import Commands
 from pygent_ls.editors.lsp.ports.dialogs import chosen_title

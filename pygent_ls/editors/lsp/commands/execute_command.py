@@ -9,7 +9,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from pygent_ls.agent.context.attachments import PromptPart
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.editors.lsp.chat_document.registry import Chats, Sent
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.commands.code_actions import (
@@ -27,7 +27,7 @@ from pygent_ls.editors.lsp.commands.session_options import Choosing
 from pygent_ls.editors.lsp.commands.targets import fix_target_in, target_in
 from pygent_ls.editors.lsp.documents.buffers import Buffers, read_text_now
 from pygent_ls.editors.lsp.handlers.checkpoints import restored_message, restored_out
-from pygent_ls.editors.lsp.handlers.requests import repaired, validated
+from pygent_ls.editors.lsp.handlers.requests import validated
 from pygent_ls.editors.lsp.handlers.turns import Turns
 from pygent_ls.editors.lsp.protocol import checkpoints as outgoing_checkpoints
 from pygent_ls.editors.lsp.protocol import commands as outgoing_commands
@@ -35,6 +35,7 @@ from pygent_ls.editors.lsp.protocol import lists as outgoing_lists
 from pygent_ls.editors.lsp.protocol import params as incoming
 from pygent_ls.editors.lsp.protocol import results as outgoing
 from pygent_ls.editors.lsp.protocol.conversion import session_out
+from pygent_ls.editors.lsp.rpc.converter import repaired
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
@@ -42,7 +43,8 @@ from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.lifecycle.defaults import NewSession
 from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.turns.turn import RunningTurn, TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
+from pygent_ls.sessions.turns.turn import RunningTurn
 
 
 class Commands:

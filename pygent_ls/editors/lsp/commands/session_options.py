@@ -10,7 +10,7 @@ from typing import Any, cast, get_args
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.handlers.checkpoints import restored_message
 from pygent_ls.editors.lsp.ports.dialogs import chosen_title

@@ -27,7 +27,7 @@ from pygent_ls.editors.lsp.protocol import params as incoming
 from pygent_ls.editors.lsp.protocol import results as outgoing
 from pygent_ls.editors.lsp.protocol import schema as protocol
 from pygent_ls.editors.lsp.protocol.conversion import session_out
-from pygent_ls.editors.lsp.rpc.converter import listed
+from pygent_ls.editors.lsp.rpc.converter import listed, repaired
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.lifecycle.defaults import NewSession
@@ -242,19 +242,6 @@ def validated(model: type[P], params: Mapping[str, Any]) -> P:
             for detail in error.errors(include_url=False, include_input=False)
         )
         raise JsonRpcInvalidParams(listed(problems)) from None
-
-
-def repaired(value: Any) -> Any:
-    """Replace each half of a surrogate pair with U+FFFD: editors cut texts there, and providers reject it."""
-    match value:
-        case str():
-            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        case list():
-            return [repaired(each) for each in cast("list[Any]", value)]
-        case dict():
-            return {key: repaired(each) for key, each in cast("dict[str, Any]", value).items()}
-        case _:
-            return value
 
 
 def _model_out(model: ListedModel) -> outgoing_lists.ModelOut:

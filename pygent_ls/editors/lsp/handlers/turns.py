@@ -22,7 +22,8 @@ from pygent_ls.sessions.lifecycle.defaults import NewSession
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.steering import steer
 from pygent_ls.sessions.store import Sessions
-from pygent_ls.sessions.turns.turn import RunningTurn, TurnRequest
+from pygent_ls.sessions.turns.request import TurnRequest
+from pygent_ls.sessions.turns.turn import RunningTurn
 
 REQUEST_CANCELLED = -32800
 

@@ -10,11 +10,11 @@ from typing import Any
 from lsprotocol import types
 from pydantic import ValidationError
 
-from pygent_ls.agent.display_text import on_one_line
+from pygent_ls.agent.display_text import on_one_line, visible
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.permissions.choices import TITLES, PermissionChoice, choices_for, prefix_shown
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
 from pygent_ls.agent.ports.workspace import FileChange
-from pygent_ls.agent.tools.tool import ToolRisk, visible
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.ports.dialogs import ask_in_its_form, chosen_title
 from pygent_ls.editors.lsp.ports.side_document import document_beside

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from lsprotocol import types
 
-from pygent_ls.editors.lsp.handlers.requests import repaired
 from pygent_ls.editors.lsp.rpc.client_requests import ClientError
+from pygent_ls.editors.lsp.rpc.converter import repaired
 from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
 
 

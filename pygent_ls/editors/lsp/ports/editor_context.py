@@ -10,8 +10,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from pygent_ls.agent.context.attachments import LineRange
-from pygent_ls.agent.ports.editor_state import FileProblems, Problem, View
+from pygent_ls.agent.ports.editor_state import FileProblems, LineRange, Problem, View
 from pygent_ls.agent.truncation import whole_words
 from pygent_ls.editors.lsp.documents.buffers import Buffers, read_text_now
 from pygent_ls.editors.lsp.documents.positions import LineIndex, Position

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.events import (
     BudgetLimitReached,
     Finished,
@@ -21,7 +22,6 @@ from pygent_ls.agent.events import (
     TurnQueued,
     TurnStarted,
 )
-from pygent_ls.agent.tools.tool import one_line
 from pygent_ls.editors.lsp.protocol.conversion import UriOf, event_out
 from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
 from pygent_ls.editors.lsp.transport.frame_sink import Line

@@ -12,14 +12,17 @@ from uuid import uuid4
 from pydantic import ValidationError
 
 from pygent_ls.agent.edits.commit import to_its_end
-from pygent_ls.agent.edits.hunks import Hunk, hunks_of, without
-from pygent_ls.agent.edits.reviewer import Applied, Rejected, ReviewedCall
+from pygent_ls.agent.edits.hunks import hunks_of, without
+from pygent_ls.agent.edits.reviewer import ReviewedCall
 from pygent_ls.agent.ports.workspace import (
     MISSING,
+    Applied,
     DeleteFile,
     Document,
     EditPlan,
     FileOperation,
+    Hunk,
+    Rejected,
     Workspace,
     WriteText,
 )

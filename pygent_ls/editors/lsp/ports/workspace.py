@@ -11,9 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from pygent_ls.agent.edits.reviewer import Applied
+from pygent_ls.agent.display_text import excerpt
 from pygent_ls.agent.ports.workspace import (
     MISSING,
+    Applied,
     CopyBytes,
     DeleteFile,
     Document,
@@ -24,7 +25,6 @@ from pygent_ls.agent.ports.workspace import (
     Stamp,
     WriteText,
 )
-from pygent_ls.agent.tools.tool import excerpt
 from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.documents.workspace_edits import EditorEdits
 from pygent_ls.editors.lsp.ports.document_saves import Saving, changed_on_disk

@@ -12,7 +12,6 @@ from pygent_ls.agent.context.attachments import (
     EditorPart,
     FilePart,
     ImagePart,
-    LineRange,
     PromptPart,
     ReviewPart,
     SelectionPart,
@@ -20,7 +19,7 @@ from pygent_ls.agent.context.attachments import (
 )
 from pygent_ls.agent.context.images import picture_from_base64
 from pygent_ls.agent.messages import ImageBlock, RejectedFile, Usage
-from pygent_ls.agent.ports.editor_state import Severity
+from pygent_ls.agent.ports.editor_state import LineRange, Severity
 from pygent_ls.agent.ports.workspace import FileChange
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.editors.lsp.protocol import params as incoming

@@ -6,8 +6,8 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
+from pygent_ls.agent.kinds import ToolKind
 from pygent_ls.agent.ports.approver import PermissionOutcome
-from pygent_ls.agent.tools.tool import ToolKind
 from pygent_ls.editors.lsp.protocol.results import LocationOut, RiskOut
 
 

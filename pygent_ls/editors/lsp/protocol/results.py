@@ -6,7 +6,8 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from pygent_ls.agent.events import PlanPriority, PlanStatus, StopReason
+from pygent_ls.agent.events import PlanPriority, PlanStatus
+from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.ports.workspace import ChangeKind
 from pygent_ls.editors.lsp.protocol.messages import ReviewBlockOut
 from pygent_ls.errors import ModelErrorType

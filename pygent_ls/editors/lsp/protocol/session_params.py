@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from pygent_ls.agent.context.window import ContextMode
-from pygent_ls.agent.permissions.permissions import Mode
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import Effort
 from pygent_ls.editors.lsp.protocol.params import Count, Params
 from pygent_ls.sessions.export.exporter import ExportFormat

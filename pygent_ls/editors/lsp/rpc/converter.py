@@ -73,3 +73,16 @@ def listed(problems: Iterable[str]) -> str:
     found = list(dict.fromkeys(islice(problems, MAX_PROBLEMS + 1)))
     named = [each if len(each) <= MAX_PROBLEM_CHARS else f"{each[:MAX_PROBLEM_CHARS]}…" for each in found]
     return "; ".join([*named[:MAX_PROBLEMS], *(["…"] if len(found) > MAX_PROBLEMS else [])])
+
+
+def repaired(value: Any) -> Any:
+    """Replace each half of a surrogate pair with U+FFFD: editors cut texts there, and providers reject it."""
+    match value:
+        case str():
+            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        case list():
+            return [repaired(each) for each in cast("list[Any]", value)]
+        case dict():
+            return {key: repaired(each) for key, each in cast("dict[str, Any]", value).items()}
+        case _:
+            return value

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent import events as ev
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import now
-from pygent_ls.agent.tools.tool import ToolRisk
 from pygent_ls.editors.lsp.chat_document.answer import Answer
 from pygent_ls.editors.lsp.chat_document.document import (
     OPEN_FENCE,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.edits.hunks import hunks_of, text_without
 from pygent_ls.agent.ports.workspace import Document, EditPlan, WriteText
-from pygent_ls.editors.lsp.documents.edit_previews import rejected_in
+from pygent_ls.editors.lsp.documents.workspace_edits import rejected_in
 from pygent_ls.editors.lsp.rpc.client_requests import Patience
 from tests.editors.lsp.editor import CAPABILITIES, NO_ANSWER, Editor, Setup, connected
 from tests.fakes import FOLDER, Call, bounded, digest_of, say

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from pygent_ls.agent.edits.hunks import hunks_of, text_without
-from pygent_ls.agent.edits.reviewer import Applied, ReviewedCall
-from pygent_ls.agent.ports.workspace import EditPlan, WriteText
+from pygent_ls.agent.edits.reviewer import ReviewedCall
+from pygent_ls.agent.ports.workspace import Applied, EditPlan, WriteText
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.documents.positions import position_at

@@ -17,9 +17,9 @@ from jsonschema import Draft202012Validator
 from lsprotocol import types
 
 from pygent_ls.agent import events as ev
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import RejectedFile, Usage
 from pygent_ls.agent.ports.workspace import FileChange
-from pygent_ls.agent.tools.tool import ToolRisk
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.editors.lsp import method_names as names
 from pygent_ls.editors.lsp.capabilities import ClientFeatures, features_of

@@ -1,0 +1,119 @@
+"""What turns need of the session that they belong to, and of its commands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pygent_ls.sessions.turns.command_turn import Answer, ModelPrompt
+
+if TYPE_CHECKING:
+    from pygent_ls.sessions.journal.records import State
+
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from pygent_ls.agent.events import Compacted
+from pygent_ls.agent.messages import Message, Usage
+from pygent_ls.agent.permissions.permissions import Permissions
+from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.sessions.checkpoints.undo import GoingBack
+from pygent_ls.sessions.export.exporter import Exportable
+from pygent_ls.sessions.journal.files import Journal
+from pygent_ls.sessions.turns.context import SessionContext
+
+if TYPE_CHECKING:  # these modules import the commands
+    from pygent_ls.sessions.turns.choices import Choices
+
+
+class CommandSession(Exportable, Protocol):
+    """What commands need of their session. They run in one of its turns, so no other turn runs. The methods raise
+    `SessionError`."""
+
+    @property
+    def permissions(self) -> Permissions: ...
+
+    @property
+    def journal(self) -> Journal:
+        """Journal with everything that happened in the session."""
+        ...
+
+    @property
+    def last_turn_usage(self) -> Usage:
+        """Usage of the last turn that used a model."""
+        ...
+
+    @property
+    def around(self) -> Surroundings:
+        """Run context of its turns."""
+        ...
+
+    @property
+    def choices(self) -> Choices:
+        """Agent, model and mode that its turns use."""
+        ...
+
+    @property
+    def context(self) -> SessionContext:
+        """What its requests contain of the conversation."""
+        ...
+
+    @property
+    def going_back(self) -> GoingBack:
+        """Restores of its checkpoints, undo and redo."""
+        ...
+
+    async def compact_now(self, instruction: str = "") -> Compacted:
+        """Compact the conversation. Raises `SessionError` (`nothing_to_compact`) and `ModelError`."""
+        ...
+
+    def shown(self, path: Path) -> str:
+        """Return the path as shown to the user."""
+        ...
+
+    def rename(self, name: str) -> None:
+        """Rename the session. With an empty name, it is named after its first prompt, or after the next one."""
+        ...
+
+    def set_model(self, name: str) -> None:
+        """Use another model from the next model call on. Raises `ModelError` if it is unavailable."""
+        ...
+
+    def set_agent(self, name: str) -> None:
+        """Use another agent from the next model call on. Raises `SessionError` for an unknown agent."""
+        ...
+
+    def take_conversation(self, messages: Sequence[Message]) -> None:
+        """Replace the conversation with this one."""
+        ...
+
+
+class OwnSession(CommandSession, Protocol):
+    """Session that turns are made for."""
+
+    @property
+    def state(self) -> State:
+        """Everything that a journal record of the session keeps."""
+        ...
+
+
+class PromptCommands(Protocol):
+    """Slash commands of a session."""
+
+    async def asked_in(
+        self, prompt: str, session: CommandSession, *, has_attachments: bool = False
+    ) -> Answer | ModelPrompt | None:
+        """Return what the prompt stands for: an answer to be made, a prompt for the model, or None if the model reads
+        the prompt as it is."""
+        ...
+
+
+class NoCommands:
+    """A session without slash commands."""
+
+    async def asked_in(
+        self, prompt: str, session: CommandSession, *, has_attachments: bool = False
+    ) -> Answer | ModelPrompt | None:
+        """Return None: every prompt is for the model."""
+        return None

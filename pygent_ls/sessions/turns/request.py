@@ -1,0 +1,60 @@
+"""Request for a turn, as a front end makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pygent_ls.agent.context.attachments import PromptPart, is_background
+from pygent_ls.agent.kinds import Mode
+from pygent_ls.agent.ports.model import Effort
+from pygent_ls.sessions.turns.command_turn import ModelPrompt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRequest:
+    """Turn that a front end requests. None in a field means the session's own value."""
+
+    parts: tuple[PromptPart, ...]
+    agent: str | None = None
+    model: str | None = None
+    mode: Mode | None = None
+    max_iterations: int | None = None
+    max_tokens: int | None = None
+    max_budget_usd: float | None = None
+    effort: Effort | None = None
+    output_schema: Mapping[str, Any] | None = None
+    """JSON schema that the answer must be valid against; None if the turn answers with text."""
+    tools: tuple[str, ...] | None = None
+    """Names of the only tools that the turn may use; None for all."""
+    notices: tuple[str, ...] = ()
+    """Notices shown to the user when the turn begins."""
+    turn_id: str | None = None
+    """Id of the turn, unique in the session; None lets the session make one."""
+    own_words: str | None = None
+    """Part of the prompt in which `@agent-NAME` may choose the agent; None for the whole prompt."""
+
+    @property
+    def prompt(self) -> str:
+        """Text that the user typed, without attachments."""
+        return "".join(part for part in self.parts if isinstance(part, str))
+
+    @property
+    def has_attachments(self) -> bool:
+        """Whether the user sends more than text. Context that the editor adds does not count."""
+        return any(not isinstance(part, str) and not is_background(part) for part in self.parts)
+
+    def saying(self, asked: ModelPrompt) -> TurnRequest:
+        """Return the request with the prompt that a command expands to in place of the user's text. A model chosen for
+        this turn takes precedence over the command's."""
+        attached = [part for part in self.parts if not isinstance(part, str)]
+        return replace(
+            self,
+            parts=(asked.text, *attached),
+            agent=self.agent or asked.agent,
+            model=self.model or asked.model,
+            tools=asked.tools,
+            notices=asked.notices,
+            own_words=asked.own_words if self.own_words is None else self.own_words,
+        )
