@@ -35,10 +35,10 @@ from pygent_ls.agent.ports.workspace import EditPlan
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.documents.workspace_edits import EditorEdits
-from pygent_ls.editors.lsp.ports.document_saves import Saving
+from pygent_ls.editors.lsp.ports.document_saves import DocumentSaves
 from pygent_ls.editors.lsp.ports.workspace import LspWorkspace
 from pygent_ls.editors.lsp.rpc.client_requests import Patience
-from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from pygent_ls.editors.lsp.uris import FileUris
 from pygent_ls.tools.files.edit_file import changed_lines, rewrite
 from pygent_ls.workspace.snapshots.snapshots import Snapshots
@@ -146,14 +146,14 @@ async def edits(path: Path, rounds: int, edited: range) -> dict[str, float]:
     folder = path.parent
     buffers = Buffers(lambda _: None)
     editor = EchoingEditor(buffers)
-    endpoint = cast("Endpoint", editor)
+    endpoint = cast("RpcEndpoint", editor)
     features = ClientFeatures(apply_edit=True, document_changes=True)
     uris = FileUris()
     uris.set_folders([folder.as_uri()])
     workspace = LspWorkspace(
         buffers,
         EditorEdits(endpoint=endpoint, features=features, buffers=buffers, uris=uris),
-        Saving(endpoint=endpoint, features=features, buffers=buffers),
+        DocumentSaves(endpoint=endpoint, features=features, buffers=buffers),
         [folder],
     )
     document = await workspace.read(path)

@@ -33,12 +33,12 @@ from pygent_ls.agent.events import AgentEvent, Finished, Text, TextDelta, ToolCa
 from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock, Usage
 from pygent_ls.sessions.event_stream import SessionEvent
-from pygent_ls.sessions.index.session_list import Listing, SessionFilter
+from pygent_ls.sessions.index.session_list import SessionFilter, SessionList
 from pygent_ls.sessions.journal.files import Journal, MemoryJournal, lines_of, read_file
 from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.sessions.journal.records import Begun, State
 from pygent_ls.sessions.journal.tail import Tail
-from pygent_ls.sessions.journal.writer import Keeper
+from pygent_ls.sessions.journal.writer import JournalWriter
 
 N_SESSIONS, N_TURNS = 2_000, 25
 
@@ -99,7 +99,7 @@ class Written:
         self._seq = 0
         self._usage = Usage()
         self._name = " ".join(vocabulary.text(5))
-        self._keeper = Keeper(
+        self._keeper = JournalWriter(
             self._messages, state=self._state, compactions=lambda: (), spent=lambda: (self._usage, USAGE)
         )
         begun = Begun(id=session_id, created=START, working_directory=Path("/home/me/project"))
@@ -213,7 +213,7 @@ async def finding(folder: Path, n_sessions: int, vocabulary: Vocabulary) -> dict
             session.talk()
         session.journal.close()
     n_bytes = sum(each.stat().st_size for each in folder.glob("*.jsonl"))  # noqa: ASYNC240
-    listing = Listing({})
+    listing = SessionList({})
     listing.keep_in(journals)
     begin = perf_counter()
     await listing.page(SessionFilter())
@@ -238,7 +238,7 @@ async def finding(folder: Path, n_sessions: int, vocabulary: Vocabulary) -> dict
         "search": {name: await timed(partial(listing.search, query, 20)) for name, query in queries.items()},
     }
     await listing.close()
-    after = Listing({})
+    after = SessionList({})
     after.keep_in(journals)
     begin = perf_counter()
     await after.page(SessionFilter())
@@ -286,7 +286,7 @@ async def keeping(folder: Path, vocabulary: Vocabulary) -> dict[str, object]:
     for n_turns, session in (*sessions.items(), *in_memory.items()):
         for _ in range(n_turns):
             await session.work()
-    listing = Listing({})
+    listing = SessionList({})
     listing.keep_in(journals)
     await listing.page(SessionFilter())
     writes = {n_turns: list[Took]() for n_turns in sessions}

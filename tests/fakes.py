@@ -57,7 +57,7 @@ from pygent_ls.agent.ports.workspace import (
     Stamp,
     WriteText,
 )
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.cache import ToolCache
 from pygent_ls.agent.tools.read_log import ReadLog
 from pygent_ls.agent.tools.tool import Tool, ToolContext, ToolRegistry
@@ -666,7 +666,7 @@ class Rig:
     clock: FakeClock
     retries: FakeRetries
     events: EventCollector
-    around: Surroundings
+    around: RunContext
 
     def context(self, tool_id: str = "call_1") -> ToolContext:
         """What a tool is given, for calling one directly."""
@@ -695,7 +695,7 @@ def make_rig(
     """A session's surroundings, all of them fakes."""
     workspace, processes, clock = FakeWorkspace(files), FakeProcesses(), FakeClock()
     approver, store = approver or FakeApprover(), MemoryRules(*rules)
-    around = Surroundings(
+    around = RunContext(
         session_id="session-1",
         tools=ToolRegistry(tools),
         workspace=workspace,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pygent_ls.agent.ports.questioner import NotAnswered, Question, QuestionAnswer
+from pygent_ls.agent.ports.questioner import Question, QuestionAnswer, QuestionNotAnswered
 from tests.fakes import Gate
 
 
@@ -27,6 +27,6 @@ class FakeQuestioner:
                 self.on_question(question)
             if self.gate:
                 await self.gate.pass_through()
-            return self._answers.pop(0) if self._answers else NotAnswered()
+            return self._answers.pop(0) if self._answers else QuestionNotAnswered()
         finally:
             self.n_open -= 1

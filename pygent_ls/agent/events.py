@@ -192,7 +192,7 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class ModelAnswered:
     """Model call that produced an answer."""
 
     model: str
@@ -209,7 +209,7 @@ class UsageReported:
     """Totals of the turn, emitted after each model call."""
 
     usage: Usage
-    answered: Answered | None = None
+    answered: ModelAnswered | None = None
     """The call, if it gave an answer of the conversation rather than a summary of it."""
     type: Literal["usage"] = "usage"
 

@@ -42,7 +42,7 @@ def nobody_to_tell() -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class RunContext:
     """Run context that a session provides to its turns: the ports, and the session's own memory."""
 
     session_id: str

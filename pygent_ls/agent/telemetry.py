@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pygent_ls.agent.events import ToolResult
 from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import ToolUseBlock, Usage
-from pygent_ls.agent.model.answer import Answer
+from pygent_ls.agent.model.answer import ModelAnswer
 from pygent_ls.agent.ports.approver import PermissionAnswer
 from pygent_ls.agent.ports.model import ModelRequest
 from pygent_ls.errors import ModelError
@@ -70,7 +70,7 @@ class ModelCallSpan(BaseSpan):
     model: str
     """The string that chose it."""
     request: ModelRequest
-    answer: Answer = field(default_factory=Answer)
+    answer: ModelAnswer = field(default_factory=ModelAnswer)
     """Answer received so far; `answer.finish` stays None if the answer was cut short."""
     first_chunk_ns: int = 0
     """When the answer began; 0 if it came as a whole or not at all."""

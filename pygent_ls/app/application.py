@@ -36,11 +36,11 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.ports.model import Model
     from pygent_ls.agent.ports.output_store import Outputs
     from pygent_ls.agent.rules.rule import Rule
-    from pygent_ls.agent.run_context import Surroundings
+    from pygent_ls.agent.run_context import RunContext
     from pygent_ls.agent.tools.tool import ToolRegistry
     from pygent_ls.agent.variants import AgentProfile, Variants
     from pygent_ls.app.shared import Shared
-    from pygent_ls.editors.ports import Beginning, FrontEnd
+    from pygent_ls.editors.ports import FrontEnd, SessionStart
     from pygent_ls.llm.model_list import ListedModel
     from pygent_ls.llm.providers.endpoints import Endpoints
     from pygent_ls.llm.setup.flow import SetUp, Way
@@ -50,7 +50,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Blueprint:
+class Application:
     """Current settings with the origin of each value; builds the agent on demand."""
 
     live: LiveSettings
@@ -77,7 +77,7 @@ def read_settings(
     command_line: CommandLine | None = None,
     *,
     shared: Shared | None = None,
-) -> Blueprint:
+) -> Application:
     """Read every layer. Never raises: errors are reported as problems. `shared` is passed on to the agent."""
     trust = TrustStore(state_folder())
     live = LiveSettings(
@@ -90,19 +90,19 @@ def read_settings(
     taken = live.take(folders[0] if folders else None)
     keys = None if taken.loaded.settings.model else saved_keys()  # skips an import that `initialize` would wait for
     model, reason = model_and_reason(taken.loaded, keys)
-    return Blueprint(live=live, taken=taken, trust=trust, model=model, model_reason=reason, shared=shared)
+    return Application(live=live, taken=taken, trust=trust, model=model, model_reason=reason, shared=shared)
 
 
 class Agent:
     """All packages wired together for one front end."""
 
-    def __init__(self, blueprint: Blueprint, front_end: FrontEnd) -> None:
+    def __init__(self, blueprint: Application, front_end: FrontEnd) -> None:
         from pygent_ls.agent.tools.cache import ToolCache
         from pygent_ls.app.commands import command_facts
         from pygent_ls.app.setup import AppSetup
         from pygent_ls.app.shared import Shared
         from pygent_ls.app.storage import CHECKPOINTS
-        from pygent_ls.app.trust_prompt import Trusting
+        from pygent_ls.app.trust_prompt import TrustPrompt
         from pygent_ls.sessions.checkpoints.past_sessions import PastSessions
         from pygent_ls.sessions.store import Sessions
         from pygent_ls.workspace.snapshots.snapshots import Snapshots
@@ -117,7 +117,7 @@ class Agent:
         if front_end.is_restricted:
             self._live.distrust()
             self._taken = self._live.take(blueprint.taken.folder)
-        self._trusting = Trusting(blueprint.trust, front_end.ask_trust)
+        self._trusting = TrustPrompt(blueprint.trust, front_end.ask_trust)
         self._processes, self._sandbox = self._shared.processes(
             self._settings,
             lambda: (*front_end.workspace.folders, *front_end.workspace.more_folders),
@@ -220,7 +220,7 @@ class Agent:
     def _policy(self, settings: Settings) -> Policy:
         return policy_of(settings, self.state_folder, is_restricted=self._front_end.is_restricted)
 
-    def _renewed(self, settings: Settings, around: Surroundings) -> Surroundings:
+    def _renewed(self, settings: Settings, around: RunContext) -> RunContext:
         around.secrets.switch(on=settings.redact_secrets)
         around.secrets.know(self._shared.known_keys)
         return replace(
@@ -252,12 +252,12 @@ class Agent:
         """Implement `Core`."""
         return list(variants_of(self._taken).profiles.values())
 
-    async def beginning(self) -> Beginning:
+    async def beginning(self) -> SessionStart:
         """Implement `Core`."""
         await self._front_end.configured()
         folders = self._front_end.workspace.folders
 
-        def read() -> Beginning:
+        def read() -> SessionStart:
             taken = self._live.take(folders[0] if folders else None)
             return beginning_of(taken, self._policy(taken.loaded.settings), self._models.saved_keys)
 
@@ -355,9 +355,9 @@ class Agent:
 
         return FileRuleStore(self.state_folder, self._first_folder())
 
-    def _surroundings(self, session_id: str, mode: Mode) -> Surroundings:
+    def _surroundings(self, session_id: str, mode: Mode) -> RunContext:
         from pygent_ls.agent.permissions.permissions import Permissions
-        from pygent_ls.agent.run_context import Surroundings
+        from pygent_ls.agent.run_context import RunContext
         from pygent_ls.agent.tools.read_log import ReadLog
         from pygent_ls.extensions.instructions import RepositoryInstructions
         from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
@@ -365,7 +365,7 @@ class Agent:
         from pygent_ls.workspace.web.http_client import HttpWeb
 
         secrets = secrets_of(self._settings, self.state_folder, self._front_end.workspace, self._shared.known_keys)
-        return Surroundings(
+        return RunContext(
             session_id=session_id,
             tools=self.tools,
             workspace=self._front_end.workspace,

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from pygent_ls.config.live import LiveSettings
-from pygent_ls.config.settings import one_line
+from pygent_ls.config.settings import shown_line
 from pygent_ls.config.sources import user_file
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ async def mcp_servers_of(live: LiveSettings, workspace: Workspace) -> Mapping[st
     for layer in taken.layers:
         given = layer.unknown.get(layer.spell("mcp_servers"))
         if isinstance(given, Mapping):
-            found |= {one_line(str(name)): layer.name for name in cast("Mapping[str, object]", given)}
+            found |= {shown_line(str(name)): layer.name for name in cast("Mapping[str, object]", given)}
     return found
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pygent_ls.agent.permissions.permissions import Policy
     from pygent_ls.config.layers import Loaded
     from pygent_ls.config.live import Taken
-    from pygent_ls.editors.ports import Beginning
+    from pygent_ls.editors.ports import SessionStart
     from pygent_ls.llm.keys.saved_keys import SavedKeys
 
 
@@ -26,10 +26,10 @@ def model_and_reason(loaded: Loaded, saved: SavedKeys | None = None) -> tuple[st
     return chosen.name, chosen.reason
 
 
-def beginning_of(taken: Taken, policy: Policy, saved: SavedKeys | None = None) -> Beginning:
+def beginning_of(taken: Taken, policy: Policy, saved: SavedKeys | None = None) -> SessionStart:
     """Return the defaults that these settings give. Blocking: reads agent files."""
     from pygent_ls.agent.kinds import Mode
-    from pygent_ls.editors.ports import Beginning
+    from pygent_ls.editors.ports import SessionStart
     from pygent_ls.llm.providers.known_providers import OFFLINE
 
     settings = taken.loaded.settings
@@ -40,7 +40,7 @@ def beginning_of(taken: Taken, policy: Policy, saved: SavedKeys | None = None) -
     elif not policy.may_bypass:
         modes = tuple(each for each in modes if each != "bypass")
     model = profile.model or model_and_reason(taken.loaded, saved)[0]
-    return Beginning(
+    return SessionStart(
         model=model,
         needs_model=model == OFFLINE and not (profile.model or settings.model),
         agent=settings.agent,

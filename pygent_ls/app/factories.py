@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from pygent_ls.agent.ports.workspace import Processes, Workspace
     from pygent_ls.agent.tools.session_secrets import Secrets
     from pygent_ls.config.layers import Loaded
-    from pygent_ls.llm.cli.model import CliSurroundings
+    from pygent_ls.llm.cli.model import CliEnvironment
     from pygent_ls.llm.providers.endpoint import Endpoint
     from pygent_ls.llm.providers.endpoints import Endpoints
-    from pygent_ls.sessions.turns.settings import Limits
+    from pygent_ls.sessions.turns.settings import SessionLimits
     from pygent_ls.workspace.sandbox.sandbox import SandboxOptions
 
 
@@ -45,15 +45,15 @@ def _expanded(text: str) -> Path:
     return Path(os.path.normpath(os.path.expanduser(text)))  # noqa: PTH111 - of an unknown user it is the text itself
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_of(settings: Settings) -> SessionLimits:
     """Return the limits of a turn."""
     from pygent_ls.agent.compaction.summary import CompactionRules
     from pygent_ls.agent.context.window import ContextRules
     from pygent_ls.agent.model.retry import RetryPolicy
     from pygent_ls.agent.turn.limits import TurnLimits
-    from pygent_ls.sessions.turns.settings import Limits
+    from pygent_ls.sessions.turns.settings import SessionLimits
 
-    return Limits(
+    return SessionLimits(
         turn=TurnLimits(
             max_iterations=settings.max_iterations,
             max_tokens=settings.max_tokens,
@@ -144,12 +144,12 @@ def _common_endpoint(settings: Settings) -> Endpoint:
     )
 
 
-def programs_of(settings: Settings, processes: Processes, state: Path) -> CliSurroundings:
+def programs_of(settings: Settings, processes: Processes, state: Path) -> CliEnvironment:
     """Return what programs used as models are run with; `state` is the daemon's own folder."""
-    from pygent_ls.llm.cli.model import CliSurroundings
+    from pygent_ls.llm.cli.model import CliEnvironment
 
     keys = (name for name in sorted(named_key_variables(settings)) if name in os.environ)
-    return CliSurroundings(
+    return CliEnvironment(
         processes=processes,
         folder=state / "cli_models",
         environment={name: os.environ[name] for name in keys},

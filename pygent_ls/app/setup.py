@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pygent_ls.llm.keys.key_store import KeyStore
     from pygent_ls.llm.providers.endpoints import Endpoints
     from pygent_ls.llm.resources import ModelResources
-    from pygent_ls.llm.setup.discovery import Found, LocalServer
+    from pygent_ls.llm.setup.discovery import Discovered, LocalServer
     from pygent_ls.llm.setup.flow import Candidate, SetUp, Way
 
 NO_MODEL = (
@@ -106,7 +106,7 @@ class AppSetup:
         return None
 
     async def _is_wanted(self, session_id: str) -> bool:
-        from pygent_ls.agent.ports.questioner import Answered, Choice, Question
+        from pygent_ls.agent.ports.questioner import AnswerChoice, Question, QuestionAnswered
 
         self._offered.add(session_id)
         question = Question(
@@ -114,12 +114,12 @@ class AppSetup:
             session_id=session_id,
             tool_id="",
             text="No model is set up yet. Set one up now? This takes a minute; then your prompt is answered.",
-            choices=(Choice(title=SET_UP), Choice(title=NOT_NOW)),
+            choices=(AnswerChoice(title=SET_UP), AnswerChoice(title=NOT_NOW)),
             from_model=False,
             offers_setup=True,
         )
         answer = await self.questioner.ask(question)
-        return isinstance(answer, Answered) and answer.choice == SET_UP
+        return isinstance(answer, QuestionAnswered) and answer.choice == SET_UP
 
     # Data that the questions need
 
@@ -141,7 +141,7 @@ class AppSetup:
 
         return await server_at(address)
 
-    async def _found(self) -> Found:
+    async def _found(self) -> Discovered:
         from pygent_ls.llm.setup.discovery import discover
 
         return await discover(os.environ, self.find, await asyncio.to_thread(self.keys.providers))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pygent_ls.app.factories import programs_of, sandbox_options
 from pygent_ls.app.keys import saved_keys
-from pygent_ls.app.storage import KeptSessions
+from pygent_ls.app.storage import SessionStorage
 from pygent_ls.config.settings import Settings
 from pygent_ls.config.sources import state_folder, user_file
 from pygent_ls.llm.catalog.openrouter import ModelCatalog
@@ -42,7 +42,7 @@ class Shared:
         self.telemetry = AppTelemetry(wish_of(os.environ))
         self.live = LiveSessions()
         self.write_log = WriteLog()
-        self.kept = KeptSessions(self.state_folder)
+        self.kept = SessionStorage(self.state_folder)
         self.keys = saved_keys()
         self.editor_keys = EditorKeys(os.environ)
         self._models = ModelResources(saved_keys=self.keys, catalog=ModelCatalog(self.state_folder / "models"))

@@ -16,7 +16,7 @@ from pygent_ls.workspace.files.temporary_files import keep_record
 CHECKPOINTS = "checkpoints"
 
 
-class KeptSessions:
+class SessionStorage:
     """Journals of all sessions, with their truncated results and checkpoint records."""
 
     def __init__(self, state_folder: Path) -> None:

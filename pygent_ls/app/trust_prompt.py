@@ -20,7 +20,7 @@ Key = tuple[Path, str]
 """Resolved folder, and the digest of its files' trust requests."""
 
 
-class Trusting:
+class TrustPrompt:
     """Owns the open questions, and awaits them in `close`.
 
     Callers that arrive while a question is open wait for the same answer. A turn that is cancelled meanwhile leaves the

@@ -35,7 +35,7 @@ CHARS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class PromptOptions:
     """Session for which the prompt is shown."""
 
     taken: Taken
@@ -50,7 +50,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShownPrompt:
     """Prompt that the model would receive."""
 
     mode: str
@@ -80,7 +80,7 @@ def run_command(given: argparse.Namespace) -> int:
     try:
         shown = asyncio.run(
             prompt_shown(
-                Wanted(
+                PromptOptions(
                     taken=taken,
                     workspace=workspace,
                     agent=variants_of(taken).get(given.agent or settings.agent),
@@ -107,7 +107,7 @@ def _secrets(workspace: DiskWorkspace, *, is_on: bool) -> Secrets:
     return secrets
 
 
-async def prompt_shown(wanted: Wanted) -> Shown:
+async def prompt_shown(wanted: PromptOptions) -> ShownPrompt:
     """Assemble the prompt as a turn does. Raises `ToolError` for a file outside the workspace."""
     settings = wanted.taken.loaded.settings
     workspace, secrets = wanted.workspace, wanted.secrets
@@ -131,7 +131,7 @@ async def prompt_shown(wanted: Wanted) -> Shown:
             instructions=[await without_secrets(each, secrets) for each in found if not each.problem],
         ),
     )
-    return Shown(
+    return ShownPrompt(
         mode=mode,
         agent=wanted.agent.name,
         parts=[await _masked(part, secrets) for part in parts],
@@ -153,7 +153,7 @@ def _existing(workspace: DiskWorkspace, file: str) -> Path:
     return path
 
 
-def as_text(shown: Shown) -> str:
+def as_text(shown: ShownPrompt) -> str:
     """Format the prompt for display: each part below a line with its size, then what is left out."""
     whole = len(prompt_of(shown.parts))
     lines = [
@@ -178,7 +178,7 @@ def as_text(shown: Shown) -> str:
     return "\n".join([*lines, "", *(f"· {note}" for note in notes), ""])
 
 
-def as_json(shown: Shown) -> str:
+def as_json(shown: ShownPrompt) -> str:
     """Format the prompt as JSON."""
     return json.dumps(
         {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pygent_ls.app.run_log import Logged
     from pygent_ls.config.sources import CommandLine, SettingSource
     from pygent_ls.editors.ports import Blueprint
-    from pygent_ls.editors.run_options import Errand
+    from pygent_ls.editors.run_options import RunOptions
 
 PIPE_WAIT_S = 3.0
 """Maximum wait for the first byte of a pipe given beside a prompt: a parent process may hold one open and never write.
@@ -54,7 +54,7 @@ def run_command(given: argparse.Namespace) -> int:
 
     from pygent_ls.editors.headless import run
 
-    return command.logged.ended(run(command.blueprint, command.errand))
+    return command.logged.ended(run(command.blueprint, command.options))
 
 
 def add_chat(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
@@ -79,7 +79,7 @@ def chat_command(given: argparse.Namespace, first: str = "") -> int:
 
     from pygent_ls.editors.terminal.chat import chat
 
-    return command.logged.ended(chat(command.blueprint, command.errand, first))
+    return command.logged.ended(chat(command.blueprint, command.options, first))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class _Begun:
     """Command with valid arguments."""
 
     blueprint: Blueprint
-    errand: Errand
+    options: RunOptions
     logged: Logged
 
 
@@ -108,13 +108,13 @@ def _begun(given: argparse.Namespace, name: Literal["run", "chat"]) -> _Begun:
     prompt = _prompt(given) if name == "run" else None
 
     from pygent_ls.app.application import read_settings
-    from pygent_ls.editors.run_options import Errand
+    from pygent_ls.editors.run_options import RunOptions
 
     folder = folder.resolve()
     blueprint = read_settings({}, [folder], settings)
     if wrong := [each.text for each in blueprint.taken.loaded.problems if each.layer == "command line"]:
         given.refuse("; ".join(wrong))
-    errand = Errand(
+    options = RunOptions(
         prompt=prompt,
         folder=folder,
         resumed=given.resume,
@@ -134,7 +134,7 @@ def _begun(given: argparse.Namespace, name: Literal["run", "chat"]) -> _Begun:
         shows_partial_messages=given.include_partial_messages,
         asks_on_stdio=given.permission_prompt_tool is not None,
     )
-    return _Begun(blueprint=blueprint, errand=errand, logged=logged)
+    return _Begun(blueprint=blueprint, options=options, logged=logged)
 
 
 def _write_details(given: argparse.Namespace) -> None:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pygent_ls.agent.context.conversation_text import utf8
-from pygent_ls.app.storage import KeptSessions
+from pygent_ls.app.storage import SessionStorage
 from pygent_ls.cli.sessions_format import (
     Happened,
-    Row,
+    SessionRow,
     conversation,
     conversation_json,
     cost_of,
@@ -29,10 +29,10 @@ from pygent_ls.cli.sessions_format import (
 from pygent_ls.config.paths import state_folder
 from pygent_ls.editors.terminal.text import palette_for
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.index.entries import Entry
+from pygent_ls.sessions.index.entries import SessionEntry
 from pygent_ls.sessions.index.index import Index
 from pygent_ls.sessions.index.sources import FolderSource
-from pygent_ls.sessions.index.tables import Tables, Wanted
+from pygent_ls.sessions.index.tables import EntryFilter, Tables
 from pygent_ls.sessions.journal.files import lines_of
 from pygent_ls.sessions.journal.trash import TRASH_DAYS, Trashed
 from pygent_ls.sessions.saved_format.writer import timestamp
@@ -59,7 +59,7 @@ T = TypeVar("T")
 def run_command(given: argparse.Namespace) -> int:
     """Run the command; return the exit code."""
     try:
-        code = Command(given).run()
+        code = SessionsCommand(given).run()
         sys.stdout.flush()
     except SessionError as error:
         _say(f"pygent-ls: {error}")
@@ -70,12 +70,12 @@ def run_command(given: argparse.Namespace) -> int:
     return code
 
 
-class Command:
+class SessionsCommand:
     """One run of the command. Its methods raise `SessionError`."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self._given = given
-        self._kept = KeptSessions(state_folder())
+        self._kept = SessionStorage(state_folder())
         self._journals = self._kept.journals
         self._palette = palette_for(os.environ, is_terminal=sys.stdout.isatty())
 
@@ -104,13 +104,13 @@ class Command:
     def _list(self) -> int:
         folder = None if self._given.all else self._folder(self._given.cwd)
         limit = self._given.limit or ALL
-        found = self._ask(lambda tables: tables.entries(Wanted(limit=limit + 1, folder=folder, used=True)))
+        found = self._ask(lambda tables: tables.entries(EntryFilter(limit=limit + 1, folder=folder, used=True)))
         shown = found[:limit]
         if self._given.json:
             _print_json([session_json(each) for each in shown])
             return 0
         rows = [
-            Row(
+            SessionRow(
                 id=each.id,
                 when=each.updated_at,
                 n_messages=each.n_messages,
@@ -129,7 +129,7 @@ class Command:
             _say(f"There are more. Use --limit to show more than {limit}.")
         return 0
 
-    def _notes(self, entry: Entry) -> Sequence[str]:
+    def _notes(self, entry: SessionEntry) -> Sequence[str]:
         if self._journals.is_held(entry.id):
             return ("open",)
         return ("cut off",) if entry.is_interrupted else ()
@@ -152,7 +152,7 @@ class Command:
             )
             return 0
         rows = [
-            Row(
+            SessionRow(
                 id=each.id,
                 when=each.deleted_at,
                 n_messages=len(recalled.messages) if recalled else None,
@@ -211,7 +211,7 @@ class Command:
         from pygent_ls.sessions.journal.endings import endings_told
 
         recalled = self._journals.recall(session_id)
-        entry = replace(Entry.of(recalled), is_interrupted=recalled.is_interrupted)
+        entry = replace(SessionEntry.of(recalled), is_interrupted=recalled.is_interrupted)
         if self._given.json:
             _print_json(conversation_json(entry, recalled.messages, recalled.notices))
             return 0
@@ -311,7 +311,7 @@ class Command:
             return wanted
         found = [each for each in ids if wanted and each.startswith(wanted)]
         if not found:
-            entries = self._ask(lambda tables: tables.entries(Wanted(limit=ALL)))
+            entries = self._ask(lambda tables: tables.entries(EntryFilter(limit=ALL)))
             found = [each.id for each in entries if each.name == wanted]
         if not found and any(wanted and each.id.startswith(wanted) for each in self._journals.trash.listed()):
             raise SessionError(

@@ -21,7 +21,7 @@ from pygent_ls.agent.messages import (
     rejections_in_words,
 )
 from pygent_ls.editors.terminal.text import Palette, harmless
-from pygent_ls.sessions.index.entries import Entry
+from pygent_ls.sessions.index.entries import SessionEntry
 from pygent_ls.sessions.journal.changes import Changes
 from pygent_ls.sessions.saved_format.writer import message_out, timestamp
 
@@ -33,7 +33,7 @@ MAX_GIST_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class SessionRow:
     """Session in a list."""
 
     id: str
@@ -47,7 +47,7 @@ class Row:
     """Folder of the session; None if it is not shown."""
 
 
-def table(rows: Sequence[Row], palette: Palette, *, used: str) -> str:
+def table(rows: Sequence[SessionRow], palette: Palette, *, used: str) -> str:
     """Format a table with a header line and one line per row; `used` is the header of `when`."""
     if not rows:
         return ""
@@ -92,7 +92,7 @@ def cost_of(usage: Usage) -> str:
     return "?" if usage.total_tokens else "-"
 
 
-def session_json(session: Entry) -> dict[str, Any]:
+def session_json(session: SessionEntry) -> dict[str, Any]:
     """Return the session as the protocol's `Session`."""
     usage = session.usage
     return {
@@ -120,7 +120,7 @@ def session_json(session: Entry) -> dict[str, Any]:
     }
 
 
-def conversation_json(session: Entry, messages: Sequence[Message], notices: Sequence[str]) -> dict[str, Any]:
+def conversation_json(session: SessionEntry, messages: Sequence[Message], notices: Sequence[str]) -> dict[str, Any]:
     """Return the conversation as `pygent/session/load` answers it."""
     turn_ids = list(dict.fromkeys(each.turn_id for each in messages))
     shown = [message_out(each) for each in messages]
@@ -135,7 +135,7 @@ class Happened:
     endings: Mapping[str, Finished]
 
 
-def conversation(session: Entry, messages: Sequence[Message], happened: Happened, palette: Palette) -> str:
+def conversation(session: SessionEntry, messages: Sequence[Message], happened: Happened, palette: Palette) -> str:
     """Format the conversation for reading: messages, a line for each tool call, and a line at the end of each turn."""
     usage = session.usage
     about = [session.model, session.agent, f"{usage.total_tokens:,} tokens, {usage.cost_in_words}"]

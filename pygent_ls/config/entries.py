@@ -146,7 +146,7 @@ class ProviderTable(BaseModel):
     )
 
 
-class CliModel(BaseModel):
+class CliModelTable(BaseModel):
     """Entry `[cli_models.NAME]`."""
 
     model_config = STRICT
@@ -191,7 +191,7 @@ class ModelTable(BaseModel):
 TABLES: Mapping[str, type[BaseModel]] = {
     "providers": ProviderTable,
     "agents": AgentTable,
-    "cli_models": CliModel,
+    "cli_models": CliModelTable,
     "models": ModelTable,
 }
 """Settings that are tables by name, with the type of their entries."""

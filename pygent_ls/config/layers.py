@@ -18,9 +18,9 @@ from pygent_ls.config.settings import (
     Settings,
     checked,
     expected,
-    one_line,
     settings_of,
     shown,
+    shown_line,
     value_of,
 )
 from pygent_ls.secrets.log_mask import MASK
@@ -90,11 +90,11 @@ def _with_more(so_far: object, more: object) -> object:
 
 
 @dataclass(frozen=True, slots=True)
-class _Accepted:
+class _AcceptedLayer:
     value: object
 
 
-def _judged(layer: Layer, key: str, raw: object, weaker: object) -> _Accepted | SettingProblem:
+def _judged(layer: Layer, key: str, raw: object, weaker: object) -> _AcceptedLayer | SettingProblem:
     """Return the typed value, or the reason why it is ignored."""
     try:
         value = checked(key, _whole(raw), is_text=layer.is_text)
@@ -103,7 +103,7 @@ def _judged(layer: Layer, key: str, raw: object, weaker: object) -> _Accepted | 
     if not layer.trusted and not _tightens(key, value, weaker):
         problem = _problem(layer, key, raw, "needs_trust", f"needs trust: an untrusted workspace can only {_MAY_ONLY}")
         return replace(problem, wanted=value)
-    return _Accepted(value)
+    return _AcceptedLayer(value)
 
 
 def _bypassing(layer: Layer, key: str, raw: object, layers: Sequence[Layer]) -> SettingProblem | None:
@@ -161,4 +161,4 @@ def _unknown(layer: Layer, spelled: str, raw: object) -> SettingProblem:
 
 
 def _odd(layer: Layer, spelled: str, value: str, kind: ProblemKind, problem: str) -> SettingProblem:
-    return SettingProblem(layer=layer.name, key=one_line(spelled), value=value, problem=problem, kind=kind)
+    return SettingProblem(layer=layer.name, key=shown_line(spelled), value=value, problem=problem, kind=kind)

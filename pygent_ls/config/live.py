@@ -17,7 +17,7 @@ from pygent_ls.config.sources import (
     user_layer,
     workspace_layer,
 )
-from pygent_ls.config.trust import TrustStore, Wish, digest_of, wishes_of
+from pygent_ls.config.trust import TrustRequest, TrustStore, digest_of, wishes_of
 
 NOT_WRONG = frozenset({"not_yet", "needs_trust"})
 """Problems that are not errors: settings that this version does not use, and those that await the user's trust."""
@@ -32,7 +32,7 @@ class Taken:
     """Layers from which the settings were made, as read then, so that the user is asked about exactly what applies."""
     folder: Path | None
     """Workspace folder whose own file is among the layers."""
-    wishes: tuple[Wish, ...]
+    wishes: tuple[TrustRequest, ...]
     """Trust requests of the folder's files, listed whether it is trusted or not."""
     trusted: bool | None
     """User's answer to these requests; None if the user has not answered."""

@@ -91,7 +91,7 @@ GATHERED: Mapping[str, Callable[[Layer, object, Any], Found]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Accepted:
+class _AcceptedEntry:
     value: Any
 
 
@@ -106,7 +106,9 @@ def _named(layer: Layer, key: str, raw: object, problems: list[SettingProblem]) 
             problems.append(_problem(layer, key, f".{name}", given, "invalid", "invalid name: it contains spaces"))
 
 
-def _entry(layer: Layer, place: str, key: str, table: type[BaseModel], given: object) -> _Accepted | SettingProblem:
+def _entry(
+    layer: Layer, place: str, key: str, table: type[BaseModel], given: object
+) -> _AcceptedEntry | SettingProblem:
     if not isinstance(given, Mapping):
         return _problem(layer, key, place, given, "invalid", "expected a table")
     if key == "providers" and "/" in place:
@@ -121,7 +123,7 @@ def _entry(layer: Layer, place: str, key: str, table: type[BaseModel], given: ob
         return _problem(layer, key, place, own, "invalid", _what_is_wrong(error, table))
     if not layer.trusted:
         return _untrusted(layer, key, place, dumped(entry))
-    return _Accepted(entry)
+    return _AcceptedEntry(entry)
 
 
 def _what_is_wrong(error: ValidationError, table: type[BaseModel]) -> str:

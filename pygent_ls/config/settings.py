@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.config.entries import (
     AgentTable,
-    CliModel,
+    CliModelTable,
     Effort,
     Hook,
     Mode,
@@ -30,7 +30,7 @@ from pygent_ls.config.entries import (
     masked,
     variable_name,
 )
-from pygent_ls.config.tables import MOST, STRICT, Compaction, Context, Edits, Retry
+from pygent_ls.config.tables import MOST, STRICT, CompactionTable, Context, Edits, Retry
 from pygent_ls.secrets.log_mask import MASK, redacted
 
 MAX_SHOWN_CHARS = 80
@@ -297,8 +297,8 @@ class Settings(BaseModel):
         description="Custom agents by name: `[agents.NAME]`.",
         json_schema_extra={"expected": "a table of tables: [agents.NAME]"},
     )
-    cli_models: dict[str, CliModel] = Field(
-        default_factory=dict[str, CliModel],
+    cli_models: dict[str, CliModelTable] = Field(
+        default_factory=dict[str, CliModelTable],
         description="Programs to use as models: `[cli_models.NAME]` defines the model `cli:NAME`.",
         json_schema_extra={"expected": "a table of tables: [cli_models.NAME]"},
     )
@@ -323,7 +323,7 @@ class Settings(BaseModel):
     )
     edits: Edits = Edits()
     context: Context = Context()
-    compaction: Compaction = Compaction()
+    compaction: CompactionTable = CompactionTable()
     retry: Retry = Retry()
 
 
@@ -396,19 +396,19 @@ def shown(key: str, value: object) -> str:
     if key == "providers" and isinstance(value, Mapping):
         value = {name: masked(dumped(table)) for name, table in cast("Mapping[str, ProviderTable]", value).items()}
     if key == "permissions" and isinstance(value, tuple):
-        return one_line(", ".join(f"{rule.decision} {rule.text}" for rule in cast("tuple[Rule, ...]", value)))
+        return shown_line(", ".join(f"{rule.decision} {rule.text}" for rule in cast("tuple[Rule, ...]", value)))
     try:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_as_json)
     except (ValueError, RecursionError):  # a number of 5,000 digits; lists nested a thousand deep
         return "(too long to show)"
-    return one_line(text)
+    return shown_line(text)
 
 
 def _as_json(value: object) -> object:
     return dumped(value) if isinstance(value, BaseModel) else str(value)
 
 
-def one_line(text: str, most_chars: int = MAX_SHOWN_CHARS) -> str:
+def shown_line(text: str, most_chars: int = MAX_SHOWN_CHARS) -> str:
     """Format untrusted text as one line of limited length, without keys and terminal control sequences."""
     text = redacted(" ".join(text[: 4 * most_chars].split()))
     text = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)

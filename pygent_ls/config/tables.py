@@ -66,7 +66,7 @@ class Context(BaseModel):
     )
 
 
-class Compaction(BaseModel):
+class CompactionTable(BaseModel):
     """Table `[compaction]`."""
 
     model_config = STRICT

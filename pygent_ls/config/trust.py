@@ -54,7 +54,7 @@ _WORDS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class TrustRequest:
     """Trust request: one effect that a workspace's file would have if it were trusted."""
 
     source: str
@@ -66,12 +66,12 @@ class Wish:
     """Complete description of the effect on one line, for the user."""
 
 
-def wishes_of(problems: Iterable[SettingProblem]) -> tuple[Wish, ...]:
+def wishes_of(problems: Iterable[SettingProblem]) -> tuple[TrustRequest, ...]:
     """Return the trust requests in the ignored parts of the workspace's settings."""
     return tuple(_wish(each) for each in problems if each.kind == "needs_trust")
 
 
-def _wish(problem: SettingProblem) -> Wish:
+def _wish(problem: SettingProblem) -> TrustRequest:
     value = problem.wanted
     group, _, entry = problem.key.partition(".")
     name = group.partition("[")[0] if isinstance(value, Rule) or group.partition("[")[0] in GATHERED else problem.key
@@ -87,10 +87,10 @@ def _wish(problem: SettingProblem) -> Wish:
     text = whole_on_one_line(text)
     words = _WORDS[name].format(text) if name in _WORDS else f"set {name} = {text}"
     file = LOCAL_FILE if problem.layer.endswith(str(LOCAL_FILE)) else WORKSPACE_FILE
-    return Wish(source=file.as_posix(), key=problem.key, value=kept, words=words)
+    return TrustRequest(source=file.as_posix(), key=problem.key, value=kept, words=words)
 
 
-def digest_of(wishes: Sequence[Wish]) -> str:
+def digest_of(wishes: Sequence[TrustRequest]) -> str:
     """Return the digest that an answer is bound to; it changes with any value that would apply. Empty for no
     requests.
     """
@@ -101,7 +101,7 @@ def digest_of(wishes: Sequence[Wish]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def source_names(wishes: Sequence[Wish]) -> str:
+def source_names(wishes: Sequence[TrustRequest]) -> str:
     """Return the names of the files with requests."""
     return ", ".join(dict.fromkeys(wish.source for wish in wishes))
 

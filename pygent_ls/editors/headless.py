@@ -22,7 +22,7 @@ from pygent_ls.agent.ports.hooks import NoHooks
 from pygent_ls.agent.ports.questioner import NobodyToAsk, Questioner
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
-from pygent_ls.editors.run_options import CANCELLED, DONE, FAILED, Errand, exit_code
+from pygent_ls.editors.run_options import CANCELLED, DONE, FAILED, RunOptions, exit_code
 from pygent_ls.editors.scripts.approver import LineApprover
 from pygent_ls.editors.scripts.output_lines import InitLine
 from pygent_ls.editors.scripts.requests import OpenRequests
@@ -37,7 +37,7 @@ from pygent_ls.editors.terminal.approver import (
     TerminalApprover,
     terminal_of,
 )
-from pygent_ls.editors.terminal.output_writer import Outlet
+from pygent_ls.editors.terminal.output_writer import OutputWriter
 from pygent_ls.editors.terminal.questioner import NO_TERMINAL, NOT_WANTED, TerminalQuestioner
 from pygent_ls.editors.terminal.spinner import spinner_for
 from pygent_ls.editors.terminal.text import Colour, palette_for
@@ -51,7 +51,7 @@ from pygent_ls.sessions.turns.turn import RunningTurn
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 
 if TYPE_CHECKING:  # imports pydantic and the models of all program input
-    from pygent_ls.editors.scripts.input_lines import Answer
+    from pygent_ls.editors.scripts.input_lines import ToolPermissionResponse
     from pygent_ls.editors.scripts.program_hooks import ProgramHooks
 
 NO_REVIEW = (
@@ -102,23 +102,23 @@ class RunView(Subscriber, Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Program:
+class _CallbackProgram:
     """The program that reads and writes a stream-json run."""
 
     hooks: ProgramHooks
-    questions: OpenRequests[Answer] | None
+    questions: OpenRequests[ToolPermissionResponse] | None
     approver: LineApprover | None
     """Approver and questions; None if the program is not asked for permission."""
 
     @classmethod
-    def at(cls, view: ScriptView, errand: Errand) -> _Program:
+    def at(cls, view: ScriptView, options: RunOptions) -> _CallbackProgram:
         """Return the program that reads the output of this view."""
         from pygent_ls.editors.scripts.program_hooks import ProgramHooks
 
         hooks = ProgramHooks(requests=OpenRequests(write=view.write, new_id=view.new_id))
-        if not errand.asks_on_stdio:
+        if not options.asks_on_stdio:
             return cls(hooks=hooks, questions=None, approver=None)
-        questions: OpenRequests[Answer] = OpenRequests(write=view.write, new_id=view.new_id)
+        questions: OpenRequests[ToolPermissionResponse] = OpenRequests(write=view.write, new_id=view.new_id)
         return cls(hooks=hooks, questions=questions, approver=LineApprover(requests=questions))
 
 
@@ -127,7 +127,7 @@ class _Run:
     """One run, from its front end to its exit code."""
 
     blueprint: Blueprint
-    errand: Errand
+    options: RunOptions
     answer: TextIO
     terminal: Terminal | None
     """Terminal on which the user can be asked."""
@@ -141,9 +141,9 @@ class _Run:
 
     async def to_its_end(self) -> int:
         view = self._view()
-        program: _Program | None = None
-        if isinstance(view, ScriptView) and self.errand.prompt is None:
-            program = _Program.at(view, self.errand)
+        program: _CallbackProgram | None = None
+        if isinstance(view, ScriptView) and self.options.prompt is None:
+            program = _CallbackProgram.at(view, self.options)
         core = self.blueprint.build(self._front_end(view, program))
         for problem in self.blueprint.problems:
             view.tell(f"Settings: {problem}", "yellow")
@@ -163,25 +163,25 @@ class _Run:
                 await view.written()
         return FAILED if view.answer_lost else code
 
-    async def _worked(self, core: Core, view: TerminalView | ScriptView, program: _Program | None) -> int:
+    async def _worked(self, core: Core, view: TerminalView | ScriptView, program: _CallbackProgram | None) -> int:
         """Run the turns and return the exit code. Raises `PygentError` if the run cannot begin."""
         core.start_loading()
-        session = await self.errand.session(core.sessions)
-        abilities = await _abilities(core, session) if self.errand.output == "stream-json" else {}
+        session = await self.options.session(core.sessions)
+        abilities = await _abilities(core, session) if self.options.output == "stream-json" else {}
         self._commands = [each["name"] for each in abilities.get("commands", ())]
         if isinstance(view, ScriptView):
             view.session_id = session.id
             view.describe = partial(self._described, core, session)
-        if self.errand.prompt is not None:
-            return exit_code((await self._turn(session, self.errand.prompt, view)).stop_reason)
-        from pygent_ls.editors.scripts.conversation import Exchange
+        if self.options.prompt is not None:
+            return exit_code((await self._turn(session, self.options.prompt, view)).stop_reason)
+        from pygent_ls.editors.scripts.conversation import ScriptConversation
 
         assert isinstance(view, ScriptView)
         assert program is not None
-        exchange = Exchange(
+        exchange = ScriptConversation(
             session=session,
             view=view,
-            request=self.errand.request,
+            request=self.options.request,
             abilities=abilities,
             define_agents=partial(_define_agents, core, session),
             hooks=program.hooks,
@@ -196,12 +196,12 @@ class _Run:
     async def _turn(self, session: Session, prompt: str, view: RunView) -> TurnResult:
         """Run one turn. Raises `PygentError` if it cannot begin."""
         view.begin()
-        result = await _result(session.start_turn(self.errand.request((prompt,)), view), view)
+        result = await _result(session.start_turn(self.options.request((prompt,)), view), view)
         view.end(result)
         return result
 
     def _described(self, core: Core, session: Session, started: TurnStarted) -> InitLine:
-        request = self.errand.request(())
+        request = self.options.request(())
         tools = narrowed(session.around, session.choices.variants.usual(started.agent), request).tools
         return {
             "type": "system",
@@ -218,7 +218,7 @@ class _Run:
     # Output and prompts
 
     def _view(self) -> TerminalView | ScriptView:
-        errand, answer_descriptor = self.errand, self.answer.fileno()
+        options, answer_descriptor = self.options, self.answer.fileno()
 
         def lost(descriptor: int, error: OSError) -> None:
             if descriptor == answer_descriptor:
@@ -228,9 +228,9 @@ class _Run:
             if not self._is_over:
                 self.stop()
 
-        outlet = Outlet(lost)
+        outlet = OutputWriter(lost)
         answer, status = outlet.stream(self.answer), outlet.stream(sys.stderr)
-        is_text, owes_value = errand.output == "text", errand.output_schema is not None
+        is_text, owes_value = options.output == "text", options.output_schema is not None
         shown = (status if owes_value else answer) if is_text else io.StringIO()
         view = TerminalView(
             answer=shown,
@@ -247,39 +247,39 @@ class _Run:
         return ScriptView(
             writer=LineWriter(answer_descriptor, view.lose_answer),
             status=view,
-            is_stream=errand.output == "stream-json",
-            shows_partial=errand.shows_partial_messages,
+            is_stream=options.output == "stream-json",
+            shows_partial=options.shows_partial_messages,
             new_id=lambda: str(uuid4()),
         )
 
-    def _front_end(self, view: RunView, program: _Program | None) -> FrontEnd:
+    def _front_end(self, view: RunView, program: _CallbackProgram | None) -> FrontEnd:
         asking = program.approver if program is not None else None
         # A program that writes to standard input must not wait for a user that it does not know about.
-        terminal = self.terminal if self.errand.prompt is not None else None
-        approver: Approver = AllowingApprover() if self.errand.yes else asking or self._refusing
-        questioner: Questioner = asking or NobodyToAsk(NOT_WANTED if self.errand.yes else NO_TERMINAL)
+        terminal = self.terminal if self.options.prompt is not None else None
+        approver: Approver = AllowingApprover() if self.options.yes else asking or self._refusing
+        questioner: Questioner = asking or NobodyToAsk(NOT_WANTED if self.options.yes else NO_TERMINAL)
         pauser: Questioner = NobodyToAsk()
-        if terminal is not None and not self.errand.yes:
+        if terminal is not None and not self.options.yes:
             palette = palette_for(os.environ, is_terminal=True)
             approver = TerminalApprover(terminal=terminal, palette=palette, ready_to_ask=view.ready_to_ask)
             questioner = TerminalQuestioner(terminal=terminal, palette=palette, ready_to_ask=view.ready_to_ask)
             pauser = TerminalQuestioner(terminal=terminal, palette=palette, ready_to_ask=view.ready_to_pause)
         return FrontEnd(
-            workspace=DiskWorkspace([self.errand.folder]),
+            workspace=DiskWorkspace([self.options.folder]),
             approver=approver,
             questioner=questioner,
             pauser=pauser,
             hooks=program.hooks if program is not None else NoHooks(),
-            ask_trust=_nobody if self.errand.yes or terminal is None else partial(_trust_on, terminal, view),
+            ask_trust=_nobody if self.options.yes or terminal is None else partial(_trust_on, terminal, view),
             on_session_change=lambda _session, _what: None,
         )
 
 
-def run(blueprint: Blueprint, errand: Errand) -> int:
+def run(blueprint: Blueprint, options: RunOptions) -> int:
     """Run the turns and return the exit code. A first Ctrl-C cancels the turn, a second one exits at once."""
     with terminal_of((0, 2, 1)) as terminal, _answer_stream() as answer:
         try:
-            return asyncio.run(_run(blueprint, errand, answer, terminal))
+            return asyncio.run(_run(blueprint, options, answer, terminal))
         except (KeyboardInterrupt, asyncio.CancelledError):
             return CANCELLED
 
@@ -297,13 +297,13 @@ def _answer_stream() -> Generator[TextIO]:
             own.close()
 
 
-async def _run(blueprint: Blueprint, errand: Errand, answer: TextIO, terminal: Terminal | None) -> int:
+async def _run(blueprint: Blueprint, options: RunOptions, answer: TextIO, terminal: Terminal | None) -> int:
     main = asyncio.current_task()
     assert main is not None
     for number in (signal.SIGTERM, signal.SIGHUP):  # asyncio.run handles SIGINT and cancels this task, too
         if signal.getsignal(number) is not signal.SIG_IGN:  # ignored under nohup
             asyncio.get_running_loop().add_signal_handler(number, partial(stop_at_signal, main))
-    run = _Run(blueprint=blueprint, errand=errand, answer=answer, terminal=terminal, stop=main.cancel)
+    run = _Run(blueprint=blueprint, options=options, answer=answer, terminal=terminal, stop=main.cancel)
     return await run.to_its_end()
 
 

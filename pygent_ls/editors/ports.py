@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pygent_ls.agent.display_text import visible
+from pygent_ls.agent.display_text import on_one_line
 from pygent_ls.agent.edits.reviewer import NoReviewer, Reviewer
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.approver import Approver
@@ -49,14 +49,9 @@ class TrustQuestion:
 
     def _asking(self, would: str) -> str:
         return (
-            f"Do you trust the settings in {self.sources} of {one_line(str(self.folder))}? {would}They are ignored "
+            f"Do you trust the settings in {self.sources} of {on_one_line(str(self.folder))}? {would}They are ignored "
             "until you trust them. If they change, you are asked again."
         )
-
-
-def one_line(text: str) -> str:
-    """Return the text with every character escaped that hides, reorders or breaks a line."""
-    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 AskTrust = Callable[[TrustQuestion], Awaitable[bool | None]]
@@ -111,7 +106,7 @@ class FrontEnd:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beginning:
+class SessionStart:
     """Defaults of a new session, according to the current settings."""
 
     model: str
@@ -133,7 +128,7 @@ class Core(Protocol):
     @property
     def tools(self) -> ToolRegistry: ...
 
-    async def beginning(self) -> Beginning:
+    async def beginning(self) -> SessionStart:
         """Return the defaults of a session created now. Does not ask for trust: a workspace's own settings apply only
         if they are already trusted."""
         ...

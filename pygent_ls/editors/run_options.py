@@ -32,7 +32,7 @@ NEWEST = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errand:
+class RunOptions:
     """Options of `pygent-ls run`. None keeps the value of the session or the settings."""
 
     prompt: str | None

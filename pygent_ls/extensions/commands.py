@@ -91,11 +91,11 @@ class OwnCommands:
         try:
             head, template = _parts(self._text(path))
             return _made(name, self.source, head, template)
-        except _BrokenError as error:
+        except _BrokenCommandError as error:
             return OwnCommand(name=name, source=self.source, problem=str(error))
 
     def _text(self, path: Path) -> str:
-        """Return the content of the file. Raises `_BrokenError`.
+        """Return the content of the file. Raises `_BrokenCommandError`.
 
         A workspace's command must not be a link or lie behind one: that would turn a file from elsewhere, or one that
         the rules protect from reading, into a prompt.
@@ -105,11 +105,11 @@ class OwnCommands:
             resolved = root.resolve() / path.relative_to(root) if self.source == "workspace" else path.resolve()
             content, _ = read_file(resolved, MAX_FILE_BYTES)
         except OSError as error:
-            raise _BrokenError(_PROBLEMS.get(error.errno or 0, f"it cannot be read: {error.strerror}")) from None
+            raise _BrokenCommandError(_PROBLEMS.get(error.errno or 0, f"it cannot be read: {error.strerror}")) from None
         try:
             return content.decode("utf-8-sig").replace("\r\n", "\n")
         except UnicodeDecodeError:
-            raise _BrokenError("it is not UTF-8") from None
+            raise _BrokenCommandError("it is not UTF-8") from None
 
 
 _PROBLEMS = {
@@ -119,7 +119,7 @@ _PROBLEMS = {
 }
 
 
-class _BrokenError(Exception):
+class _BrokenCommandError(Exception):
     """The command cannot be used; the text says why."""
 
 
@@ -141,32 +141,32 @@ _HEAD = re.compile(r"---[ \t]*\n(?P<head>.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | r
 
 
 def _parts(text: str) -> tuple[Mapping[str, Any], str]:
-    """Return the front matter and the prompt. Raises `_BrokenError`."""
+    """Return the front matter and the prompt. Raises `_BrokenCommandError`."""
     found = _HEAD.match(text)
     if found is None:
         if re.match(r"---[ \t]*\n", text):
-            raise _BrokenError("its front matter does not end: the second line `---` is missing")
+            raise _BrokenCommandError("its front matter does not end: the second line `---` is missing")
         return {}, text.strip()
     head = found["head"]
     if len(head.encode()) > MAX_HEAD_BYTES:
-        raise _BrokenError(f"its front matter is longer than {MAX_HEAD_BYTES:,} bytes")
+        raise _BrokenCommandError(f"its front matter is longer than {MAX_HEAD_BYTES:,} bytes")
     try:
         documents = read_yaml(_HINT.sub(lambda found: found[1] + json.dumps(found[2]), head))
     except (ValueError, RecursionError):
-        raise _BrokenError("its front matter is not YAML") from None
+        raise _BrokenCommandError("its front matter is not YAML") from None
     if len(documents) > 1:
-        raise _BrokenError("its front matter is not YAML")
+        raise _BrokenCommandError("its front matter is not YAML")
     given: object = documents[0] if documents else None
     if given is None:
         return {}, text[found.end() :].strip()
     if not isinstance(given, Mapping):
-        raise _BrokenError("its front matter is not a table of `key: value`")
+        raise _BrokenCommandError("its front matter is not a table of `key: value`")
     return cast("Mapping[str, Any]", given), text[found.end() :].strip()
 
 
 def _made(name: str, source: OwnSource, head: Mapping[str, Any], template: str) -> OwnCommand:
     if not template:
-        raise _BrokenError("it contains no prompt")
+        raise _BrokenCommandError("it contains no prompt")
     tools = head.get("tools", head.get("allowed-tools"))
     first_line = template.partition("\n")[0].lstrip("# ")
     return OwnCommand(
@@ -182,10 +182,10 @@ def _made(name: str, source: OwnSource, head: Mapping[str, Any], template: str) 
 
 
 def _line(head: Mapping[str, Any], key: str) -> str:
-    """Return the value as one line. Raises `_BrokenError`."""
+    """Return the value as one line. Raises `_BrokenCommandError`."""
     value = head.get(key)
     if value is not None and not isinstance(value, str | int | float):
-        raise _BrokenError(f"`{key}` in its front matter is not a string")
+        raise _BrokenCommandError(f"`{key}` in its front matter is not a string")
     return "" if value is None else " ".join(str(value).split())
 
 
@@ -196,7 +196,7 @@ def _names(value: object) -> tuple[str, ...]:
     elif isinstance(value, list) and all(isinstance(each, str) for each in cast("list[object]", value)):
         names = [each.strip() for each in cast("list[str]", value)]
     else:
-        raise _BrokenError("`tools` in its front matter is not a list of names")
+        raise _BrokenCommandError("`tools` in its front matter is not a list of names")
     return tuple(dict.fromkeys(name.partition("(")[0].strip() for name in names if name))
 
 

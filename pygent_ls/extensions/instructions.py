@@ -12,7 +12,7 @@ from pygent_ls.agent.context.instructions import Instruction, lost
 from pygent_ls.agent.messages import Message
 from pygent_ls.agent.ports.workspace import MISSING, Workspace
 from pygent_ls.agent.rules.read_rules import Reading
-from pygent_ls.agent.tools.secret_masks import Masks
+from pygent_ls.agent.tools.secret_masks import SecretMasks
 from pygent_ls.errors import ToolError
 from pygent_ls.secrets.redactor import whole_placeholders
 
@@ -43,9 +43,9 @@ _IMPORT = re.compile(r"(?<!\S)@([^\s@`]+)")
 class RepositoryInstructions:
     """The `Instructions` port on a workspace's files; remembers per session which were given."""
 
-    def __init__(self, workspace: Workspace, masks: Masks | None = None) -> None:
+    def __init__(self, workspace: Workspace, masks: SecretMasks | None = None) -> None:
         self._workspace = workspace
-        self._masks = masks or Masks()
+        self._masks = masks or SecretMasks()
         self._given: dict[Path, Instruction] = {}
         self._looked_at: set[Path] = set()
         """Folders searched since the turn began or instructions were lost; new files count from the next turn on."""

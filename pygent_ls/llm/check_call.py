@@ -8,11 +8,11 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from pygent_ls.agent.messages import TextBlock, Usage, user_message
-from pygent_ls.agent.model.answer import Answer
+from pygent_ls.agent.model.answer import ModelAnswer
 from pygent_ls.agent.ports.model import Model, ModelRequest, ToolDefinition
 from pygent_ls.errors import ModelError
 
-PROMPT = "This is a test of the connection. Answer with the word ready, and call no tool."
+PROMPT = "This is a test of the connection. ModelAnswer with the word ready, and call no tool."
 
 TIMEOUT_S = 180.0
 """Time limit; a local model may have to be loaded first."""
@@ -60,8 +60,8 @@ async def check_call(model: Model, temperature: float = 1.0) -> CheckedCall:
     return CheckedCall(seconds=time.monotonic() - began_s, usage=answer.usage)
 
 
-async def _answer(model: Model, request: ModelRequest) -> Answer:
-    answer = Answer()
+async def _answer(model: Model, request: ModelRequest) -> ModelAnswer:
+    answer = ModelAnswer()
     async with aclosing(model.stream(request)) as chunks:
         async for chunk in chunks:
             answer.add(chunk)

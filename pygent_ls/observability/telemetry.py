@@ -31,7 +31,7 @@ FLUSH_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class TelemetryOptions:
     """Exports that the environment requests."""
 
     traces: bool = False
@@ -53,10 +53,10 @@ def otel_is_installed() -> bool:
     return False
 
 
-def wish_of(environment: Mapping[str, str], is_installed: Callable[[], bool] = otel_is_installed) -> Wish:
+def wish_of(environment: Mapping[str, str], is_installed: Callable[[], bool] = otel_is_installed) -> TelemetryOptions:
     """Return what the standard variables request: nothing, unless they name a collector or an exporter."""
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
-        return Wish()
+        return TelemetryOptions()
     wanted, problems = list[str](), list[str]()
     for signal in ("TRACES", "METRICS"):
         exporter = environment.get(f"OTEL_{signal}_EXPORTER", "").strip().lower()
@@ -78,8 +78,8 @@ def wish_of(environment: Mapping[str, str], is_installed: Callable[[], bool] = o
         problem = (
             "OTEL_… variables request telemetry, but OpenTelemetry is not installed: pip install 'pygent-ls[otel]'"
         )
-        return Wish(problem=problem)
-    return Wish(
+        return TelemetryOptions(problem=problem)
+    return TelemetryOptions(
         traces="TRACES" in wanted,
         metrics="METRICS" in wanted,
         with_content=environment.get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "").strip().lower()
@@ -94,7 +94,7 @@ def addresses_of(environment: Mapping[str, str]) -> Sequence[str]:
     return [environment[name] for name in names if environment.get(name)] or ["http://localhost:4318"]
 
 
-def _otlp_writer(wish: Wish) -> SpanWriter:
+def _otlp_writer(wish: TelemetryOptions) -> SpanWriter:
     from pygent_ls.observability.otel import otlp_writer
 
     return otlp_writer(traces=wish.traces, metrics=wish.metrics, with_content=wish.with_content)
@@ -103,7 +103,9 @@ def _otlp_writer(wish: Wish) -> SpanWriter:
 class AppTelemetry:
     """Implementation of `Telemetry`. The thread starts with the first turn, and only if something is to be exported."""
 
-    def __init__(self, wish: Wish, make_writer: Callable[[Wish], SpanWriter] = _otlp_writer) -> None:
+    def __init__(
+        self, wish: TelemetryOptions, make_writer: Callable[[TelemetryOptions], SpanWriter] = _otlp_writer
+    ) -> None:
         """Prepare the export; `make_writer` is called in the thread."""
         if wish.problem:
             log.warning("%s", wish.problem)

@@ -11,12 +11,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.errors import ToolError
-from pygent_ls.sessions.commands.command import Call, Choice, Command
-from pygent_ls.sessions.commands.registry import Commands
+from pygent_ls.sessions.commands.command import Command, CommandCall, WordChoice
+from pygent_ls.sessions.commands.registry import SlashCommands
 from pygent_ls.sessions.read_only_view import looking_around
-from pygent_ls.sessions.turns.ports import CommandSession
+from pygent_ls.sessions.turns.ports import SessionOfCommands
 from pygent_ls.tools.search.ripgrep import list_place, places
 
 MAX_ITEMS = 50
@@ -37,11 +37,11 @@ Thing = TypeVar("Thing")
 ItemKind = Literal["command", "argument", "file", "word", "agent"]
 
 WORDS = (
-    Choice(word="diagnostics", detail="problems shown in the editor"),
-    Choice(word="selection", detail="the current selection"),
-    Choice(word="buffer", detail="the current file"),
-    Choice(word="diff", detail="uncommitted changes"),
-    Choice(word="https://", detail="a web page, fetched if you allow it"),
+    WordChoice(word="diagnostics", detail="problems shown in the editor"),
+    WordChoice(word="selection", detail="the current selection"),
+    WordChoice(word="buffer", detail="the current file"),
+    WordChoice(word="diff", detail="uncommitted changes"),
+    WordChoice(word="https://", detail="a web page, fetched if you allow it"),
 )
 """Words after `@`, besides files and agents."""
 
@@ -57,7 +57,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
+class PromptCompletion:
     """Completions, the best first. Each replaces the text from `start` to the cursor."""
 
     items: tuple[Item, ...] = ()
@@ -77,7 +77,7 @@ class Completions:
         self._listed: tuple[tuple[Path, ...], float, list[str]] | None = None
         self._one_at_a_time = asyncio.Lock()
 
-    async def complete(self, text: str, commands: Commands, session: CommandSession) -> Completion:
+    async def complete(self, text: str, commands: SlashCommands, session: SessionOfCommands) -> PromptCompletion:
         """Return the completions of the text, which ends at the cursor. Secrets in their details are masked."""
         found = await self._found(text, commands, session)
         lines = "\n".join(" ".join(each.detail.split()) for each in found.items)
@@ -85,35 +85,37 @@ class Completions:
         items = [replace(item, detail=detail) for item, detail in zip(found.items, details, strict=False)]
         return replace(found, items=tuple(items))
 
-    async def _found(self, text: str, commands: Commands, session: CommandSession) -> Completion:
+    async def _found(self, text: str, commands: SlashCommands, session: SessionOfCommands) -> PromptCompletion:
         if found := _MENTION.search(text):
             return await self._mention(found, session)
         if found := _NAME.match(text):
             return await _command_names(found, commands)
         if found := _ARGUMENTS.match(text):
             return await self._arguments(found, commands, session)
-        return Completion(start=len(text))
+        return PromptCompletion(start=len(text))
 
     # Commands
 
-    async def _arguments(self, found: re.Match[str], commands: Commands, session: CommandSession) -> Completion:
+    async def _arguments(
+        self, found: re.Match[str], commands: SlashCommands, session: SessionOfCommands
+    ) -> PromptCompletion:
         listing = await commands.listing()
         command = listing.commands.get(found["name"].lower())
         before, last = _last_word(found["text"])
         start = found.start("text") + len(found["text"]) - len(last)
         if command is None:
-            return Completion(start=start)
+            return PromptCompletion(start=start)
         call = commands.call(session, listing, before)
         choices = await _choices(command, call)
         items = [_argument(each) for each in best(last, choices, key=lambda each: each.word)]
         if command.takes_files and (not command.complete or call.words):
             names = await self._files(last.lstrip('"'), session.around)
             items += [Item(label=name, insert_text=_quoted(name), kind="file") for name in names]
-        return Completion(items=tuple(items[:MAX_ITEMS]), start=start)
+        return PromptCompletion(items=tuple(items[:MAX_ITEMS]), start=start)
 
     # Mentions
 
-    async def _mention(self, found: re.Match[str], session: CommandSession) -> Completion:
+    async def _mention(self, found: re.Match[str], session: SessionOfCommands) -> PromptCompletion:
         word = found["word"]
         start = found.start() + len(found[0]) - len(found["quote"] + word) - 1
         items: list[Item] = []
@@ -132,14 +134,14 @@ class Completions:
         files = [Item(label=f"@{name}", insert_text=f"@{_quoted(name)}", kind="file") for name in (*recent, *others)]
         n_first = 0 if word else min(len(recent), MAX_RECENT)  # a word typed in full must not become a file
         items = [*files[:n_first], *items, *files[n_first:]]
-        return Completion(items=tuple(items[:MAX_ITEMS]), start=start)
+        return PromptCompletion(items=tuple(items[:MAX_ITEMS]), start=start)
 
-    async def _files(self, typed: str, around: Surroundings) -> list[str]:
+    async def _files(self, typed: str, around: RunContext) -> list[str]:
         """Return the shown names of the matching files, the best first."""
         recent, others = await self._found_files(typed, around)
         return [*recent, *others]
 
-    async def _found_files(self, typed: str, around: Surroundings) -> tuple[list[str], list[str]]:
+    async def _found_files(self, typed: str, around: RunContext) -> tuple[list[str], list[str]]:
         """Return the matching recent files whose names contain the typed text, and the other matching files. Files that
         git ignores or that a rule denies reading are left out."""
         async with self._one_at_a_time:
@@ -154,7 +156,7 @@ class Completions:
         others = (name for name in meant if name in rest and reading.denies(name) is None)
         return recent[:MAX_ITEMS], list(islice(others, MAX_ITEMS))
 
-    async def _every_file(self, around: Surroundings) -> list[str]:
+    async def _every_file(self, around: RunContext) -> list[str]:
         folders = tuple(around.workspace.folders)
         if self._listed is not None and self._listed[0] == folders and self._clock() - self._listed[1] < LISTING_S:
             return self._listed[2]
@@ -172,7 +174,7 @@ class Completions:
         return names
 
 
-async def _command_names(found: re.Match[str], commands: Commands) -> Completion:
+async def _command_names(found: re.Match[str], commands: SlashCommands) -> PromptCompletion:
     listing = await commands.listing()
     named = best(found["name"], listing.commands.values(), key=lambda each: each.name)
     items = tuple(
@@ -184,15 +186,15 @@ async def _command_names(found: re.Match[str], commands: Commands) -> Completion
         )
         for each in named[:MAX_ITEMS]
     )
-    return Completion(items=items, start=found.start("name") - 1)
+    return PromptCompletion(items=items, start=found.start("name") - 1)
 
 
-async def _choices(command: Command, call: Call) -> Sequence[Choice]:
+async def _choices(command: Command, call: CommandCall) -> Sequence[WordChoice]:
     """Return the candidates for the next argument."""
     if not command.parts:
         return await command.complete(call) if command.complete else ()
     if not call.words:
-        return [Choice(word=each.name, detail=each.description) for each in command.parts]
+        return [WordChoice(word=each.name, detail=each.description) for each in command.parts]
     part = next((each for each in command.parts if each.name == call.words[0]), None)
     if part is None or part.complete is None:
         return ()
@@ -205,7 +207,7 @@ def _last_word(text: str) -> tuple[str, str]:
     return text[:place].strip(), text[place:]
 
 
-def _argument(choice: Choice) -> Item:
+def _argument(choice: WordChoice) -> Item:
     return Item(label=choice.word, insert_text=choice.word, kind="argument", detail=choice.detail)
 
 

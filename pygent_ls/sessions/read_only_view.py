@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.tool import ToolContext
 
 
@@ -10,7 +10,7 @@ async def _report(_: str) -> None:
     """Drop the report."""
 
 
-def looking_around(around: Surroundings) -> ToolContext:
+def looking_around(around: RunContext) -> ToolContext:
     """Return the context of a read-only tool call in this session."""
     return ToolContext(
         tool_id="",

@@ -18,31 +18,31 @@ from pygent_ls.agent.kinds import Mode, StopReason
 from pygent_ls.agent.messages import Message, Usage, now
 from pygent_ls.agent.ports.hooks import HookEnd
 from pygent_ls.agent.ports.workspace import BackgroundCommand
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint, FileDiff
-from pygent_ls.sessions.checkpoints.rewind import Restored, Wanted
+from pygent_ls.sessions.checkpoints.rewind import Restored, RewindTarget
 from pygent_ls.sessions.checkpoints.undo import GoingBack
 from pygent_ls.sessions.event_stream import EventStream, NoSubscriber, Subscriber
 from pygent_ls.sessions.journal.files import Journal
 from pygent_ls.sessions.journal.records import Queued, State
-from pygent_ls.sessions.journal.writer import Keeper, come_free
+from pygent_ls.sessions.journal.writer import JournalWriter, come_free
 from pygent_ls.sessions.plan import plan_in
 from pygent_ls.sessions.titles import UNNAMED, name_of_conversation
 from pygent_ls.sessions.turns.agent_switch import keep_up
 from pygent_ls.sessions.turns.choices import Choices, Chosen, narrowed
 from pygent_ls.sessions.turns.command_turn import CommandTurn
 from pygent_ls.sessions.turns.context import SessionContext
-from pygent_ls.sessions.turns.factory import TurnMaking
+from pygent_ls.sessions.turns.factory import TurnFactory
 from pygent_ls.sessions.turns.hooks import SessionHooks
 from pygent_ls.sessions.turns.queued_prompts import record_of, request_of
 from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.resumption import state_of, take_up
-from pygent_ls.sessions.turns.turn import Home, RunningTurn, SessionParts
+from pygent_ls.sessions.turns.turn import RunningTurn, SessionOwner, SessionParts
 
 MAX_COMMAND_CHARS = 80
 """Maximum number of characters of a command line shown in a notice."""
@@ -91,11 +91,11 @@ class Session:
         parts = replace(
             parts, surroundings=replace(parts.surroundings, settle=self._settle, mode_changed=self._mode_changed)
         )
-        self._making = TurnMaking(parts, self.choices, self.context, self._hooks)
+        self._making = TurnFactory(parts, self.choices, self.context, self._hooks)
         if recalled:
             self._hooks.starts_anew("resume")
             self._untold += take_up(recalled, self.around, self.choices, self.context)
-        self._keeper = Keeper(
+        self._keeper = JournalWriter(
             self.messages,
             state=lambda: self.state,
             compactions=lambda: self.compactions,
@@ -126,7 +126,7 @@ class Session:
         return self.choices.own_model
 
     @property
-    def around(self) -> Surroundings:
+    def around(self) -> RunContext:
         """Run context of its turns."""
         return self._making.parts.surroundings
 
@@ -204,7 +204,7 @@ class Session:
         self._stream.flush()
         return True
 
-    def start_turn(self, request: TurnRequest, subscriber: Subscriber, home: Home | None = None) -> RunningTurn:
+    def start_turn(self, request: TurnRequest, subscriber: Subscriber, home: SessionOwner | None = None) -> RunningTurn:
         """Start a turn, or queue it behind the running one. `home` is the front end it runs in; None means the
         session's.
 
@@ -318,7 +318,7 @@ class Session:
         (`checkpoint_failed`)."""
         return await self.going_back.diff(checkpoint)
 
-    async def restore(self, checkpoint: Checkpoint, wanted: Wanted) -> Restored:
+    async def restore(self, checkpoint: Checkpoint, wanted: RewindTarget) -> Restored:
         """Restore one of this session's checkpoints. Turns requested meanwhile wait.
 
         Raises `SessionError`: `turn_running`, or `checkpoint_failed`, in which case nothing has changed.
@@ -347,11 +347,11 @@ class Session:
         return not self._turns and not self._one_at_a_time.locked()
 
     @property
-    def home(self) -> Home | None:
+    def home(self) -> SessionOwner | None:
         """Front end that the session belongs to."""
         return self._making.parts.home
 
-    def visit(self, home: Home | None) -> None:
+    def visit(self, home: SessionOwner | None) -> None:
         """Transfer the session to this front end. If it is not idle, it is transferred when a turn of that front end
         begins."""
         if self.is_idle:

@@ -12,13 +12,13 @@ from uuid import uuid4
 from pygent_ls.agent.edits.commit import to_its_end
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint, Checkpoints
 from pygent_ls.sessions.checkpoints.past_sessions import PastSession, PastSessions
 from pygent_ls.sessions.commands.command import Command
 from pygent_ls.sessions.commands.ports import CommandFacts
-from pygent_ls.sessions.commands.registry import Commands
+from pygent_ls.sessions.commands.registry import SlashCommands
 from pygent_ls.sessions.export.exporter import ExportFormat, export
 from pygent_ls.sessions.index.session_list import Page, SessionFilter
 from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal
@@ -34,7 +34,7 @@ from pygent_ls.sessions.turns.settings import MakeSystemPrompt, TakeSettings
 from pygent_ls.sessions.turns.turn import SessionParts
 
 if TYPE_CHECKING:  # imports pydantic, which is slow
-    from pygent_ls.sessions.index.search import Found
+    from pygent_ls.sessions.index.search import FoundTurn
     from pygent_ls.sessions.journal.records import State
     from pygent_ls.sessions.journal.replay import Recalled
 
@@ -52,7 +52,7 @@ class Sessions:
         self,
         defaults: Callable[[], SessionDefaults],
         *,
-        make_surroundings: Callable[[str, Mode], Surroundings],
+        make_surroundings: Callable[[str, Mode], RunContext],
         make_model: Callable[[str], Model],
         make_system_prompt: MakeSystemPrompt,
         on_change: Callable[[str, str], None],
@@ -67,7 +67,7 @@ class Sessions:
         self._take_settings = take_settings
         self._tell: Callable[[str], None] = lambda _: None
         self._past: PastSessions | None = None
-        self.commands = Commands(self)
+        self.commands = SlashCommands(self)
         self._journals: JournalFolder | None = None
         self._chosen_folders: set[Path] = set()
         """Folders in which this front end created sessions, whether it has them open or not."""
@@ -101,7 +101,7 @@ class Sessions:
 
     def tell_commands(self, facts: CommandFacts) -> None:
         """Set what the commands of sessions made from now on know about the rest of the program."""
-        self.commands = Commands(self, facts)
+        self.commands = SlashCommands(self, facts)
 
     async def listed_commands(self) -> list[Command]:
         """Return all current commands, with secrets masked in their texts."""
@@ -168,7 +168,7 @@ class Sessions:
         session_id: str,
         *,
         recalled: Recalled | None = None,
-        surroundings: Surroundings | None = None,
+        surroundings: RunContext | None = None,
     ) -> Session:
         surroundings = surroundings or self._make_surroundings(session_id, self.defaults.mode)
         if wanted.mode is not None:
@@ -179,7 +179,7 @@ class Sessions:
             session.choices.found(wanted.agent)
         return session
 
-    def _parts(self, wanted: NewSession, session_id: str, surroundings: Surroundings) -> SessionParts:
+    def _parts(self, wanted: NewSession, session_id: str, surroundings: RunContext) -> SessionParts:
         defaults = self.defaults
         working_directory = wanted.working_directory or defaults.working_directory
         return SessionParts(
@@ -310,7 +310,7 @@ class Sessions:
         `SessionError` (`invalid_cursor`)."""
         return await self._shared.listing.page(wanted)
 
-    async def search(self, query: str, limit: int) -> list[Found]:
+    async def search(self, query: str, limit: int) -> list[FoundTurn]:
         """Return the turns that contain every word, with their sessions, the best match first."""
         return await self._shared.listing.search(query, limit)
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.event_stream import SessionEvent, Subscriber
-from pygent_ls.sessions.journal.files import Journal, Line, MemoryJournal, Piece, lines_of, read_file
+from pygent_ls.sessions.journal.files import Journal, JournalLine, MemoryJournal, Piece, lines_of, read_file
 from pygent_ls.sessions.journal.folder import JournalFolder, unknown
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import Sessions
@@ -124,7 +124,7 @@ class Attachment:
 
     async def _read_on(self, read: Callable[[int], Piece], journal: Journal | None = None) -> None:
         """Deliver everything up to the end of the journal."""
-        lines: Iterator[Line] | None = None
+        lines: Iterator[JournalLine] | None = None
         is_all = False
         while not is_all:
             lines = lines or lines_of(read, self._tail.offset)

@@ -31,7 +31,7 @@ def parse(text: str) -> tuple[Tree, dict[int, str], bytes] | None:
         return None
     pairs = dict(zip(foreign, free, strict=False))
     source = text.translate(str.maketrans(pairs)).encode()
-    reader = _Reader(source)
+    reader = _SourceReader(source)
     _parser().parse(reader.read)
     if reader.n_left < 0:
         return None
@@ -45,7 +45,7 @@ MAX_READS = 40
 """Average number of reads allowed per chunk. Bash texts take three."""
 
 
-class _Reader:
+class _SourceReader:
     """Passes a source to tree-sitter in chunks; after too many reads it reports the end of the source."""
 
     def __init__(self, source: bytes) -> None:

@@ -23,7 +23,7 @@ from pygent_ls.shell.strict_grammar import QUIET_TARGETS, read_strictly
 from pygent_ls.shell.tree_coverage import accounts_for
 from pygent_ls.shell.variables import lasting_variables, printed_for_sure
 from pygent_ls.shell.words import ANY, GAP, HOME, Scope, decode_ansi_c, text_of, words_of
-from pygent_ls.shell.wrappers import SHELLS, Script, Words, name_of, wrapped
+from pygent_ls.shell.wrappers import SHELLS, WrappedScript, WrappedWords, name_of, wrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -54,20 +54,22 @@ MAX_VALUE_CHARS = 1_000
 @lru_cache(maxsize=512)
 def read_line(text: str) -> ShellLine:
     """Parse a command line. Never raises: the result says if it is not understood."""
-    reader = _Reader(is_parsed=not UNFIT.search(text))
+    reader = _LineReader(is_parsed=not UNFIT.search(text))
     reader.read(text)
     joined = re.sub(r"\$(IFS\b|\{IFS\})", " ", text.replace("\\\n", ""))
     if joined != text:  # bash joins lines, and splits at $IFS, before it looks for words
         reader.folder = ""
         reader.read(joined)
     if re.search(r"[$`|<]", text):
-        wary = _Reader(lasting=lasting_variables(joined, reader.commands) if len(text) <= MAX_CHARS else frozenset())
+        wary = _LineReader(
+            lasting=lasting_variables(joined, reader.commands) if len(text) <= MAX_CHARS else frozenset()
+        )
         for each in dict.fromkeys([text, joined]):
             wary.folder = ""
             wary.read(each)
         reader.commands[:0] = [each for each in dict.fromkeys(wary.commands) if each not in set(reader.commands)]
         reader.is_parsed &= wary.is_parsed
-    strict = _Reader(is_strict=True)
+    strict = _LineReader(is_strict=True)
     strict.read(text)
     return ShellLine(
         text=text,
@@ -103,7 +105,7 @@ class _Budget:
 
 
 @dataclass(kw_only=True)
-class _Reader:
+class _LineReader:
     depth: int = 0
     folder: str = ""
     variables: dict[str, str] = field(default_factory=dict[str, str])
@@ -420,11 +422,11 @@ class _Reader:
                 inner += self._flat_runs(words, each)
                 break
             match each:
-                case Words(begin=begin, end=end):
+                case WrappedWords(begin=begin, end=end):
                     self.depth += 1
                     inner.append(Inner(begin=begin, command=self._simple(words[begin:end], stdin)))
                     self.depth -= 1
-                case Script(text=text):
+                case WrappedScript(text=text):
                     scripts.append(text)
         scripts += evaluated(words)
         if changes_reading(words):
@@ -440,7 +442,7 @@ class _Reader:
         if self.budget.chars < 0:
             self._give_up()
             return self._flat(text)
-        nested = _Reader(
+        nested = _LineReader(
             depth=self.depth + 1,
             folder=self.folder,
             variables=self.variables,
@@ -461,10 +463,10 @@ class _Reader:
         unknown = [SimpleCommand(words=(ANY,), folder=self.folder)] if ANY in text else []  # may be anything
         return [*(each for each in nested.commands if each.words[0] != NOTHING), *unknown]
 
-    def _flat_runs(self, words: Sequence[str], first: Words | Script | None) -> tuple[Inner, ...]:
+    def _flat_runs(self, words: Sequence[str], first: WrappedWords | WrappedScript | None) -> tuple[Inner, ...]:
         if first is None:
             return ()
-        text = first.text if isinstance(first, Script) else " ".join(words[first.begin : first.end])
+        text = first.text if isinstance(first, WrappedScript) else " ".join(words[first.begin : first.end])
         return tuple(Inner(begin=NEVER, command=command) for command in self._flat(text))
 
     def _flat(self, text: str) -> Sequence[SimpleCommand]:

@@ -17,7 +17,7 @@ SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class WrappedWords:
     """A command in the wrapper's own words, from `begin` to `end`."""
 
     begin: int
@@ -25,13 +25,13 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
+class WrappedScript:
     """A command line passed to the wrapper as one text."""
 
     text: str
 
 
-Wrapped = Words | Script
+Wrapped = WrappedWords | WrappedScript
 
 
 _POSITIONALS = {"chrt": 1, "taskset": 1, "timeout": 1, "chroot": 1, "gosu": 1, "su-exec": 1}
@@ -59,8 +59,8 @@ def wrapped(words: Sequence[str]) -> Iterator[Wrapped]:
     elif reader := _READERS.get(name):
         yield from reader(words)
     elif ANY in name and name.strip(ANY) and len(words) > 1 and _could_run_others(name):
-        yield Words(begin=1, end=len(words))
-        yield Script(text=" ".join(words[1:]))
+        yield WrappedWords(begin=1, end=len(words))
+        yield WrappedScript(text=" ".join(words[1:]))
         yield from _script(words, "c")
 
 
@@ -82,9 +82,9 @@ def _after_prefix(name: str, words: Sequence[str]) -> Iterator[Wrapped]:
         plain = plain[1:]
     plain = plain[_POSITIONALS.get(name, 0) :]
     if plain:
-        yield Words(begin=plain[0], end=len(words))
+        yield WrappedWords(begin=plain[0], end=len(words))
     if name in ("parallel", "unbuffer", "firejail") and plain:
-        yield Script(text=" ".join(words[plain[0] :]))
+        yield WrappedScript(text=" ".join(words[plain[0] :]))
 
 
 def _plain(words: Sequence[str], name: str) -> list[int]:
@@ -92,20 +92,20 @@ def _plain(words: Sequence[str], name: str) -> list[int]:
     return split(words, syntax(PROGRAMS[name])).plain
 
 
-def _split_string(words: Sequence[str]) -> Iterator[Script]:
+def _split_string(words: Sequence[str]) -> Iterator[WrappedScript]:
     for index, word in enumerate(words[1:], 1):
         if word in ("-S", "--split-string"):
-            yield Script(text=" ".join(words[index + 1 :]))
+            yield WrappedScript(text=" ".join(words[index + 1 :]))
         elif found := re.match(r"-[a-z]*S(.+)|--split-string=(.*)", word, re.DOTALL):
-            yield Script(text=" ".join([found[1] or found[2], *words[index + 1 :]]))
+            yield WrappedScript(text=" ".join([found[1] or found[2], *words[index + 1 :]]))
 
 
-def _script(words: Sequence[str], letter: str) -> Iterator[Script]:
+def _script(words: Sequence[str], letter: str) -> Iterator[WrappedScript]:
     """Yield the text after `-c`, which may be joined with other letters: `-lc`."""
     for index, word in enumerate(words[1:-1], 1):
         if re.fullmatch(rf"[-+][A-Za-z]*{letter}[A-Za-z]*", word) or word == "--command":
             rest = [each for each in words[index + 1 :] if not each.startswith(("-", "+"))]
-            yield Script(text=rest[0] if rest else ANY)
+            yield WrappedScript(text=rest[0] if rest else ANY)
             return
 
 
@@ -114,45 +114,45 @@ def _su(words: Sequence[str]) -> Iterator[Wrapped]:
     yield from _after_dashes(words)
 
 
-def _eval(words: Sequence[str]) -> Iterator[Script]:
+def _eval(words: Sequence[str]) -> Iterator[WrappedScript]:
     if len(words) > 1:
-        yield Script(text=" ".join(word for word in words[1:] if word != "--"))
+        yield WrappedScript(text=" ".join(word for word in words[1:] if word != "--"))
 
 
-def _trap(words: Sequence[str]) -> Iterator[Script]:
+def _trap(words: Sequence[str]) -> Iterator[WrappedScript]:
     if len(words) > 2:
-        yield Script(text=words[2] if words[1] == "--" else words[1])
+        yield WrappedScript(text=words[2] if words[1] == "--" else words[1])
 
 
-def _find(words: Sequence[str]) -> Iterator[Words]:
+def _find(words: Sequence[str]) -> Iterator[WrappedWords]:
     for index, word in enumerate(words):
         if word in _FIND_RUNS and index + 1 < len(words):
-            yield Words(begin=index + 1, end=end_of_command(words, index + 1))
+            yield WrappedWords(begin=index + 1, end=end_of_command(words, index + 1))
 
 
-def _ssh(words: Sequence[str]) -> Iterator[Script]:
+def _ssh(words: Sequence[str]) -> Iterator[WrappedScript]:
     if command := _plain(words, "ssh")[1:]:
-        yield Script(text=" ".join(words[at] for at in command))
+        yield WrappedScript(text=" ".join(words[at] for at in command))
 
 
 def _flock(words: Sequence[str]) -> Iterator[Wrapped]:
     yield from _script(words, "c")
     command = _plain(words, "flock")[1:]
     if command and words[command[0]] not in ("-c", "--command"):
-        yield Words(begin=command[0], end=len(words))
+        yield WrappedWords(begin=command[0], end=len(words))
 
 
-def _watch(words: Sequence[str]) -> Iterator[Script]:
+def _watch(words: Sequence[str]) -> Iterator[WrappedScript]:
     if command := _plain(words, name_of(words)):
-        yield Script(text=" ".join(words[command[0] :]))
+        yield WrappedScript(text=" ".join(words[command[0] :]))
 
 
-def _after_dashes(words: Sequence[str]) -> Iterator[Words]:
+def _after_dashes(words: Sequence[str]) -> Iterator[WrappedWords]:
     if "--" in words[:-1]:
-        yield Words(begin=words.index("--") + 1, end=len(words))
+        yield WrappedWords(begin=words.index("--") + 1, end=len(words))
 
 
-def _npm(words: Sequence[str]) -> Iterator[Words]:
+def _npm(words: Sequence[str]) -> Iterator[WrappedWords]:
     """Yield the command of `npm exec -- COMMAND`; the dashes of `npm test` precede a project script's arguments."""
     if words[1:2] and words[1] in ("exec", "x", "dlx"):
         yield from _runner(words)
@@ -160,12 +160,12 @@ def _npm(words: Sequence[str]) -> Iterator[Words]:
         yield from _after_dashes(words)
 
 
-def _runner(words: Sequence[str]) -> Iterator[Words]:
+def _runner(words: Sequence[str]) -> Iterator[WrappedWords]:
     """Yield the command of `uv run COMMAND` or `bundle exec COMMAND`."""
     table = SUBCOMMANDS[ALIASES.get(name_of(words), name_of(words))]
     how = table.get("".join(words[1:2]), "")
     if words[1:2] and words[1] in ("run", "exec", "x", "dlx") and (plain := split(words, syntax(f"{how} @1"), 2).plain):
-        yield Words(begin=plain[0], end=len(words))
+        yield WrappedWords(begin=plain[0], end=len(words))
 
 
 _READERS: Mapping[str, Callable[[Sequence[str]], Iterator[Wrapped]]] = {

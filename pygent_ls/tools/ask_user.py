@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from pygent_ls.agent.display_text import one_line, visible
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
-from pygent_ls.agent.ports.questioner import Answered, CannotAsk, Choice, NotAnswered
+from pygent_ls.agent.ports.questioner import AnswerChoice, CannotAsk, QuestionAnswered, QuestionNotAnswered
 from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
 
@@ -63,7 +63,7 @@ async def ask_user(
         ToolError: the titles of the choices are not distinct, or the user cannot be asked.
     """
     offered = [
-        Choice(title=_title(each.title), description=visible(each.description).strip()) for each in choices or ()
+        AnswerChoice(title=_title(each.title), description=visible(each.description).strip()) for each in choices or ()
     ]
     titles = [each.title for each in offered]
     if not all(titles) or len({title.casefold() for title in titles}) < len(titles):
@@ -72,13 +72,13 @@ async def ask_user(
     if not text:
         raise ToolError("The question is empty.")
     match await context.ask_user(text, offered):
-        case Answered(choice=choice, text=words) if choice and words:
+        case QuestionAnswered(choice=choice, text=words) if choice and words:
             return f"The user chose: {choice}\nThey added: {words}"
-        case Answered(choice=choice) if choice:
+        case QuestionAnswered(choice=choice) if choice:
             return f"The user chose: {choice}"
-        case Answered(text=words):
+        case QuestionAnswered(text=words):
             return f"The user answered: {words}"
-        case NotAnswered():
+        case QuestionNotAnswered():
             return (
                 "The user did not answer. Do not ask the same question again. Continue with the most likely "
                 "answer and state your assumption, or end your turn with the question."

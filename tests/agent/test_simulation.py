@@ -18,7 +18,7 @@ from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.agent.model.retry import RetryAction, RetryPolicy
 from pygent_ls.agent.ports.approver import PermissionOutcome
 from pygent_ls.agent.ports.model import Chunk, ModelFacts, ModelRequest, TextChunk, ToolCallChunk
-from pygent_ls.agent.ports.questioner import Answered
+from pygent_ls.agent.ports.questioner import QuestionAnswered
 from pygent_ls.agent.tools.structured_output import Structured
 from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.agent.turn.limits import TurnLimits
@@ -245,7 +245,7 @@ async def live_through(rig: Rig, history: list[Message], story: Story, turn_id: 
     main = SteppingModel([*story.answers, last, last])
     spare = SteppingModel([*(story.fallback_answers or ()), last, last], name="spare")
     main.facts = spare.facts = ModelFacts(has_price=story.has_price)
-    user = FakeQuestioner(*(Answered(choice="Continue" if goes_on else "Stop") for goes_on in story.pauses))
+    user = FakeQuestioner(*(QuestionAnswered(choice="Continue" if goes_on else "Stop") for goes_on in story.pauses))
     rig.around = replace(rig.around, pauser=user)
     rig.retries.actions = list(story.decisions)
     rig.around.permissions.set_mode(story.mode)

@@ -13,7 +13,7 @@ from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import ToolUseBlock, Usage
 from pygent_ls.agent.ports.model import FinishChunk, TextChunk, UsageChunk
 from pygent_ls.agent.ports.subagents import SubagentTask
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.telemetry import ModelCallSpan, PermissionSpan, ToolSpan, TurnSpan, observed
 from pygent_ls.agent.tools.read_log import ReadLog
 from pygent_ls.agent.tools.tool import Tool
@@ -197,7 +197,7 @@ async def test_a_turn_that_becomes_another_agent_is_still_one() -> None:
     rig, telemetry = watched_rig()
     turn = new_turn(rig, FakeModel([say("Hello.")]))
 
-    async def other() -> tuple[TurnSpec, Surroundings]:
+    async def other() -> tuple[TurnSpec, RunContext]:
         return replace(turn.spec, agent="other"), rig.around
 
     turn.become(other)

@@ -10,7 +10,7 @@ import pytest
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.questioner import NobodyToAsk
 from pygent_ls.app.application import Agent, read_settings
-from pygent_ls.editors.ports import Beginning, FrontEnd, TrustQuestion
+from pygent_ls.editors.ports import FrontEnd, SessionStart, TrustQuestion
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from tests.fakes import FakeApprover
 
@@ -69,7 +69,7 @@ async def test_it_is_what_the_files_say_by_now(house: House) -> None:
     house.users_file('mode = "accept_edits"\n')
     after = await agent.beginning()
 
-    assert before == Beginning(model=MODEL, agent="default", mode="default", modes=USUAL)
+    assert before == SessionStart(model=MODEL, agent="default", mode="default", modes=USUAL)
     assert after.mode == "accept_edits"
     await agent.close()
 
@@ -86,7 +86,7 @@ async def test_the_agents_own_model_and_mode_go_before_the_settings(house: House
     house.users_file(f'agent = "planner"\nmode = "trust"\n{PLANNER}')
     agent = house.agent()
 
-    assert await agent.beginning() == Beginning(model="offline/other", agent="planner", mode="plan", modes=USUAL)
+    assert await agent.beginning() == SessionStart(model="offline/other", agent="planner", mode="plan", modes=USUAL)
     await agent.close()
 
 

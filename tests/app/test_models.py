@@ -12,7 +12,7 @@ from pygent_ls.agent.events import ToolResult
 from pygent_ls.agent.ports.questioner import NobodyToAsk
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.app.application import Agent, read_settings
-from pygent_ls.app.storage import KeptSessions
+from pygent_ls.app.storage import SessionStorage
 from pygent_ls.editors.ports import FrontEnd, TrustQuestion
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.lifecycle.defaults import NewSession
@@ -149,5 +149,5 @@ async def test_the_whole_of_a_long_result_lies_in_the_state_folder_until_the_ses
     await again.sessions.delete(session.id)
     await again.close()
     assert kept.exists()  # the session lies in the trash
-    KeptSessions(desk.state).forget(session.id)
+    SessionStorage(desk.state).forget(session.id)
     assert not kept.exists()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.ports.questioner import Answered, QuestionAnswer
+from pygent_ls.agent.ports.questioner import QuestionAnswer, QuestionAnswered
 from pygent_ls.agent.ports.workspace import Processes
 from pygent_ls.app.application import read_settings
 from pygent_ls.app.setup import NO_MODEL, AppSetup
@@ -25,10 +25,10 @@ from tests.questioner import FakeQuestioner
 KEY = "my0wnkey-of-mistral"
 
 ENTERED = (
-    Answered(choice="Enter an API key"),
-    Answered(choice="mistral"),
-    Answered(text=KEY),
-    Answered(choice="mistral/mistral-medium-latest"),
+    QuestionAnswered(choice="Enter an API key"),
+    QuestionAnswered(choice="mistral"),
+    QuestionAnswered(text=KEY),
+    QuestionAnswered(choice="mistral/mistral-medium-latest"),
 )
 
 
@@ -164,7 +164,7 @@ async def test_an_ollama_elsewhere_is_called_there_and_its_address_is_set(
     monkeypatch.delenv("OLLAMA_API_BASE")
     with ModelServer([Step(text="ready")]) as server:
         monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{server.port}")
-        told = await house.run(Answered(choice=f"Chat completions server at 127.0.0.1:{server.port}"))
+        told = await house.run(QuestionAnswered(choice=f"Chat completions server at 127.0.0.1:{server.port}"))
 
     assert "ollama_chat/mock answered in" in told
     assert [each.path for each in server.requests] == ["/v1/chat/completions"]
@@ -200,7 +200,9 @@ async def test_a_prompt_is_answered_for_want_of_a_model_alone(house: House) -> N
 
 async def test_who_begins_setup_from_a_prompt_and_stops_is_told_both(house: House) -> None:
     shared = Shared()
-    setup = house.setup(shared, Answered(choice="Set up a model"), Answered(choice="Not now"), offers=True)
+    setup = house.setup(
+        shared, QuestionAnswered(choice="Set up a model"), QuestionAnswered(choice="Not now"), offers=True
+    )
 
     text = await bounded(setup.answer_without_model("s", "go faster"))
     await shared.close()

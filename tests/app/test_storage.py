@@ -17,7 +17,7 @@ from pygent_ls.agent.events import ToolResult
 from pygent_ls.agent.messages import now
 from pygent_ls.agent.ports.questioner import NobodyToAsk
 from pygent_ls.app.application import Agent, read_settings
-from pygent_ls.app.storage import CHECKPOINTS, KeptSessions
+from pygent_ls.app.storage import CHECKPOINTS, SessionStorage
 from pygent_ls.editors.ports import FrontEnd, TrustQuestion
 from pygent_ls.sessions.checkpoints.records import CheckpointRecords, RecordedCheckpoint
 from pygent_ls.sessions.index.session_list import INDEX
@@ -37,9 +37,9 @@ WAIT_S = 20.0
 ROOM = 1_000
 
 
-async def kept_session(state: Path, session_id: str) -> KeptSessions:
+async def kept_session(state: Path, session_id: str) -> SessionStorage:
     """A session with a result that was cut and a checkpoint, both of long ago."""
-    kept = KeptSessions(state)
+    kept = SessionStorage(state)
     kept.journals.create(Begun(id=session_id, created=now(), working_directory=state)).close()
     await kept.outputs.of(session_id).write("call", b"all of it", ROOM)
     for folder in (state / "outputs").iterdir():
@@ -61,7 +61,7 @@ def records(state: Path, session_id: str) -> CheckpointRecords:
 async def test_a_result_of_long_ago_is_there_as_long_as_its_session_is(tmp_path: Path) -> None:
     await kept_session(tmp_path, "one")
 
-    kept = KeptSessions(tmp_path)
+    kept = SessionStorage(tmp_path)
     kept.outputs.tidy()
 
     assert await kept.outputs.of("one").read("call") == b"all of it"
@@ -97,7 +97,7 @@ async def test_what_belonged_to_a_journal_that_somebody_removed_from_the_trash_g
         kept.journals.throw_away(each)
     (kept.journals.trash.root / "one.jsonl").unlink()
 
-    KeptSessions(tmp_path).start_tidying().join(WAIT_S)
+    SessionStorage(tmp_path).start_tidying().join(WAIT_S)
 
     assert [each.stem for each in (tmp_path / CHECKPOINTS).iterdir()] == ["two"]
     kept.journals.trash.restore("two")
@@ -105,7 +105,7 @@ async def test_what_belonged_to_a_journal_that_somebody_removed_from_the_trash_g
 
 
 def test_where_the_index_lies_is_known_to_all() -> None:
-    kept = KeptSessions(Path("/state"))
+    kept = SessionStorage(Path("/state"))
     assert kept.index_file == kept.journals.root / INDEX
 
 
@@ -116,10 +116,10 @@ async def test_once_a_day_a_daemon_removes_what_was_deleted_long_ago_without_any
     (trashed,) = kept.journals.trash.listed()
     os.utime(trashed.path, (1.0, 1.0))
 
-    KeptSessions(tmp_path).start_tidying().join(WAIT_S)
+    SessionStorage(tmp_path).start_tidying().join(WAIT_S)
     assert trashed.path.exists()
     os.utime(kept.journals.trash.root / EMPTIED, (1.0, 1.0))
-    KeptSessions(tmp_path).start_tidying().join(WAIT_S)
+    SessionStorage(tmp_path).start_tidying().join(WAIT_S)
 
     assert [each.name for each in files_below(tmp_path)] == [EMPTIED]
 
@@ -193,7 +193,7 @@ async def test_a_result_is_read_a_month_later_by_another_daemon_and_if_it_went_t
     assert cut.truncated
     for each in house.state.joinpath("outputs").rglob("*"):
         os.utime(each, (1.0, 1.0))
-    KeptSessions(house.state).outputs.tidy()
+    SessionStorage(house.state).outputs.tidy()
     path = f"output:{cut.tool_id}"
 
     reading = [calls("read_file", path=path, start_line=300, end_line=301), {"text": "Read."}]
@@ -232,7 +232,7 @@ async def test_a_daemon_looks_through_the_trash_when_it_starts(house: House) -> 
 
 @pytest.mark.parametrize("session_id", ["never kept", "../x"])
 def test_what_there_is_not_is_put_away_without_a_word(tmp_path: Path, session_id: str) -> None:
-    kept = KeptSessions(tmp_path)
+    kept = SessionStorage(tmp_path)
     kept.put_away(session_id)
     kept.bring_back(session_id)
     kept.forget(session_id)

@@ -14,7 +14,7 @@ from pygent_ls.agent.tools.session_secrets import Secrets
 from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import AgentProfile
 from pygent_ls.app.application import read_settings
-from pygent_ls.cli.prompt import Shown, Wanted, as_json, as_text, prompt_shown
+from pygent_ls.cli.prompt import PromptOptions, ShownPrompt, as_json, as_text, prompt_shown
 from pygent_ls.cli.run_options import OWN_MODES
 from pygent_ls.cli.trust import trust
 from pygent_ls.errors import ToolError
@@ -46,10 +46,10 @@ def put(folder: Path, files: Mapping[str, str]) -> None:
         (folder / name).write_text(text)
 
 
-async def shown(folder: Path, *files: str, agent: AgentProfile = KEEPER, mode: str | None = None) -> Shown:
+async def shown(folder: Path, *files: str, agent: AgentProfile = KEEPER, mode: str | None = None) -> ShownPrompt:
     """The prompt of a turn in the folder."""
     taken = read_settings({}, [folder]).taken
-    wanted = Wanted(
+    wanted = PromptOptions(
         taken=taken,
         workspace=DiskWorkspace([folder]),
         agent=agent,
@@ -61,7 +61,7 @@ async def shown(folder: Path, *files: str, agent: AgentProfile = KEEPER, mode: s
     return await prompt_shown(wanted)
 
 
-def part(of: Shown, name: str) -> str:
+def part(of: ShownPrompt, name: str) -> str:
     """A part as the model reads it; empty where there is none."""
     return next((each.shown for each in of.parts if each.name == name), "")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.permissions import permissions
 from pygent_ls.agent.ports import hooks, model
-from pygent_ls.config.entries import AgentTable, CliModel, Effort, Hook, HookEvent, ModelTable
+from pygent_ls.config.entries import AgentTable, CliModelTable, Effort, Hook, HookEvent, ModelTable
 from pygent_ls.config.layer import Layer, SettingProblem
 from pygent_ls.config.layers import load
 from pygent_ls.config.reference_page import configuration_page
@@ -601,7 +601,7 @@ def test_entries_of_all_layers_count_together_and_of_one_name_the_stronger_layer
     )
     assert settings.aliases == {"fix": "/mode plan", "t": "/test"}
     assert settings.agents == {"reader": AgentTable(context_mode="fresh"), "other": AgentTable(model="openai/x")}
-    assert settings.cli_models == {"toy": CliModel(command=("toy", "--print"))}
+    assert settings.cli_models == {"toy": CliModelTable(command=("toy", "--print"))}
     assert settings.models == {"openai/my.model": ModelTable(input_usd_per_mtok=1, output_usd_per_mtok=5)}
 
 

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pygent_ls.agent.rules.rule import Rule
-from pygent_ls.app.trust_prompt import Trusting
+from pygent_ls.app.trust_prompt import TrustPrompt
 from pygent_ls.cli.trust import trust
 from pygent_ls.config.layer import Layer
 from pygent_ls.config.layers import Loaded, load
 from pygent_ls.config.live import LiveSettings, Taken
 from pygent_ls.config.settings import NAMES, Settings, value_of
 from pygent_ls.config.sources import MAX_FILE_BYTES, CommandLine
-from pygent_ls.config.trust import MAX_KEPT, TrustStore, Wish, digest_of, wishes_of
+from pygent_ls.config.trust import MAX_KEPT, TrustRequest, TrustStore, digest_of, wishes_of
 from pygent_ls.editors.ports import TrustQuestion
 from tests.fakes import Gate, bounded
 
@@ -286,7 +286,7 @@ def test_a_file_that_cannot_be_read_just_now_says_what_it_said_before(place: Pla
 async def test_what_was_asked_about_is_what_counts_though_the_file_changed_meanwhile(place: Place) -> None:
     gate = Gate()
     user = User(answer=True, gate=gate)
-    trusting = Trusting(place.store, user.ask)
+    trusting = TrustPrompt(place.store, user.ask)
     taken = place.says(LOOSE)
     async with asyncio.TaskGroup() as group:
         settling = group.create_task(trusting.settle(taken))
@@ -306,7 +306,7 @@ async def test_what_was_asked_about_is_what_counts_though_the_file_changed_meanw
 async def test_turns_that_begin_together_ask_once_and_the_answer_is_for_all(place: Place) -> None:
     gate = Gate()
     user = User(answer=True, gate=gate)
-    trusting = Trusting(place.store, user.ask)
+    trusting = TrustPrompt(place.store, user.ask)
     taken = place.says(LOOSE)
     async with asyncio.TaskGroup() as group:
         turns = [group.create_task(trusting.settle(taken)) for _ in range(3)]
@@ -322,8 +322,8 @@ async def test_turns_that_begin_together_ask_once_and_the_answer_is_for_all(plac
 async def test_a_no_is_remembered(place: Place) -> None:
     user = User(answer=False)
 
-    refused = await Trusting(place.store, user.ask).settle(place.says(LOOSE))
-    again = await Trusting(place.store, user.ask).settle(place.new_live().take(place.folder))
+    refused = await TrustPrompt(place.store, user.ask).settle(place.says(LOOSE))
+    again = await TrustPrompt(place.store, user.ask).settle(place.new_live().take(place.folder))
 
     assert (refused.trusted, again.trusted) == (False, False)
     assert refused.loaded.settings == Settings()
@@ -332,17 +332,17 @@ async def test_a_no_is_remembered(place: Place) -> None:
 
 async def test_no_answer_is_no_trust_and_the_next_daemon_asks_again(place: Place) -> None:
     user = User(answer=None)
-    trusting = Trusting(place.store, user.ask)
+    trusting = TrustPrompt(place.store, user.ask)
 
     for _ in range(2):
         assert (await trusting.settle(place.says(LOOSE))).trusted is False
     assert len(user.questions) == 1
     user.answer = True
-    assert (await Trusting(place.store, user.ask).settle(place.says(LOOSE))).trusted is True
+    assert (await TrustPrompt(place.store, user.ask).settle(place.says(LOOSE))).trusted is True
 
 
 async def test_an_answer_in_the_terminal_counts_though_the_editor_gave_none(place: Place) -> None:
-    trusting = Trusting(place.store, User(answer=None).ask)
+    trusting = TrustPrompt(place.store, User(answer=None).ask)
     await trusting.settle(place.says(LOOSE))
 
     trust(place.says(LOOSE), place.store, "trust")
@@ -353,7 +353,7 @@ async def test_an_answer_in_the_terminal_counts_though_the_editor_gave_none(plac
 async def test_a_cancelled_turn_leaves_the_question_open_and_its_answer_counts_for_the_next(place: Place) -> None:
     gate = Gate()
     user = User(answer=True, gate=gate)
-    trusting = Trusting(place.store, user.ask)
+    trusting = TrustPrompt(place.store, user.ask)
     async with asyncio.TaskGroup() as group:
         turn = group.create_task(trusting.settle(place.says(LOOSE)))
         await gate.reached()
@@ -368,7 +368,7 @@ async def test_a_cancelled_turn_leaves_the_question_open_and_its_answer_counts_f
 
 async def test_an_answer_that_was_given_after_the_settings_were_read_is_not_asked_for_again(place: Place) -> None:
     user = User(answer=True)
-    trusting = Trusting(place.store, user.ask)
+    trusting = TrustPrompt(place.store, user.ask)
     before = place.says(LOOSE)
 
     await trusting.settle(place.says(LOOSE))
@@ -380,7 +380,7 @@ async def test_an_answer_that_was_given_after_the_settings_were_read_is_not_aske
 async def test_an_answer_that_cannot_be_kept_counts_until_the_daemon_ends(place: Place, tmp_path: Path) -> None:
     (tmp_path / "state").write_text("in the way")
     user = User(answer=True)
-    trusting = Trusting(place.store, user.ask)
+    trusting = TrustPrompt(place.store, user.ask)
 
     for _ in range(2):
         assert (await trusting.settle(place.says(LOOSE))).loaded.settings.mode == "trust"
@@ -389,7 +389,7 @@ async def test_an_answer_that_cannot_be_kept_counts_until_the_daemon_ends(place:
 
 async def test_closing_ends_an_open_question(place: Place) -> None:
     gate = Gate()
-    trusting = Trusting(place.store, User(answer=True, gate=gate).ask)
+    trusting = TrustPrompt(place.store, User(answer=True, gate=gate).ask)
     async with asyncio.TaskGroup() as group:
         turn = group.create_task(trusting.settle(place.says(LOOSE)))
         await gate.reached()
@@ -400,7 +400,7 @@ async def test_closing_ends_an_open_question(place: Place) -> None:
 
 
 def test_what_does_not_count_is_told_once_for_each_content(place: Place) -> None:
-    trusting = Trusting(place.store, User(answer=None).ask)
+    trusting = TrustPrompt(place.store, User(answer=None).ask)
     taken = place.says(f'{LOOSE}[permissions]\nallow = ["shell", "edit_file"]\n')
 
     notice = trusting.notice(taken)
@@ -526,7 +526,7 @@ def test_the_wishes_are_all_that_trust_would_change(own: dict[str, object], thei
 
 def test_the_digest_tells_values_and_places_apart() -> None:
     wishes = [
-        Wish(source=source, key=key, value=value, words="")
+        TrustRequest(source=source, key=key, value=value, words="")
         for source in ("a", "b")
         for key in ("x", "y")
         for value in ("1", 1, ["1"], {"a": "b"})

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pygent_ls.cli.demo.daemon import Daemon, DemoError
+from pygent_ls.cli.demo.daemon import DemoDaemon, DemoError
 from pygent_ls.cli.demo.editor import with_edits
 from pygent_ls.editors.lsp.documents.minimal_edits import minimal_edits
 from pygent_ls.editors.lsp.documents.positions import LineIndex
@@ -223,8 +223,10 @@ def test_edits_at_one_place_keep_their_order() -> None:
 # Its daemon, when it is not as it should be
 
 
-def started(code: str, folder: Path) -> Daemon:
-    return Daemon([sys.executable, "-c", code], folder=folder, environment=dict(os.environ), log=folder / "daemon.log")
+def started(code: str, folder: Path) -> DemoDaemon:
+    return DemoDaemon(
+        [sys.executable, "-c", code], folder=folder, environment=dict(os.environ), log=folder / "daemon.log"
+    )
 
 
 def test_a_daemon_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
@@ -247,7 +249,7 @@ def test_a_daemon_that_says_nothing_is_not_waited_for_for_ever(tmp_path: Path) -
 
 def test_a_daemon_that_cannot_be_started_is_told(tmp_path: Path) -> None:
     with pytest.raises(DemoError, match="could not be started"):
-        Daemon([str(tmp_path / "none")], folder=tmp_path, environment={}, log=tmp_path / "daemon.log")
+        DemoDaemon([str(tmp_path / "none")], folder=tmp_path, environment={}, log=tmp_path / "daemon.log")
 
 
 def test_a_message_is_read_however_it_is_cut(tmp_path: Path) -> None:

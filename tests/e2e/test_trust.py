@@ -71,9 +71,9 @@ def test_without_a_terminal_nothing_is_trusted_until_the_command_says_so(folder:
     environment = clean_environment(folder.parent)
     (folder / ".pygent").mkdir()
     (folder / ".pygent" / "config.toml").write_text(LOOSE + 'deny = ["delete_file"]\n')
-    errand = ("run", "go", "--cwd", str(folder), "--model")
+    options = ("run", "go", "--cwd", str(folder), "--model")
 
-    done = run(*errand, model(folder.parent), environment=environment)
+    done = run(*options, model(folder.parent), environment=environment)
     assert made(folder) == []
     assert [line for line in done.stderr.splitlines() if "pygent-ls trust" in line] == [
         ".pygent/config.toml of this folder is not trusted, so these settings are ignored: permissions.allow. To "
@@ -82,7 +82,7 @@ def test_without_a_terminal_nothing_is_trusted_until_the_command_says_so(folder:
 
     assert "You have not been asked yet" in run("trust", str(folder), "--show", environment=environment).stdout
     assert "allow without asking you: create_file(**)" in run("trust", environment=environment, cwd=folder).stdout
-    done = run(*errand, model(folder.parent), environment=environment)
+    done = run(*options, model(folder.parent), environment=environment)
     assert ("not trusted" in done.stderr, made(folder)) == (False, ["made-0"])
     assert run("trust", "--forget", environment=environment, cwd=folder).stdout.startswith("Removed the answers")
     assert run("trust", "nowhere", environment=environment).returncode == 2

@@ -385,3 +385,13 @@ def patches(node: ast.AST) -> bool:
 
 def test_no_test_patches_what_it_tests() -> None:
     assert [place for source in sources("tests") for place in source.finds(patches)] == []
+
+
+def test_a_class_name_is_unique_in_the_package() -> None:
+    places: dict[str, list[str]] = {}
+    for source in package():
+        for node in source.nodes:
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(source.path)
+
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}

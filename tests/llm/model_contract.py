@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pygent_ls.agent.messages import Message, user_message
-from pygent_ls.agent.model.answer import Answer
+from pygent_ls.agent.model.answer import ModelAnswer
 from pygent_ls.agent.ports.model import Chunk, FinishChunk, Model, ModelRequest, TextChunk, ToolDefinition, UsageChunk
 
 READ_FILE = ToolDefinition(
@@ -35,9 +35,9 @@ async def chunks_of(model: Model, asked: ModelRequest | None = None) -> list[Chu
     return [chunk async for chunk in model.stream(asked or request())]
 
 
-def joined(chunks: Sequence[Chunk]) -> Answer:
+def joined(chunks: Sequence[Chunk]) -> ModelAnswer:
     """The answer as the loop puts it together."""
-    answer = Answer()
+    answer = ModelAnswer()
     for chunk in chunks:
         answer.add(chunk)
     answer.close()

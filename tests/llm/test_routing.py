@@ -12,7 +12,7 @@ import pytest
 
 from pygent_ls.errors import ModelError, SettingError
 from pygent_ls.llm.anthropic.model import AnthropicModel
-from pygent_ls.llm.cli.model import CliModel, CliSurroundings
+from pygent_ls.llm.cli.model import CliEnvironment, CliModel
 from pygent_ls.llm.cli.programs import CliProgram
 from pygent_ls.llm.litellm.model import LitellmModel
 from pygent_ls.llm.offline.model import OfflineModel
@@ -193,14 +193,14 @@ def test_choosing_a_model_imports_nothing_heavy() -> None:
 def test_tools_may_become_text_where_the_setting_leaves_it_open(
     tmp_path: Path, name: str, setting: TextToolCallsSetting, as_text: bool
 ) -> None:
-    resources = ModelResources(cli=CliSurroundings(processes=FakeProcesses(), folder=tmp_path))
+    resources = ModelResources(cli=CliEnvironment(processes=FakeProcesses(), folder=tmp_path))
     model = make_turn_model(name, Endpoint(text_tool_calls=setting), resources)
     assert isinstance(model, TextToolCalls) is as_text
     assert model.name == name
 
 
 def test_a_program_is_run_as_the_settings_say(tmp_path: Path) -> None:
-    resources = ModelResources(cli=CliSurroundings(processes=FakeProcesses(), folder=tmp_path))
+    resources = ModelResources(cli=CliEnvironment(processes=FakeProcesses(), folder=tmp_path))
     program = CliProgram(command=("mine",), form="xml")
     endpoint = Endpoint(
         programs={"toy": program}, first_byte_timeout_s=7, idle_timeout_s=8, text_tool_calls="off", api_base="http://x"

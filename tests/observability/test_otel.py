@@ -29,7 +29,7 @@ from pygent_ls.observability.otel import (
     named,
     otlp_writer,
 )
-from pygent_ls.observability.telemetry import MAX_WAITING, AppTelemetry, Wish, wish_of
+from pygent_ls.observability.telemetry import MAX_WAITING, AppTelemetry, TelemetryOptions, wish_of
 from tests.agent.abilities import saying
 from tests.agent.turns import run_turn
 from tests.fakes import WAIT_S, Call, FakeApprover, FakeModel, Rig, bounded, make_rig, say
@@ -51,27 +51,31 @@ def tell_of_turn(telemetry: AppTelemetry) -> None:
 @pytest.mark.parametrize(
     ("environment", "wish"),
     [
-        ({}, Wish()),
-        (ENDPOINT, Wish(traces=True, metrics=True)),
-        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://x/v1/traces"}, Wish(traces=True)),
-        ({"OTEL_METRICS_EXPORTER": "otlp"}, Wish(metrics=True)),
-        ({**ENDPOINT, "OTEL_METRICS_EXPORTER": "none"}, Wish(traces=True)),
-        ({**ENDPOINT, "OTEL_SDK_DISABLED": "true"}, Wish()),
+        ({}, TelemetryOptions()),
+        (ENDPOINT, TelemetryOptions(traces=True, metrics=True)),
+        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://x/v1/traces"}, TelemetryOptions(traces=True)),
+        ({"OTEL_METRICS_EXPORTER": "otlp"}, TelemetryOptions(metrics=True)),
+        ({**ENDPOINT, "OTEL_METRICS_EXPORTER": "none"}, TelemetryOptions(traces=True)),
+        ({**ENDPOINT, "OTEL_SDK_DISABLED": "true"}, TelemetryOptions()),
         (
             {**ENDPOINT, "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true"},
-            Wish(traces=True, metrics=True, with_content=True),
+            TelemetryOptions(traces=True, metrics=True, with_content=True),
         ),
         (
             {**ENDPOINT, "OTEL_TRACES_EXPORTER": "console"},
-            Wish(metrics=True, problem="OTEL_TRACES_EXPORTER=console is not supported; supported are otlp and none"),
+            TelemetryOptions(
+                metrics=True, problem="OTEL_TRACES_EXPORTER=console is not supported; supported are otlp and none"
+            ),
         ),
         (
             {**ENDPOINT, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
-            Wish(problem="OTEL_EXPORTER_OTLP_PROTOCOL=grpc is not supported; http/protobuf is"),
+            TelemetryOptions(problem="OTEL_EXPORTER_OTLP_PROTOCOL=grpc is not supported; http/protobuf is"),
         ),
     ],
 )
-def test_nothing_is_exported_unless_the_environment_asks_for_it(environment: Mapping[str, str], wish: Wish) -> None:
+def test_nothing_is_exported_unless_the_environment_asks_for_it(
+    environment: Mapping[str, str], wish: TelemetryOptions
+) -> None:
     assert wish_of(environment) == wish
 
 
@@ -80,7 +84,7 @@ def test_a_wish_without_the_extra_says_what_to_install() -> None:
 
     assert wish.is_nothing
     assert "pip install 'pygent-ls[otel]'" in wish.problem
-    assert wish_of({}, is_installed=lambda: False) == Wish()
+    assert wish_of({}, is_installed=lambda: False) == TelemetryOptions()
 
 
 @pytest.mark.parametrize(
@@ -136,7 +140,9 @@ class _KeptReader(InMemoryMetricReader):
 def collected(*tools: Any, with_content: bool = False, approver: FakeApprover | None = None) -> Collected:
     exporter, reader = InMemorySpanExporter(), _KeptReader()
     spans = SimpleSpanProcessor(exporter)
-    telemetry = AppTelemetry(Wish(traces=True), lambda _: SpanWriter(spans, reader, with_content=with_content))
+    telemetry = AppTelemetry(
+        TelemetryOptions(traces=True), lambda _: SpanWriter(spans, reader, with_content=with_content)
+    )
     rig = make_rig(*tools, approver=approver)
     rig = replace(rig, around=replace(rig.around, telemetry=telemetry))
     return Collected(rig, telemetry, exporter, reader)
@@ -343,7 +349,7 @@ class Stuck:
         self.let_go = threading.Event()
         self.exporter = InMemorySpanExporter()
 
-    def make(self, _: Wish) -> SpanWriter:
+    def make(self, _: TelemetryOptions) -> SpanWriter:
         """Takes for ever."""
         assert self.let_go.wait(WAIT_S)
         return SpanWriter(SimpleSpanProcessor(self.exporter), None, with_content=False)
@@ -357,7 +363,7 @@ async def stuck() -> AsyncGenerator[Stuck]:
 
 
 async def test_a_turn_and_the_end_wait_for_no_collector(stuck: Stuck) -> None:
-    telemetry = AppTelemetry(Wish(traces=True), stuck.make)
+    telemetry = AppTelemetry(TelemetryOptions(traces=True), stuck.make)
     rig = make_rig()
     rig = replace(rig, around=replace(rig.around, telemetry=telemetry))
 
@@ -366,7 +372,7 @@ async def test_a_turn_and_the_end_wait_for_no_collector(stuck: Stuck) -> None:
 
 
 async def test_what_nobody_takes_is_dropped_and_not_kept(stuck: Stuck) -> None:
-    telemetry = AppTelemetry(Wish(traces=True), stuck.make)
+    telemetry = AppTelemetry(TelemetryOptions(traces=True), stuck.make)
 
     for _ in range(MAX_WAITING + 5):
         tell_of_turn(telemetry)
@@ -386,12 +392,12 @@ async def test_an_sdk_that_refuses_a_variable_breaks_no_turn_and_says_so(caplog:
     threads: list[threading.Thread] = []
     begun = threading.Event()
 
-    def broken(_: Wish) -> SpanWriter:
+    def broken(_: TelemetryOptions) -> SpanWriter:
         threads.append(threading.current_thread())
         begun.set()
         raise ValueError("max_queue_size must be a positive integer.")
 
-    telemetry = AppTelemetry(Wish(traces=True), broken)
+    telemetry = AppTelemetry(TelemetryOptions(traces=True), broken)
     rig = make_rig()
     rig = replace(rig, around=replace(rig.around, telemetry=telemetry))
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from pygent_ls.errors import ModelError
-from pygent_ls.observability.telemetry import AppTelemetry, Wish, wish_of
+from pygent_ls.observability.telemetry import AppTelemetry, TelemetryOptions, wish_of
 from tests.agent.abilities import saying
 from tests.agent.turns import run_turn
 from tests.fakes import Call, FakeModel, make_rig, say
@@ -21,7 +21,7 @@ async def test_the_log_tells_of_turns_and_failures_and_of_nothing_that_was_said(
 ) -> None:
     caplog.set_level(logging.INFO, "pygent_ls")
     rig = make_rig(saying("look", "secret result"))
-    rig = replace(rig, around=replace(rig.around, telemetry=AppTelemetry(Wish())))
+    rig = replace(rig, around=replace(rig.around, telemetry=AppTelemetry(TelemetryOptions())))
     overloaded = ModelError("secret words", type="overloaded", status=529)
     look = Call(name="look", arguments={"at": "secret"})
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pygent_ls.agent.messages import user_message
-from pygent_ls.agent.model.answer import Answer
+from pygent_ls.agent.model.answer import ModelAnswer
 from pygent_ls.agent.ports.model import (
     FINISH_REASONS,
     Model,
@@ -40,7 +40,7 @@ NOT_SENT = frozenset({"content-length", "transfer-encoding", "content-encoding",
 class Read:
     """What an adapter made of one answer."""
 
-    answer: Answer = field(default_factory=Answer)
+    answer: ModelAnswer = field(default_factory=ModelAnswer)
     thinking: list[str] = field(default_factory=list[str])
     signatures: list[str] = field(default_factory=list[str])
     redacted: list[str] = field(default_factory=list[str])

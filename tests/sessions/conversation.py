@@ -17,17 +17,19 @@ from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.errors import ModelError
 from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
-from pygent_ls.sessions.commands.registry import Commands
+from pygent_ls.sessions.commands.registry import SlashCommands
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turns.request import TurnRequest
-from pygent_ls.sessions.turns.settings import Limits, MakeSystemPrompt
+from pygent_ls.sessions.turns.settings import MakeSystemPrompt, SessionLimits
 from pygent_ls.sessions.turns.turn import RunningTurn, SessionParts
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from tests.fakes import FakeApprover, FakeModel, Rig, Step, bounded, make_rig
 from tests.sessions.subscribers import Reader
 from tests.workspace.repositories import find_git, snapshots_beside
 
-LIMITS = Limits(turn=TurnLimits(max_iterations=50), max_output_tokens=1000, temperature=1.0, stream_flush_s=0.001)
+LIMITS = SessionLimits(
+    turn=TurnLimits(max_iterations=50), max_output_tokens=1000, temperature=1.0, stream_flush_s=0.001
+)
 
 
 async def say_mode(wanted: PromptFor) -> str:
@@ -120,7 +122,7 @@ def conversation(
         surroundings=around,
         limits=LIMITS,
         make_model=make_model,
-        commands=Commands(),
+        commands=SlashCommands(),
         make_system_prompt=make_system_prompt or say_mode,
         on_change=lambda session_id, what: changes.append((session_id, what)),
     )

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pygent_ls.agent.calls.executor import Surroundings
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.rules.rule import Rule
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.session_secrets import Secrets
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.agent.turn.state import TurnResult
@@ -125,7 +125,7 @@ class Shelf:
             return FakeModel([], name=name)
         raise ModelError(f"there is no model {name}", type="invalid_request")
 
-    def _surroundings(self, session_id: str, mode: Mode) -> Surroundings:
+    def _surroundings(self, session_id: str, mode: Mode) -> RunContext:
         tools = offered_tools(has_folder=True, shell_timeout_s=10.0) if self.tools is None else self.tools
         rig = make_rig(*tools, mode=mode, rules=self.rules)
         return replace(

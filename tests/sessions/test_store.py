@@ -8,7 +8,7 @@ import pytest
 
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.errors import ModelError, SessionError, ToolError
 from pygent_ls.sessions.lifecycle.defaults import NewSession, SessionDefaults
 from pygent_ls.sessions.store import Sessions
@@ -34,7 +34,7 @@ class Store:
             on_change=lambda session_id, what: self.changes.append((session_id, what)),
         )
 
-    def _surroundings(self, session_id: str, mode: Mode) -> Surroundings:
+    def _surroundings(self, session_id: str, mode: Mode) -> RunContext:
         return make_rig(mode=mode).around
 
     def _model(self, name: str) -> Model:

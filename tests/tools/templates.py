@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pygent_ls.agent.ports.templates import Question, Rendered, RenderedFile, Template, TemplateKind
+from pygent_ls.agent.ports.templates import Rendered, RenderedFile, Template, TemplateKind, TemplateQuestion
 from pygent_ls.errors import ToolError
 
 APP = Template(
@@ -16,11 +16,11 @@ APP = Template(
     folder=Path("/templates/app"),
     is_users=False,
     questions=(
-        Question(name="name", type="str", help="Its name", default="{folder}", is_computed=True),
-        Question(name="language", type="str", is_required=True, choices=("python", "go")),
-        Question(name="port", type="int", default=80),
-        Question(name="parts", type="str", default=["a"], choices=("a", "b"), is_multiple=True),
-        Question(name="deep", type="bool", default=True, condition="{{ port }}"),
+        TemplateQuestion(name="name", type="str", help="Its name", default="{folder}", is_computed=True),
+        TemplateQuestion(name="language", type="str", is_required=True, choices=("python", "go")),
+        TemplateQuestion(name="port", type="int", default=80),
+        TemplateQuestion(name="parts", type="str", default=["a"], choices=("a", "b"), is_multiple=True),
+        TemplateQuestion(name="deep", type="bool", default=True, condition="{{ port }}"),
     ),
 )
 
@@ -31,7 +31,7 @@ BADGE = Template(
     folder=Path("/users/badge"),
     is_users=True,
     questions=tuple(
-        Question(name=name, type="str", default="?")
+        TemplateQuestion(name=name, type="str", default="?")
         for name in ("project_name", "package_name", "language", "author", "python_version", "colour")
     ),
 )

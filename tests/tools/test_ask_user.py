@@ -9,11 +9,17 @@ from typing import Any
 
 import pytest
 
-from pygent_ls.agent.calls.executor import ToolGuard
+from pygent_ls.agent.calls.executor import ToolExecutor
 from pygent_ls.agent.events import PermissionRequested, ToolResult
 from pygent_ls.agent.kinds import Mode, ToolRisk
 from pygent_ls.agent.messages import ToolUseBlock
-from pygent_ls.agent.ports.questioner import Answered, CannotAsk, Choice, NotAnswered, QuestionAnswer
+from pygent_ls.agent.ports.questioner import (
+    AnswerChoice,
+    CannotAsk,
+    QuestionAnswer,
+    QuestionAnswered,
+    QuestionNotAnswered,
+)
 from pygent_ls.tools.ask_user import MAX_CHOICES, ask_user
 from tests.agent.abilities import saying
 from tests.agent.guards import guard_in
@@ -23,7 +29,7 @@ from tests.questioner import FakeQuestioner
 COLOURS = [{"title": "Red", "description": "as now"}, {"title": "Blue"}]
 
 
-def rig_of(questioner: FakeQuestioner, *, mode: Mode = "default") -> tuple[Rig, ToolGuard]:
+def rig_of(questioner: FakeQuestioner, *, mode: Mode = "default") -> tuple[Rig, ToolExecutor]:
     rig = make_rig(ask_user, saying("fetch", "fetched", risk=ToolRisk.HIGH), mode=mode)
     around = replace(rig.around, questioner=questioner)
     return rig, guard_in(around, rig.events.emit)
@@ -45,9 +51,9 @@ async def asked(questioner: FakeQuestioner, *, mode: Mode = "default", **given: 
 @pytest.mark.parametrize(
     ("answer", "read"),
     [
-        (Answered(choice="Blue"), "The user chose: Blue"),
-        (Answered(text="green, please"), "The user answered: green, please"),
-        (Answered(choice="Blue", text="a dark one"), "The user chose: Blue\nThey added: a dark one"),
+        (QuestionAnswered(choice="Blue"), "The user chose: Blue"),
+        (QuestionAnswered(text="green, please"), "The user answered: green, please"),
+        (QuestionAnswered(choice="Blue", text="a dark one"), "The user chose: Blue\nThey added: a dark one"),
     ],
 )
 async def test_the_model_reads_what_the_user_chose_or_said(answer: QuestionAnswer, read: str) -> None:
@@ -57,12 +63,12 @@ async def test_the_model_reads_what_the_user_chose_or_said(answer: QuestionAnswe
     assert (result.content, result.is_error) == (read, False)
     (question,) = questioner.questions
     assert question.text == "Which colour?"
-    assert question.choices == (Choice(title="Red", description="as now"), Choice(title="Blue"))
+    assert question.choices == (AnswerChoice(title="Red", description="as now"), AnswerChoice(title="Blue"))
     assert (question.session_id, question.tool_id) == ("session-1", "c1")
 
 
 async def test_no_answer_is_no_error_and_not_to_be_asked_for_again() -> None:
-    result = await asked(FakeQuestioner(NotAnswered()), question="Which?")
+    result = await asked(FakeQuestioner(QuestionNotAnswered()), question="Which?")
 
     assert not result.is_error
     assert result.content.startswith("The user did not answer. Do not ask the same question again")
@@ -78,7 +84,7 @@ async def test_choices_may_be_plain_texts() -> None:
     questioner = FakeQuestioner()
     await asked(questioner, question="Which?", choices=["Red", {"title": "Blue"}])
 
-    assert questioner.questions[0].choices == (Choice(title="Red"), Choice(title="Blue"))
+    assert questioner.questions[0].choices == (AnswerChoice(title="Red"), AnswerChoice(title="Blue"))
 
 
 @pytest.mark.parametrize(
@@ -114,13 +120,13 @@ async def test_what_is_shown_hides_nothing_and_a_title_is_one_line() -> None:
 
 
 async def test_plan_mode_may_ask() -> None:
-    result = await asked(FakeQuestioner(Answered(text="yes")), mode="plan", question="Is this the plan?")
+    result = await asked(FakeQuestioner(QuestionAnswered(text="yes")), mode="plan", question="Is this the plan?")
 
     assert result.content == "The user answered: yes"
 
 
 async def test_questions_and_prompts_for_permission_are_shown_one_at_a_time() -> None:
-    questioner = FakeQuestioner(Answered(text="yes"))
+    questioner = FakeQuestioner(QuestionAnswered(text="yes"))
     questioner.gate = Gate()
     rig, guard = rig_of(questioner)
     async with asyncio.TaskGroup() as group:

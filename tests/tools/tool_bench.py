@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from pygent_ls.agent.calls.no_processes import NoPrograms
+from pygent_ls.agent.calls.no_processes import NoProcesses
 from pygent_ls.agent.ports.templates import Templates
 from pygent_ls.agent.ports.workspace import Document, EditPlan, Stamp
 from pygent_ls.agent.tools.read_log import ReadLog
@@ -95,7 +95,7 @@ class Bench:
         """Call as the model does: arguments are validated, and an edit is applied. Returns what the model reads."""
         self.context = self.new_context()
         if tool.plans_edit:
-            self.context.processes = NoPrograms()
+            self.context.processes = NoProcesses()
         outcome = await tool.run(self.context, **tool.validate(given))
         if isinstance(outcome, str):
             return outcome
@@ -105,7 +105,7 @@ class Bench:
     async def plan(self, tool: Tool, /, **given: object) -> EditPlan:
         """What a tool would change; nothing is applied."""
         self.context = self.new_context()
-        self.context.processes = NoPrograms()
+        self.context.processes = NoProcesses()
         outcome = await tool.run(self.context, **tool.validate(given))
         assert isinstance(outcome, EditPlan)
         return outcome

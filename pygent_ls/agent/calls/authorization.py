@@ -31,8 +31,8 @@ from pygent_ls.agent.permissions.prefix_rules import prefix_rules
 from pygent_ls.agent.permissions.sandbox_consent import SandboxConsent, question_about
 from pygent_ls.agent.permissions.shell_reads import reads_of
 from pygent_ls.agent.ports.approver import Approver, PermissionAnswer, PermissionRequest
-from pygent_ls.agent.ports.questioner import AskUser, Choice, Question, QuestionAnswer, Questioner
-from pygent_ls.agent.ports.subagents import Standing
+from pygent_ls.agent.ports.questioner import AnswerChoice, AskUser, Question, QuestionAnswer, Questioner
+from pygent_ls.agent.ports.subagents import CallScope
 from pygent_ls.agent.ports.workspace import EditPlan, FileChange, SandboxState, Workspace
 from pygent_ls.agent.rules.read_rules import FileRead
 from pygent_ls.agent.telemetry import PermissionSpan, Telemetry, no_telemetry, observed
@@ -76,7 +76,7 @@ class _Prompt:
 
 
 @dataclass(kw_only=True)
-class Asking:
+class Authorization:
     """Judges the calls of one turn, and asks the user about those that the rules leave open."""
 
     session_id: str
@@ -90,7 +90,7 @@ class Asking:
     secrets: Secrets
     working_directory: Path
     hooks: TurnHooks
-    standing: Standing = field(default_factory=Standing)
+    standing: CallScope = field(default_factory=CallScope)
     telemetry: Telemetry = no_telemetry
     mode_changed: Callable[[], None]
     _held_in: set[str] = field(default_factory=set[str])
@@ -197,7 +197,7 @@ class Asking:
     def questions_of(self, tool_id: str) -> AskUser:
         """Return the function with which one call asks the user its own questions, one at a time across all calls."""
 
-        async def ask(text: str, choices: Sequence[Choice]) -> QuestionAnswer:
+        async def ask(text: str, choices: Sequence[AnswerChoice]) -> QuestionAnswer:
             question = Question(
                 question_id=f"{self.turn_id}-q{next(self.standing.share.question_ids)}",
                 session_id=self.session_id,

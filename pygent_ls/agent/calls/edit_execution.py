@@ -24,7 +24,7 @@ NOT_REVIEWED = "The turn was stopped before the user had reviewed this edit, so 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changing:
+class EditExecution:
     """Makes the edits of one turn. `files_changed` holds what the turn has changed so far, one entry per file."""
 
     workspace: Workspace

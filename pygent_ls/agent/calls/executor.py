@@ -12,13 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pygent_ls.agent.calls.authorization import Asking, DeniedError, InputChangedError
+from pygent_ls.agent.calls.authorization import Authorization, DeniedError, InputChangedError
 from pygent_ls.agent.calls.batches import MyTurn, at_once
-from pygent_ls.agent.calls.edit_execution import Changing
-from pygent_ls.agent.calls.no_processes import NoPrograms
-from pygent_ls.agent.calls.tool_results import Emit, Finishing, Outcome
+from pygent_ls.agent.calls.edit_execution import EditExecution
+from pygent_ls.agent.calls.no_processes import NoProcesses
+from pygent_ls.agent.calls.tool_results import Emit, Outcome, ToolResults
 from pygent_ls.agent.calls.turn_hooks import TurnHooks
-from pygent_ls.agent.edits.checkpointer import TurnKeeper
+from pygent_ls.agent.edits.checkpointer import TurnCheckpoints
 from pygent_ls.agent.edits.commit import is_being_cancelled
 from pygent_ls.agent.edits.diffs import changes_of
 from pygent_ls.agent.edits.named_paths import named_by
@@ -27,9 +27,9 @@ from pygent_ls.agent.events import Notice, PlanChanged, PlanEntry
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from pygent_ls.agent.permissions.permissions import Verdict, judge_url
 from pygent_ls.agent.permissions.sandbox_consent import confinement_of, sandbox_for
-from pygent_ls.agent.ports.subagents import Standing
+from pygent_ls.agent.ports.subagents import CallScope
 from pygent_ls.agent.ports.workspace import EditPlan, FileChange
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.telemetry import ToolSpan, observed
 from pygent_ls.agent.tools.arguments import with_schema
 from pygent_ls.agent.tools.cache import CachedResult
@@ -40,15 +40,15 @@ from pygent_ls.errors import ToolError
 
 
 @dataclass(kw_only=True)
-class ToolGuard:
+class ToolExecutor:
     """Runs the calls of one turn. Whatever a tool does, its call has exactly one result, and the turn goes on."""
 
-    around: Surroundings
+    around: RunContext
     turn_id: str
     emit: Emit
     hooks: TurnHooks
     results: dict[str, ToolResultBlock] = field(default_factory=dict[str, ToolResultBlock])
-    standing: Standing = field(default_factory=Standing)
+    standing: CallScope = field(default_factory=CallScope)
     begun: set[str] = field(default_factory=set[str])
     """Ids of the calls that may have had an effect: their tools ran, or their edits were about to be made."""
 
@@ -61,7 +61,7 @@ class ToolGuard:
         async def warn(problem: str) -> None:
             await self.emit(Notice(content=problem, level="warning"))
 
-        self._asking = Asking(
+        self._asking = Authorization(
             session_id=self.around.session_id,
             turn_id=self.turn_id,
             emit=self.emit,
@@ -77,7 +77,7 @@ class ToolGuard:
             telemetry=self.around.telemetry,
             mode_changed=self.around.mode_changed,
         )
-        self._changing = Changing(
+        self._changing = EditExecution(
             workspace=self.around.workspace,
             reviewer=self.around.reviewer,
             checkpointer=self.around.checkpointer,
@@ -86,11 +86,11 @@ class ToolGuard:
             files_changed=self.files_changed,
             user_times=self.standing.share.user_times,
         )
-        self._finishing = Finishing(around=self.around, emit=self.emit, results=self.results)
-        self._kept = TurnKeeper(checkpointer=self.around.checkpointer, turn_id=self.turn_id, warn=warn)
+        self._finishing = ToolResults(around=self.around, emit=self.emit, results=self.results)
+        self._kept = TurnCheckpoints(checkpointer=self.around.checkpointer, turn_id=self.turn_id, warn=warn)
         self._has_run: set[str] = set()
 
-    def use(self, around: Surroundings) -> None:
+    def use(self, around: RunContext) -> None:
         """Use the tools of this run context from now on; everything else in it is the same as before."""
         self.around = self._finishing.around = around
 
@@ -299,7 +299,7 @@ class ToolGuard:
             tool_id=call.id,
             session_id=self.around.session_id,
             workspace=self.around.workspace,
-            processes=NoPrograms() if tool.plans_edit else self.around.processes,
+            processes=NoProcesses() if tool.plans_edit else self.around.processes,
             working_directory=self.around.working_directory,
             reads=self.around.reads,
             report=self._finishing.live(call, tool),

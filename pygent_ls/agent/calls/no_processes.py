@@ -9,7 +9,7 @@ from pygent_ls.agent.ports.workspace import ProcessSpec, SandboxState
 from pygent_ls.errors import ToolError
 
 
-class NoPrograms:
+class NoProcesses:
     """`Processes` port without any program."""
 
     @property

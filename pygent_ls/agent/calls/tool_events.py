@@ -9,12 +9,12 @@ from pygent_ls.agent.calls.batches import PlannedCall
 from pygent_ls.agent.events import Location, ToolCall, ToolResult
 from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import ToolUseBlock
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.tool import MAX_PATHS, Tool, path_arguments
 from pygent_ls.errors import ToolError
 
 
-def tool_call(call: ToolUseBlock, around: Surroundings) -> ToolCall:
+def tool_call(call: ToolUseBlock, around: RunContext) -> ToolCall:
     """Return the event that announces a call, before permission is requested."""
     tool = around.tools.get(call.name)
     return ToolCall(
@@ -29,7 +29,7 @@ def tool_call(call: ToolUseBlock, around: Surroundings) -> ToolCall:
     )
 
 
-def planned(call: ToolUseBlock, around: Surroundings) -> PlannedCall:
+def planned(call: ToolUseBlock, around: RunContext) -> PlannedCall:
     """Return the call and what decides whether it may run in parallel; an unknown tool counts as read-only."""
     tool = around.tools.get(call.name)
     return PlannedCall(
@@ -52,7 +52,7 @@ def not_run(call: ToolUseBlock, content: str) -> ToolResult:
     )
 
 
-def paths_of(call: ToolUseBlock, tool: Tool | None, around: Surroundings) -> list[Path]:
+def paths_of(call: ToolUseBlock, tool: Tool | None, around: RunContext) -> list[Path]:
     """Return the paths that the arguments name, at most `MAX_PATHS`, without those outside the workspace. A call with
     too many paths, or one outside, is refused when it runs."""
     follow = tool is None or tool.kind not in ("delete", "move")

@@ -14,7 +14,7 @@ from pygent_ls.agent.events import AgentEvent, ToolProgress, ToolResult
 from pygent_ls.agent.messages import ToolResultBlock, ToolUseBlock
 from pygent_ls.agent.ports.output_store import READER
 from pygent_ls.agent.ports.workspace import FileChange
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.agent.truncation import cut
 from pygent_ls.secrets.stream import LiveRedactor
@@ -38,10 +38,10 @@ class Outcome:
 
 
 @dataclass(kw_only=True)
-class Finishing:
+class ToolResults:
     """Finishes the calls of one turn. Each then has one result in `results`, and one event that reports it."""
 
-    around: Surroundings
+    around: RunContext
     emit: Emit
     results: dict[str, ToolResultBlock]
     _live: dict[str, LiveRedactor] = field(default_factory=dict[str, LiveRedactor])

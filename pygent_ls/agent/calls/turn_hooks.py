@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, TypedDict, cast
 
 from pygent_ls.agent.calls.tool_events import tool_call
-from pygent_ls.agent.edits.checkpointer import TurnKeeper
+from pygent_ls.agent.edits.checkpointer import TurnCheckpoints
 from pygent_ls.agent.edits.named_paths import NamedPaths
 from pygent_ls.agent.events import AgentEvent, Notice, ToolResult
 from pygent_ls.agent.kinds import DecidedBy, StopReason, ToolCategory
 from pygent_ls.agent.messages import TextBlock, ToolUseBlock
 from pygent_ls.agent.ports.hooks import NOTHING, HookEvent, HookInput, HookOutcome, HookSource
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.truncation import cut
 from pygent_ls.errors import ToolError
 
@@ -52,7 +52,7 @@ class HookFacts(TypedDict, total=False):
 class TurnHooks:
     """Runs the hooks of one turn, or of one of its subagents. Their output is redacted and bounded in length."""
 
-    around: Surroundings
+    around: RunContext
     turn_id: str
     emit: Callable[[AgentEvent], Awaitable[None]]
     told: set[str] = field(default_factory=set[str])
@@ -69,7 +69,7 @@ class TurnHooks:
         async def warn(problem: str) -> None:
             await self.emit(Notice(content=problem, level="warning"))
 
-        self._keeper = TurnKeeper(checkpointer=self.around.checkpointer, turn_id=self.turn_id, warn=warn)
+        self._keeper = TurnCheckpoints(checkpointer=self.around.checkpointer, turn_id=self.turn_id, warn=warn)
 
     async def fire(self, event: HookEvent, facts: HookFacts) -> HookOutcome:
         """Run the hooks of an event, and report that they ran."""

@@ -19,7 +19,7 @@ from pygent_ls.agent.compaction.summary import (
     WORDS,
     CompactionRules,
     Parts,
-    Standing,
+    SummaryStanding,
     Touched,
     covering,
     left_out,
@@ -30,12 +30,12 @@ from pygent_ls.agent.compaction.summary import (
     with_results_dropped,
 )
 from pygent_ls.agent.context.memory import ContextMemory
-from pygent_ls.agent.context.window import CHARS_PER_TOKEN, ContextRules, Cut, chars_of, is_prompt, size_of
+from pygent_ls.agent.context.window import CHARS_PER_TOKEN, ContextCut, ContextRules, chars_of, is_prompt, size_of
 from pygent_ls.agent.events import AgentEvent, Compacted, Notice
 from pygent_ls.agent.messages import Message, TextBlock, Usage, user_message
-from pygent_ls.agent.model.answer import Answer
+from pygent_ls.agent.model.answer import ModelAnswer
 from pygent_ls.agent.ports.model import Model, ModelRequest
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.telemetry import ModelCallSpan, observed
 from pygent_ls.agent.tools.tool import path_arguments
 from pygent_ls.errors import ModelError
@@ -94,10 +94,10 @@ class Room:
 
 
 @dataclass(kw_only=True)
-class Compacting:
+class Compactor:
     """Compacts the context of one session, during a turn or at the user's request."""
 
-    around: Surroundings
+    around: RunContext
     rules: CompactionRules
     context: ContextRules
     turn_id: str
@@ -161,7 +161,7 @@ class Compacting:
         fits = min(share_that_fits(self.refusal), 0.9)
         self.memory.refused(self.model, max(int(sent * fits), LEAST_WINDOW))
 
-    def _parts(self, cut: Cut, room: Room, trigger: Trigger) -> Parts:
+    def _parts(self, cut: ContextCut, room: Room, trigger: Trigger) -> Parts:
         memory = self.memory
         tail = int(room.window * TAIL)
         if trigger == "manual":
@@ -172,7 +172,7 @@ class Compacting:
         tail = max(min(tail, room.target - others), 0)
         return parts_of(memory.rows, memory.messages, cut, memory.compaction, tail)
 
-    def _is_worth_it(self, parts: Parts, cut: Cut, before: int, room: Room, trigger: Trigger) -> bool:
+    def _is_worth_it(self, parts: Parts, cut: ContextCut, before: int, room: Room, trigger: Trigger) -> bool:
         if trigger != "manual" and size_of(self.memory.rows, cut) < LEAST_GAIN * room.window:
             return False  # the system prompt and the tools are too long
         match trigger:
@@ -196,7 +196,7 @@ class Compacting:
         return False
 
     async def _replaced(
-        self, history: Sequence[Message], parts: Parts, standing: Standing, room: Room, before: int
+        self, history: Sequence[Message], parts: Parts, standing: SummaryStanding, room: Room, before: int
     ) -> Compacted | None:
         memory = self.memory
         tail = memory.messages[parts.tail_place :]
@@ -223,7 +223,7 @@ class Compacting:
 
     # Replacement messages
 
-    async def _standing(self, parts: Parts, room: Room, trigger: Trigger, instruction: str) -> Standing | None:
+    async def _standing(self, parts: Parts, room: Room, trigger: Trigger, instruction: str) -> SummaryStanding | None:
         """Return the replacement messages; None if the compaction can wait for the next request."""
         strategy = "summarize" if trigger == "manual" else self.rules.strategy
         share = self._share(parts, room)
@@ -259,7 +259,7 @@ class Compacting:
         tokens = memory.tokens(memory.cut(self.context, self.turn_id), room.around)
         return tokens < LATEST * memory.limit(self.context, self.model)
 
-    async def _cheaply(self, parts: Parts, room: Room, problem: str = "") -> Standing:
+    async def _cheaply(self, parts: Parts, room: Room, problem: str = "") -> SummaryStanding:
         """Leave out tool results if that suffices, otherwise messages. Warns about what was lost."""
         messages = self.memory.messages
         dropped = with_results_dropped(parts, messages[parts.place : parts.tail_place])
@@ -308,7 +308,7 @@ class Compacting:
                 span = ModelCallSpan(session_id=self.around.session_id, model=model.name, request=request)
                 with observed(self.around.telemetry, span):
                     completion = await model.complete(request)
-                    span.answer = Answer.of(completion)
+                    span.answer = ModelAnswer.of(completion)
             except ModelError as error:
                 if error.type == "context_window" and n_tried < SUMMARY_TRIES - 1:
                     continue

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from pygent_ls.agent.compaction.summary import NO_ROOM
 from pygent_ls.agent.context.memory import ContextMemory
-from pygent_ls.agent.context.window import Cut
+from pygent_ls.agent.context.window import ContextCut
 from pygent_ls.agent.messages import ToolResultBlock
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.tool import path_arguments
 from pygent_ls.errors import ToolError
 
 
-def forget_left_out(around: Surroundings, memory: ContextMemory, cut: Cut) -> None:
+def forget_left_out(around: RunContext, memory: ContextMemory, cut: ContextCut) -> None:
     """Update the read log before this context is sent. If it begins elsewhere than the last one, files count as read
     only if a call that is still in it read them, or if they were read since the last request."""
     seen = (memory.compaction, cut)
@@ -25,7 +25,7 @@ def forget_left_out(around: Surroundings, memory: ContextMemory, cut: Cut) -> No
     around.reads.settle()
 
 
-def _shown_in(memory: ContextMemory, cut: Cut, around: Surroundings) -> set[Path]:
+def _shown_in(memory: ContextMemory, cut: ContextCut, around: RunContext) -> set[Path]:
     """Return the files that the results of a context show; each message is examined once. The head of a cut, a prompt,
     shows nothing."""
     known = memory.files_shown
@@ -34,7 +34,7 @@ def _shown_in(memory: ContextMemory, cut: Cut, around: Surroundings) -> set[Path
     return {path for paths in known[cut.start :] for path in paths}
 
 
-def _shown_by(memory: ContextMemory, place: int, around: Surroundings) -> Iterator[Path]:
+def _shown_by(memory: ContextMemory, place: int, around: RunContext) -> Iterator[Path]:
     shown = {
         block.tool_use_id
         for block in memory.messages[place].blocks

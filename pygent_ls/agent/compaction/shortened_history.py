@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pygent_ls.agent.compaction.summary import KEPT_RESULT_CHARS, Parts, Standing, fitted, shortened_results
+from pygent_ls.agent.compaction.summary import KEPT_RESULT_CHARS, Parts, SummaryStanding, fitted, shortened_results
 from pygent_ls.agent.context.window import chars_of, is_prompt
 from pygent_ls.agent.messages import Message, ToolResultBlock
 
@@ -45,7 +45,7 @@ def shortened(messages: Sequence[Message], target: int, most: int) -> tuple[Mess
     )
 
 
-def cuts_words(parts: Parts, standing: Standing) -> bool:
+def cuts_words(parts: Parts, standing: SummaryStanding) -> bool:
     """Whether part of the user's task that was complete until now is left out."""
     stands = standing.messages[0].blocks if standing.messages else ()
     whole = all(block in parts.first.blocks for block in parts.task)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pygent_ls.agent.context.memory import Compaction, ContextMemory
-from pygent_ls.agent.context.window import Cut, Rows, chars_of, is_prompt
+from pygent_ls.agent.context.window import ContextCut, ContextRows, chars_of, is_prompt
 from pygent_ls.agent.messages import (
     Block,
     ImageBlock,
@@ -84,7 +84,9 @@ class Parts:
         return sum(map(chars_of, self.middle)) + len(self.summary)
 
 
-def parts_of(rows: Rows, messages: Sequence[Message], cut: Cut, used: Compaction | None, tail_chars: int) -> Parts:
+def parts_of(
+    rows: ContextRows, messages: Sequence[Message], cut: ContextCut, used: Compaction | None, tail_chars: int
+) -> Parts:
     """Split a context into parts. The tail is the last units that fit into `tail_chars`, at least the last one."""
     place = cut.start if cut.head is None else cut.head
     tail = _tail_place(rows, max(cut.start, place + 1), tail_chars)
@@ -109,7 +111,7 @@ def parts_of(rows: Rows, messages: Sequence[Message], cut: Cut, used: Compaction
     )
 
 
-def _tail_place(rows: Rows, least: int, tail_chars: int) -> int:
+def _tail_place(rows: ContextRows, least: int, tail_chars: int) -> int:
     """Return the index at which the tail begins; the end if there is only the first message."""
     whole = rows[len(rows) - 1].chars
     place = max(rows[len(rows) - 1].unit, min(least, len(rows)))
@@ -136,7 +138,7 @@ def said_in(messages: Sequence[Message]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class SummaryStanding:
     """Messages that replace others; `task`, `words` and `summary` are those of `Compaction`."""
 
     messages: tuple[Message, ...]
@@ -145,7 +147,7 @@ class Standing:
     summary: str = ""
 
 
-def summed_up(parts: Parts, summary: str, window_chars: int) -> Standing:
+def summed_up(parts: Parts, summary: str, window_chars: int) -> SummaryStanding:
     """Return the user's task and words, and a model's summary of the rest, as one user message.
 
     The summary is a model's text about text from others, so it is marked as coming from outside.
@@ -159,10 +161,10 @@ def summed_up(parts: Parts, summary: str, window_chars: int) -> Standing:
         said = middle_cut(summary, max(int(window_chars * SUMMARY), KEPT_RESULT_CHARS))
         blocks += (TextBlock(text=told), TextBlock(text=said, from_outside=True))
     message = Message(role="user", content=tuple(blocks), turn_id=parts.first.turn_id, timestamp=parts.first.timestamp)
-    return Standing(messages=(message,), task=parts.task, words=parts.words, summary=summary)
+    return SummaryStanding(messages=(message,), task=parts.task, words=parts.words, summary=summary)
 
 
-def left_out(parts: Parts, window_chars: int) -> Standing:
+def left_out(parts: Parts, window_chars: int) -> SummaryStanding:
     """Return the user's task and words, the earlier summary, and a note in place of the rest."""
     note = f"[{len(parts.middle)} messages were left out here to make room. Their content is no longer available.]"
     kept = summed_up(parts, parts.summary, window_chars)
@@ -170,15 +172,15 @@ def left_out(parts: Parts, window_chars: int) -> Standing:
     return replace(kept, messages=(replace(message, content=(*message.blocks, TextBlock(text=note))),))
 
 
-def with_results_dropped(parts: Parts, messages: Sequence[Message]) -> Standing:
+def with_results_dropped(parts: Parts, messages: Sequence[Message]) -> SummaryStanding:
     """Return the same messages without tool results."""
     dropped = without_results(messages)
     if parts.summary or parts.old_words:
-        return Standing(messages=dropped, task=parts.task, words=parts.old_words, summary=parts.summary)
-    return Standing(messages=dropped)
+        return SummaryStanding(messages=dropped, task=parts.task, words=parts.old_words, summary=parts.summary)
+    return SummaryStanding(messages=dropped)
 
 
-def covering(memory: ContextMemory, history: Sequence[Message], parts: Parts, standing: Standing) -> Compaction:
+def covering(memory: ContextMemory, history: Sequence[Message], parts: Parts, standing: SummaryStanding) -> Compaction:
     """Return the compaction that replaces the messages of `memory.messages` before the tail. An earlier compaction that
     it overlaps becomes part of it, including the earlier replacement messages that stay."""
     place, tail_place, used = parts.place, parts.tail_place, memory.compaction

@@ -16,7 +16,7 @@ from pygent_ls.agent.ports.editor_state import LineRange
 from pygent_ls.agent.ports.workspace import Workspace
 from pygent_ls.agent.rules.read_rules import Reading
 from pygent_ls.agent.tools.read_log import ReadLog
-from pygent_ls.agent.tools.secret_masks import Masks
+from pygent_ls.agent.tools.secret_masks import SecretMasks
 from pygent_ls.errors import ToolError
 from pygent_ls.secrets.redactor import whole_placeholders
 from pygent_ls.secrets.stream import Mask
@@ -182,7 +182,7 @@ async def render(
     reads: ReadLog,
     mask: Mask = _as_it_is,
     reading: Reading | None = None,
-    masks: Masks | None = None,
+    masks: SecretMasks | None = None,
 ) -> str | tuple[Block, ...]:
     """Return the prompt as the model reads it: context blocks first, the user's words last, every text through `mask`.
     Files are masked as a whole, by `masks`, before lines are taken from them.
@@ -193,7 +193,7 @@ async def render(
     reading = reading or Reading()
     words = await mask("".join(part for part in parts if isinstance(part, str)), None)
     rendered = [
-        _denied(part, workspace, reading) or await _block_of(part, workspace, reads, mask, masks or Masks())
+        _denied(part, workspace, reading) or await _block_of(part, workspace, reads, mask, masks or SecretMasks())
         for part in parts
         if not isinstance(part, str)
     ]
@@ -203,7 +203,9 @@ async def render(
     return (*context, TextBlock(text=words)) if words.strip() else context
 
 
-async def _block_of(part: Attachment, workspace: Workspace, reads: ReadLog, mask: Mask, masks: Masks) -> Block | None:
+async def _block_of(
+    part: Attachment, workspace: Workspace, reads: ReadLog, mask: Mask, masks: SecretMasks
+) -> Block | None:
     """Return what the model sees of an attachment; None if it sees nothing."""
     match part:
         case ImageBlock() | ImagePart():
@@ -249,7 +251,7 @@ async def _image(part: ImagePart, workspace: Workspace) -> Block:
         return _block("image", workspace.shown(part.path), f"Could not be read: {error}")
 
 
-async def _selected(part: SelectionPart, workspace: Workspace, masks: Masks) -> str:
+async def _selected(part: SelectionPart, workspace: Workspace, masks: SecretMasks) -> str:
     """Return the selected text, or its whole lines if they hold a secret: part of a secret cannot be recognised."""
     try:
         document = await workspace.read(part.path)
@@ -260,7 +262,7 @@ async def _selected(part: SelectionPart, workspace: Workspace, masks: Masks) -> 
     return part.text if lines[chosen] == masked[chosen] else "".join(masked[chosen])
 
 
-async def _file(part: FilePart, workspace: Workspace, reads: ReadLog, mask: Mask, masks: Masks) -> str:
+async def _file(part: FilePart, workspace: Workspace, reads: ReadLog, mask: Mask, masks: SecretMasks) -> str:
     name = workspace.shown(part.path)
     try:
         document = await workspace.read(part.path)

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from operator import is_
 from pathlib import Path
 
-from pygent_ls.agent.context.window import UNKNOWN_WINDOW, ContextRules, Cut, Rows, cut_for, size_of, tokens_of
+from pygent_ls.agent.context.window import (
+    UNKNOWN_WINDOW,
+    ContextCut,
+    ContextRows,
+    ContextRules,
+    cut_for,
+    size_of,
+    tokens_of,
+)
 from pygent_ls.agent.messages import Block, Message, Usage
 from pygent_ls.agent.ports.model import Model
 
@@ -62,11 +70,11 @@ class _Counted:
 
     tokens: int
     compaction: Compaction | None
-    cut: Cut
+    cut: ContextCut
     length: int
     last: Message | None
 
-    def still_begins(self, memory: ContextMemory, cut: Cut) -> bool:
+    def still_begins(self, memory: ContextMemory, cut: ContextCut) -> bool:
         messages = memory.messages
         if self.cut != cut or self.compaction is not memory.compaction or len(messages) < self.length:
             return False
@@ -81,8 +89,8 @@ class ContextMemory:
         """Compaction that applies, as of the last `follow`."""
         self.messages: list[Message] = []
         """Conversation with compacted parts replaced, as of the last `follow`."""
-        self.rows = Rows()
-        self.seen: tuple[Compaction | None, Cut] = (None, Cut())
+        self.rows = ContextRows()
+        self.seen: tuple[Compaction | None, ContextCut] = (None, ContextCut())
         """Context that the model was last sent."""
         self.n_chars_around = 0
         """Characters of the system prompt and the tools that were sent with it."""
@@ -108,7 +116,7 @@ class ContextMemory:
         n_known = len(self.messages)
         grows = n_known <= len(messages) and all(map(is_, self.messages, messages))
         if not grows or self.rows.counts_words != counts_words:
-            self.rows = Rows(counts_words=counts_words)
+            self.rows = ContextRows(counts_words=counts_words)
             self._marked = []
             self.files_shown = []
             n_known = 0
@@ -122,11 +130,11 @@ class ContextMemory:
         applicable = [each for each in reversed(self.compactions) if each.applies_to(history)]
         return max(applicable, key=lambda each: each.end, default=None)
 
-    def cut(self, rules: ContextRules, turn_id: str, max_chars: int = 0) -> Cut:
+    def cut(self, rules: ContextRules, turn_id: str, max_chars: int = 0) -> ContextCut:
         """Return the context that `cut_for` selects."""
         return cut_for(self.rows, rules, turn_id, max_chars)
 
-    def marked(self, cut: Cut, mark: Callable[[Message], Message], reader: str) -> list[Message]:
+    def marked(self, cut: ContextCut, mark: Callable[[Message], Message], reader: str) -> list[Message]:
         """Return the messages of a context as they are sent to `reader`. Each message is marked once, and is the same
         object each time."""
         if self._marked_for != reader:
@@ -136,7 +144,7 @@ class ContextMemory:
 
     # Tokens
 
-    def tokens(self, cut: Cut, n_chars_around: int) -> int:
+    def tokens(self, cut: ContextCut, n_chars_around: int) -> int:
         """Return the tokens of a request: the provider's count plus the estimate for what was added since, or the
         estimate alone.
 
@@ -150,7 +158,7 @@ class ContextMemory:
             begin += 1
         if begin >= len(self.messages):
             return counted.tokens
-        return counted.tokens + tokens_of(size_of(self.rows, Cut(begin)))
+        return counted.tokens + tokens_of(size_of(self.rows, ContextCut(begin)))
 
     def scaled(self, n_chars: int) -> int:
         """Return the estimated tokens, scaled up if a provider was seen to count more."""
@@ -160,7 +168,7 @@ class ContextMemory:
         """Return the number of characters estimated for `n_tokens`; at least one."""
         return max(1, int(n_tokens * 4 / self._scale))
 
-    def counted(self, usage: Usage, cut: Cut, n_chars_around: int) -> int:
+    def counted(self, usage: Usage, cut: ContextCut, n_chars_around: int) -> int:
         """Record that a request with the context was answered; return how many tokens of the window are used."""
         tokens = usage.context_tokens or usage.total_tokens
         n_chars = size_of(self.rows, cut) + n_chars_around

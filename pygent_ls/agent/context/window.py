@@ -111,7 +111,7 @@ def is_prompt(message: Message) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ContextRow:
     """Message of a conversation, with its position and running totals."""
 
     message: Message
@@ -126,12 +126,12 @@ class Row:
     """Words of this message and all before it; 0 if words are not counted."""
 
 
-class Rows:
+class ContextRows:
     """Conversation whose messages are measured once each; it grows at its end."""
 
     def __init__(self, messages: Sequence[Message] = (), *, counts_words: bool = False) -> None:
         self.counts_words = counts_words
-        self._rows: list[Row] = []
+        self._rows: list[ContextRow] = []
         self._prompts: dict[str, int] = {}
         """Index of each turn's first prompt."""
         self._last_prompt: int | None = None
@@ -143,7 +143,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __getitem__(self, place: int) -> Row:
+    def __getitem__(self, place: int) -> ContextRow:
         return self._rows[place]
 
     def append(self, message: Message) -> None:
@@ -162,7 +162,7 @@ class Rows:
             elif isinstance(block, ToolResultBlock):
                 self._open.discard(block.tool_use_id)
         self._rows.append(
-            Row(
+            ContextRow(
                 message=message,
                 unit=unit,
                 head=head,
@@ -187,7 +187,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ContextCut:
     """A context: everything from `start` on, after the prompt at `head` unless the rest contains that prompt."""
 
     start: int = 0
@@ -199,14 +199,14 @@ class Cut:
         return rest if self.head is None else [messages[self.head], *rest]
 
 
-def cut_for(rows: Rows, rules: ContextRules, turn_id: str, max_chars: int = 0) -> Cut:
+def cut_for(rows: ContextRows, rules: ContextRules, turn_id: str, max_chars: int = 0) -> ContextCut:
     """Return the largest part of the conversation's end that mode and limits allow, at least its last unit.
 
     A context begins with a prompt: if the rest begins in the middle of a turn, the turn's first prompt is always kept.
     `max_chars` is a further limit of characters, converted from a limit of tokens; 0 means unlimited.
     """
     if not len(rows):
-        return Cut()
+        return ContextCut()
     chars = min(filter(None, (rules.max_chars, max_chars)), default=0)
     limits = _Limits(rules.most_messages, chars, rules.max_words)
     place = rows.first_of(turn_id) if rules.mode == "fresh" else 0
@@ -219,7 +219,7 @@ def cut_for(rows: Rows, rules: ContextRules, turn_id: str, max_chars: int = 0) -
         place = following
 
 
-def limits_reached(rows: Rows, rules: ContextRules, turn_id: str, max_chars: int) -> tuple[str, ...]:
+def limits_reached(rows: ContextRows, rules: ContextRules, turn_id: str, max_chars: int) -> tuple[str, ...]:
     """Return the settings that leave part of the conversation out, each with its number.
 
     `max_chars` is `max_tokens`, converted to characters.
@@ -247,16 +247,16 @@ def limits_reached(rows: Rows, rules: ContextRules, turn_id: str, max_chars: int
 
 def window(messages: Sequence[Message], rules: ContextRules, turn_id: str) -> list[Message]:
     """Return the context that the rules select from a conversation whose last turn is `turn_id`, as `cut_for` does."""
-    rows = Rows(messages, counts_words=rules.max_words > 0)
+    rows = ContextRows(messages, counts_words=rules.max_words > 0)
     return cut_for(rows, rules, turn_id, rules.max_tokens * CHARS_PER_TOKEN).of(messages)
 
 
-def _cut_at(rows: Rows, place: int) -> Cut:
+def _cut_at(rows: ContextRows, place: int) -> ContextCut:
     head = rows[place].head
-    return Cut(place, head if head < place else None)
+    return ContextCut(place, head if head < place else None)
 
 
-def _next_unit(rows: Rows, place: int) -> int | None:
+def _next_unit(rows: ContextRows, place: int) -> int | None:
     for following in range(place + 1, len(rows)):
         if rows[following].unit == following:
             return following
@@ -269,14 +269,14 @@ class _Limits:
     chars: int
     words: int
 
-    def least_place(self, rows: Rows) -> int:
+    def least_place(self, rows: ContextRows) -> int:
         """Return the first unit from which on the conversation is within the limits; the last unit if none is found."""
-        found = bisect_left(range(len(rows)), 1, key=lambda place: self.allow(rows, Cut(place)))
+        found = bisect_left(range(len(rows)), 1, key=lambda place: self.allow(rows, ContextCut(place)))
         if found < len(rows) and rows[found].unit != found:
             found = _next_unit(rows, found) or len(rows)
         return found if found < len(rows) else rows[len(rows) - 1].unit
 
-    def allow(self, rows: Rows, cut: Cut) -> bool:
+    def allow(self, rows: ContextRows, cut: ContextCut) -> bool:
         n_messages = len(rows) - cut.start + (cut.head is not None)
         if self.messages and n_messages > self.messages:
             return False
@@ -285,7 +285,7 @@ class _Limits:
         return not self.words or _words(rows, cut) <= self.words
 
 
-def size_of(rows: Rows, cut: Cut) -> int:
+def size_of(rows: ContextRows, cut: ContextCut) -> int:
     """Return the number of characters of a context."""
     if not len(rows):
         return 0
@@ -293,6 +293,6 @@ def size_of(rows: Rows, cut: Cut) -> int:
     return head + rows[len(rows) - 1].chars - (rows[cut.start - 1].chars if cut.start else 0)
 
 
-def _words(rows: Rows, cut: Cut) -> int:
+def _words(rows: ContextRows, cut: ContextCut) -> int:
     head = 0 if cut.head is None else rows[cut.head].words - (rows[cut.head - 1].words if cut.head else 0)
     return head + rows[len(rows) - 1].words - (rows[cut.start - 1].words if cut.start else 0)

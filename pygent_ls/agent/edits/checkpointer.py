@@ -68,7 +68,7 @@ class NoCheckpoints:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TurnKeeper:
+class TurnCheckpoints:
     """The checkpointer of one turn; `warn` receives messages for the user."""
 
     checkpointer: Checkpointer

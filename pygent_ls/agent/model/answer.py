@@ -47,7 +47,7 @@ class _Thought:
 
 
 @dataclass(slots=True)
-class Answer:
+class ModelAnswer:
     """Answer of one model call, which grows chunk by chunk."""
 
     model: str = ""
@@ -65,7 +65,7 @@ class Answer:
     _calls: dict[int, _CallParts] = field(default_factory=dict[int, _CallParts])
 
     @classmethod
-    def of(cls, completion: Completion) -> Answer:
+    def of(cls, completion: Completion) -> ModelAnswer:
         """Return the answer of a completion that was not streamed."""
         return cls(text=completion.text, usage=completion.usage, finish="stop", _said=[[completion.text]])
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
-from pygent_ls.agent.model.answer import Answer
+from pygent_ls.agent.model.answer import ModelAnswer
 from pygent_ls.errors import ModelError
 
 if TYPE_CHECKING:  # imported on first use: it takes 13 ms, too long for the start
@@ -88,7 +88,7 @@ class _GivenUpError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retrying:
+class RetryLoop:
     """Repeats attempts until one returns an answer, or another has no chance."""
 
     policy: RetryPolicy
@@ -97,18 +97,20 @@ class Retrying:
     tell: Callable[[Failed, float], Awaitable[None]]
     """Reports a failure and the seconds until the next attempt; not called for the last failure."""
 
-    async def run(self, attempt: Callable[[], Awaitable[Answer | Failed]]) -> Answer | Failed:
+    async def run(self, attempt: Callable[[], Awaitable[ModelAnswer | Failed]]) -> ModelAnswer | Failed:
         """Return the answer, or the last failure."""
         first = await attempt()
         return await self._again(first, attempt) if isinstance(first, Failed) and first.error.retryable else first
 
-    async def _again(self, first: Failed, attempt: Callable[[], Awaitable[Answer | Failed]]) -> Answer | Failed:
+    async def _again(
+        self, first: Failed, attempt: Callable[[], Awaitable[ModelAnswer | Failed]]
+    ) -> ModelAnswer | Failed:
         from tenacity import AsyncRetrying, retry_if_result, wait_exponential, wait_random
 
         policy, began = self.policy, self.clock()
         failures: list[Failed] = []
 
-        async def attempted() -> Answer | Failed:
+        async def attempted() -> ModelAnswer | Failed:
             came = await attempt() if failures else first
             if isinstance(came, Failed):
                 failures.append(came := replace(came, attempt=len(failures) + 1))
@@ -142,7 +144,7 @@ class Retrying:
             retry_error_callback=lambda _: failures[-1],
         )
         try:
-            return cast("Answer | Failed", await again(attempted))
+            return cast("ModelAnswer | Failed", await again(attempted))
         except _GivenUpError:
             return failures[-1]
 
@@ -166,5 +168,5 @@ class Retrying:
         return replace(failed, error=explained)
 
 
-def _may_pass(came: Answer | Failed) -> bool:
+def _may_pass(came: ModelAnswer | Failed) -> bool:
     return isinstance(came, Failed) and came.error.retryable

@@ -57,7 +57,7 @@ MAX_TEXT_PIECES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _NamedPath:
     """Path, absolute or relative to the folder in which the line runs."""
 
     path: str
@@ -104,29 +104,29 @@ def reads_of(text: str, folder: Path, workspace: Workspace) -> tuple[FileRead, .
     return tuple(found)
 
 
-def _files_in(line: ShellLine, kind_of: Callable[[str], str]) -> Iterator[_Named]:
+def _files_in(line: ShellLine, kind_of: Callable[[str], str]) -> Iterator[_NamedPath]:
     for each in line.reads:
-        yield _Named(_joined(each.folder, each.path), is_sure=True)
+        yield _NamedPath(_joined(each.folder, each.path), is_sure=True)
     for command in dict.fromkeys([*line.commands, *(line.plain or ())]):
         yield from _shown_by(command, command.words, command.folder, kind_of)
     takes_code = any(_CODE.fullmatch(each.name.lower()) for each in line.all())
     if _ELSEWHERE.search(line.text) and any(each.name == "git" for each in line.all()):
-        yield _Named(ANY, is_sure=False)
+        yield _NamedPath(ANY, is_sure=False)
     texts = [*line.assigned, *(line.fed if takes_code else ())]  # `PAGER` and `GIT_EDITOR` are command lines
     for text in texts:
-        yield from (_Named(piece, is_sure=False) for piece in _named_in(text))
+        yield from (_NamedPath(piece, is_sure=False) for piece in _named_in(text))
 
 
 def _shown_by(
     command: SimpleCommand, words: Sequence[str], folder: str, kind_of: Callable[[str], str]
-) -> Iterator[_Named]:
+) -> Iterator[_NamedPath]:
     """Yield what a command shows, and what the commands that it runs show; `words` are its own, with inserted ones."""
     name = canonical(command.name.lower().removesuffix(".exe"))
     if name == "git":
         for path in shown_by_git(words, lambda path: kind_of(_joined(folder, path))):
-            yield _Named(path if path == ANY else _joined(folder, path), is_sure=ANY not in path)
+            yield _NamedPath(path if path == ANY else _joined(folder, path), is_sure=ANY not in path)
             if folder and path != ANY:  # a path after `REVISION:` begins at the repository's root
-                yield _Named(path, is_sure=False)
+                yield _NamedPath(path, is_sure=False)
     else:
         yield from _shown_by_words(command, name, words, folder)
     moves = name in WRAPPERS and _has_unlisted(words, WRAPPERS[name])
@@ -136,9 +136,9 @@ def _shown_by(
         yield from _shown_by(inner.command, within, ANY if moves else inner.command.folder, kind_of)
 
 
-def _shown_by_words(command: SimpleCommand, name: str, words: Sequence[str], folder: str) -> Iterator[_Named]:
+def _shown_by_words(command: SimpleCommand, name: str, words: Sequence[str], folder: str) -> Iterator[_NamedPath]:
     if name == "parallel" and any(word.startswith("::::") for word in words):
-        yield from (_Named(_joined(folder, word), is_sure=False) for word in words[1:])
+        yield from (_NamedPath(_joined(folder, word), is_sure=False) for word in words[1:])
     if _is_silent(name, words):
         return
     own = [inner.begin for inner in command.runs if inner.begin < len(words)]
@@ -149,19 +149,19 @@ def _shown_by_words(command: SimpleCommand, name: str, words: Sequence[str], fol
     if not shows:
         pieces = (piece for word in given for piece in (_pieces_of(word) if _CODE.fullmatch(name) else _paths_in(word)))
         is_deep = name == "python" and not _ARCHIVING.isdisjoint(words)
-        yield from (_Named(_joined(folder, piece), is_sure=False, may_be_folder=is_deep) for piece in pieces)
+        yield from (_NamedPath(_joined(folder, piece), is_sure=False, may_be_folder=is_deep) for piece in pieces)
         return
     if _may_show_any(name, words):
-        yield _Named(ANY, is_sure=False)
+        yield _NamedPath(ANY, is_sure=False)
     if _CODE.fullmatch(name):
-        yield from (_Named(_joined(folder, piece), is_sure=False) for word in given for piece in _pieces_of(word))
+        yield from (_NamedPath(_joined(folder, piece), is_sure=False) for word in given for piece in _pieces_of(word))
     given = _arguments(name, words)
     is_deep = name in RECURSIVE or (name in FLAT and _has_unlisted(words, FLAT[name]))
     paths = [(path, not word.startswith("-")) for word in given for path in _paths_in(word)]
     may_be_folder = is_deep or name == "diff"
-    yield from (_Named(_joined(folder, path), is_sure, may_be_folder) for path, is_sure in paths)
+    yield from (_NamedPath(_joined(folder, path), is_sure, may_be_folder) for path, is_sure in paths)
     if is_deep and not _operands(name, words):
-        yield _Named(_joined(folder, ""), is_sure=False, may_be_folder=True)
+        yield _NamedPath(_joined(folder, ""), is_sure=False, may_be_folder=True)
 
 
 def _is_silent(name: str, words: Sequence[str]) -> bool:

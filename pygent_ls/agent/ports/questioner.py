@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class AnswerChoice:
     """Answer that the user may choose; titles are single lines, and unique within a question."""
 
     title: str
@@ -23,7 +23,7 @@ class Question:
     session_id: str
     tool_id: str
     text: str
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[AnswerChoice, ...] = ()
     from_model: bool = True
     """Whether a tool call asks. Otherwise the turn itself asks, or the daemon (`session_id` is then empty), and only
     one of the choices is a valid answer."""
@@ -43,7 +43,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class QuestionAnswered:
     """The user's answer: a choice, text, or both; at least one of them is not empty."""
 
     choice: str = ""
@@ -52,7 +52,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class NotAnswered:
+class QuestionNotAnswered:
     """The user closed the question, or gave an invalid answer."""
 
 
@@ -63,9 +63,9 @@ class CannotAsk:
     reason: str
 
 
-QuestionAnswer = Answered | NotAnswered | CannotAsk
+QuestionAnswer = QuestionAnswered | QuestionNotAnswered | CannotAsk
 
-AskUser = Callable[[str, Sequence[Choice]], Awaitable[QuestionAnswer]]
+AskUser = Callable[[str, Sequence[AnswerChoice]], Awaitable[QuestionAnswer]]
 """Asks the user one question, given its text and its choices; a tool's access to the questioner."""
 
 
@@ -74,7 +74,7 @@ class Questioner(Protocol):
 
     async def ask(self, question: Question) -> QuestionAnswer:
         """Return the user's answer, however long they take. Every invalid answer (none, an unknown title, an error, a
-        client that disconnected) is `NotAnswered`. Cancelling withdraws the question."""
+        client that disconnected) is `QuestionNotAnswered`. Cancelling withdraws the question."""
         ...
 
 
@@ -92,6 +92,6 @@ class NobodyToAsk:
         return CannotAsk(self.reason)
 
 
-async def nobody_answers(text: str, choices: Sequence[Choice]) -> QuestionAnswer:
+async def nobody_answers(text: str, choices: Sequence[AnswerChoice]) -> QuestionAnswer:
     """Return `CannotAsk`: the `AskUser` for runs without a user."""
     return CannotAsk(NOBODY)

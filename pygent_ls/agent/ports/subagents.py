@@ -83,7 +83,7 @@ class TurnShare:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class CallScope:
     """Place of a turn, or of one of its subagents, in the tree of subagents."""
 
     share: TurnShare = field(default_factory=TurnShare)

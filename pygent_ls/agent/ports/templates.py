@@ -16,7 +16,7 @@ QuestionType = Literal["str", "int", "float", "bool", "json", "yaml", "path"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class TemplateQuestion:
     """Question that a template asks."""
 
     name: str
@@ -47,7 +47,7 @@ class Template:
     """Absolute folder of the template, links resolved."""
     is_users: bool
     """Whether it is the user's own rather than a shipped one."""
-    questions: tuple[Question, ...] = ()
+    questions: tuple[TemplateQuestion, ...] = ()
     not_run: tuple[str, ...] = ()
     """Steps that it declares and that are never run, in words: `2 tasks`, `1 migration`."""
     problem: str = ""

@@ -147,10 +147,10 @@ class Case:
         return Match.YES if any(_is_about(rule, subject) for subject in self._subjects) else Match.NO
 
     @cached_property
-    def _lines(self) -> tuple[_Line, ...]:
-        return tuple(_Line(read_line(subject)) for subject in self._subjects)
+    def _lines(self) -> tuple[_CommandLine, ...]:
+        return tuple(_CommandLine(read_line(subject)) for subject in self._subjects)
 
-    def _concerns(self, pattern: Pattern | None, line: _Line) -> Match:
+    def _concerns(self, pattern: Pattern | None, line: _CommandLine) -> Match:
         match pattern:
             case CommandPrefix(words=words):
                 found = max((self._begins(words, each) for each in line.candidates(words[0])), default=Match.NO)
@@ -162,7 +162,7 @@ class Case:
             return found
         return Match.YES if found else Match.MAYBE
 
-    def _is_last_of(self, text: str, line: _Line) -> Match:
+    def _is_last_of(self, text: str, line: _CommandLine) -> Match:
         self._steps_left -= len(text) * STEPS_TO_READ_A_CHARACTER
         if self._steps_left < 0:
             return Match.MAYBE
@@ -174,7 +174,7 @@ class Case:
         return _begins(prefix, command) if self._steps_left >= 0 else Match.MAYBE
 
 
-class _Line:
+class _CommandLine:
     """Commands of a command line, by the names that rules may use for them."""
 
     def __init__(self, line: ShellLine) -> None:

@@ -38,7 +38,7 @@ MAX_LEARNED = 200
 """Files of environment variables that are learned before a program runs."""
 
 
-class Masks:
+class SecretMasks:
     """One session's. Without a redactor that is on, everything stays as it is."""
 
     def __init__(

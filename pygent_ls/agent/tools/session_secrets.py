@@ -15,7 +15,7 @@ from pygent_ls.agent.edits.diffs import unified_diff
 from pygent_ls.agent.kinds import ToolCategory
 from pygent_ls.agent.messages import Message, ToolUseBlock
 from pygent_ls.agent.ports.workspace import FileChange, Workspace
-from pygent_ls.agent.tools.secret_masks import Masks
+from pygent_ls.agent.tools.secret_masks import SecretMasks
 from pygent_ls.agent.tools.tool import PATH_ARGUMENTS, Tool, ToolRegistry
 from pygent_ls.errors import Quote, ToolError
 from pygent_ls.secrets.diff_headers import PATCH_HEADER
@@ -41,7 +41,7 @@ class Secrets:
         self, redactor: Redactor | None = None, workspace: Workspace | None = None, files: SecretFiles | None = None
     ) -> None:
         self._redactor = redactor or Redactor()
-        self.masks = Masks(self._redactor, workspace, files)
+        self.masks = SecretMasks(self._redactor, workspace, files)
 
     def seen_from(self, workspace: Workspace | None) -> Secrets:
         """The same secrets, whose files are read as this workspace shows them."""

@@ -24,7 +24,7 @@ from pygent_ls.agent.ports.workspace import Document, EditPlan, Processes, Proce
 from pygent_ls.agent.rules.read_rules import READING, Reading
 from pygent_ls.agent.tools.plan import SetPlan, no_plan
 from pygent_ls.agent.tools.read_log import ReadLog
-from pygent_ls.agent.tools.secret_masks import Masks
+from pygent_ls.agent.tools.secret_masks import SecretMasks
 from pygent_ls.errors import Quote, StaleDocumentError, ToolError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class ToolContext:
     cacheable: bool = True
     """Whether the result may be cached; a call may set it to False."""
     outputs: Outputs = field(default_factory=Outputs)
-    masks: Masks = field(default_factory=Masks)
+    masks: SecretMasks = field(default_factory=SecretMasks)
     """Redacts secrets in what is shown."""
     shows_lines_of: str | None = None
     """File of environment variables whose lines a program is asked to write."""

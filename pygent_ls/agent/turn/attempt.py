@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from pygent_ls.agent.events import Answered, Notice, Text, TextDelta, Thinking, ThinkingDelta, UsageReported
-from pygent_ls.agent.model.answer import Answer
+from pygent_ls.agent.events import ModelAnswered, Notice, Text, TextDelta, Thinking, ThinkingDelta, UsageReported
+from pygent_ls.agent.model.answer import ModelAnswer
 from pygent_ls.agent.model.retry import Failed
 from pygent_ls.agent.ports.model import (
     Chunk,
@@ -36,13 +36,13 @@ class Attempt:
     state: TurnState
     model: Model
     item_prefix: str
-    answer: Answer = field(default_factory=Answer)
+    answer: ModelAnswer = field(default_factory=ModelAnswer)
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
         self.answer.model = self.model.name
 
-    async def run(self, request: ModelRequest) -> Answer | Failed:
+    async def run(self, request: ModelRequest) -> ModelAnswer | Failed:
         """Send the request, emit its deltas, and return the complete answer, which `report` emits. When cancelled, the
         text so far is kept in the history. Known usage is counted however the request ends."""
         began_s, around = self.clock(), self.state.around
@@ -92,9 +92,11 @@ class Attempt:
         state.keep(answer.message_without_calls(state.spec.turn_id, cut_off=cut_off))
 
     @property
-    def _answered(self) -> Answered:
+    def _answered(self) -> ModelAnswered:
         answer = self.answer
-        return Answered(model=self.model.name, finish=answer.finish_reason, usage=answer.usage, n_calls=answer.n_calls)
+        return ModelAnswered(
+            model=self.model.name, finish=answer.finish_reason, usage=answer.usage, n_calls=answer.n_calls
+        )
 
     @property
     def _text_id(self) -> str:

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from pygent_ls.agent.compaction.compactor import Compacting, Trigger
+from pygent_ls.agent.compaction.compactor import Compactor, Trigger
 from pygent_ls.agent.compaction.forgotten_reads import forget_left_out
 from pygent_ls.agent.context.editor_text import background
 from pygent_ls.agent.context.memory import ContextMemory
-from pygent_ls.agent.context.window import ContextRules, Cut, limits_reached, size_of
+from pygent_ls.agent.context.window import ContextCut, ContextRules, limits_reached, size_of
 from pygent_ls.agent.events import Notice, UsageReported
 from pygent_ls.agent.messages import Message, TextBlock, Usage
 from pygent_ls.agent.ports.model import Model, ModelRequest
@@ -37,7 +37,7 @@ class TurnContext:
     """Returns a message as a model may be sent it; the same object if nothing has to change."""
 
     def __post_init__(self) -> None:
-        self._sent = (Cut(), 0)
+        self._sent = (ContextCut(), 0)
         """Cut of the last request, and its characters outside the conversation."""
         self._tools: tuple[ToolRegistry | None, int, int] = (None, 0, 0)
 
@@ -98,7 +98,7 @@ class TurnContext:
     def _follow(self) -> None:
         self.memory.follow(self.state.history, counts_words=self.state.spec.context.max_words > 0)
 
-    def _cut(self, max_chars: int = 0) -> Cut:
+    def _cut(self, max_chars: int = 0) -> ContextCut:
         return self.memory.cut(self.state.spec.context, self.state.spec.turn_id, max_chars)
 
     def _is_near_limit(self, model: Model, n_around: int) -> bool:
@@ -117,7 +117,7 @@ class TurnContext:
                 before.plus(usage), context_tokens=before.context_tokens, context_limit=before.context_limit
             )
 
-        compacting = Compacting(
+        compacting = Compactor(
             around=state.around,
             rules=state.spec.compaction,
             context=state.spec.context,
@@ -145,7 +145,7 @@ class TurnContext:
 
     # The request
 
-    async def _tell_left_out(self, cut: Cut, model: Model) -> None:
+    async def _tell_left_out(self, cut: ContextCut, model: Model) -> None:
         """Warn once that the request leaves out part of the conversation, and why; again if the reason changes. The
         mode `fresh` leaves out earlier turns, which is expected and not reported."""
         memory, spec = self.memory, self.state.spec
@@ -172,7 +172,7 @@ class TurnContext:
             )
         )
 
-    def _built(self, model: Model, now: TextBlock | None, n_around: int, cut: Cut) -> ModelRequest:
+    def _built(self, model: Model, now: TextBlock | None, n_around: int, cut: ContextCut) -> ModelRequest:
         state, memory = self.state, self.memory
         spec, around = state.spec, state.around
         forget_left_out(around, memory, cut)
@@ -199,7 +199,7 @@ class TurnContext:
             cache_key=around.session_id,
         )
 
-    def _fitting_cut(self, model: Model, n_around: int) -> Cut:
+    def _fitting_cut(self, model: Model, n_around: int) -> ContextCut:
         """Return the cut that fits into the window with room for an answer, if nothing was compacted."""
         rules = self.state.spec.context
         window = self.memory.limit(ContextRules(), model)
@@ -209,7 +209,7 @@ class TurnContext:
             return cut
         return self._cut(max(self.memory.chars_for(limit) - n_around, 1))
 
-    def _answer_room(self, model: Model, cut: Cut, n_around: int) -> int:
+    def _answer_room(self, model: Model, cut: ContextCut, n_around: int) -> int:
         """Return the maximum tokens of the answer: providers refuse a limit that does not fit into the window with the
         request."""
         wanted, window = self.state.max_output_tokens, model.facts.context_limit

@@ -31,7 +31,7 @@ class TurnLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class TurnSpent:
     """What a turn has used so far."""
 
     iterations: int
@@ -75,7 +75,7 @@ class Allowance:
         """Whether a limit in dollars applies."""
         return bool(self._bounds.max_budget_usd)
 
-    def before_call(self, spent: Spent) -> Stop | None:
+    def before_call(self, spent: TurnSpent) -> Stop | None:
         """Check before each model call, so exactly `max_iterations` calls are made."""
         bounds = self._bounds
         if bounds.max_iterations and spent.iterations >= bounds.max_iterations:
@@ -86,7 +86,7 @@ class Allowance:
             return _stop("time_limit", spent, TimeLimitReached(limit=bounds.max_seconds, value=spent.seconds))
         return None
 
-    def after_answer(self, spent: Spent, model: str) -> Stop | None:
+    def after_answer(self, spent: TurnSpent, model: str) -> Stop | None:
         """Check after each answer, before its tools run: the tokens are spent, but nothing was done with them."""
         bounds, usage = self._bounds, spent.usage
         if bounds.max_tokens and usage.total_tokens >= bounds.max_tokens:
@@ -108,7 +108,7 @@ class Allowance:
         notice = Notice(content=f"{problem}. Limit tokens instead (max_tokens).", level="warning")
         return Stop(reason="budget_limit", events=(notice,), question=f"{problem}. Continue without it?")
 
-    def grant(self, stop: Stop, spent: Spent) -> None:
+    def grant(self, stop: Stop, spent: TurnSpent) -> None:
         """Let the turn continue: by the same amount again from here, or without a limit that cannot be enforced."""
         bounds, each = self._bounds, self._each
         match stop.reason:
@@ -126,7 +126,7 @@ class Allowance:
                 pass  # these stop reasons are not limits
 
 
-def _stop(reason: StopReason, spent: Spent, event: AgentEvent) -> Stop:
+def _stop(reason: StopReason, spent: TurnSpent, event: AgentEvent) -> Stop:
     return Stop(reason=reason, events=(event,), question=f"Paused after {spent.after(reason)}. Continue?")
 
 

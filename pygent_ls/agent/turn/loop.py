@@ -12,10 +12,10 @@ from pygent_ls.agent.calls.turn_hooks import TurnHooks
 from pygent_ls.agent.events import AgentEvent, Cancelled, EventSink, Finished, Notice, Steered, TurnStarted
 from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import Message, TextBlock, ToolUseBlock, Usage, user_message
-from pygent_ls.agent.model.answer import Answer
+from pygent_ls.agent.model.answer import ModelAnswer
 from pygent_ls.agent.model.retry import RetryController, WaitingRetries
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.agent.telemetry import TurnSpan, observed
 from pygent_ls.agent.tools.arguments import readers_of
@@ -43,7 +43,7 @@ class Turn:
     """
 
     spec: TurnSpec
-    around: Surroundings
+    around: RunContext
     history: list[Message]
     sink: EventSink
     retries: RetryController = field(default_factory=WaitingRetries)
@@ -57,7 +57,7 @@ class Turn:
     _error: ModelError | None = None
     _empty_answers: int = 0
     _began_s: float = 0.0
-    _becoming: Callable[[], Awaitable[tuple[TurnSpec, Surroundings]]] | None = None
+    _becoming: Callable[[], Awaitable[tuple[TurnSpec, RunContext]]] | None = None
 
     def __post_init__(self) -> None:
         parent = self.parent
@@ -97,7 +97,7 @@ class Turn:
         """Name of the agent that answers from the next call on."""
         return self._state.spec.agent
 
-    def become(self, make: Callable[[], Awaitable[tuple[TurnSpec, Surroundings]]]) -> None:
+    def become(self, make: Callable[[], Awaitable[tuple[TurnSpec, RunContext]]]) -> None:
         """Switch to the agent that `make` returns, before the next call; the limits stay."""
         self._becoming = make
 
@@ -318,7 +318,7 @@ class Turn:
 
     # Answers
 
-    async def _take(self, answer: Answer) -> StopReason | None:
+    async def _take(self, answer: ModelAnswer) -> StopReason | None:
         """Store an answer and run its calls. Return the stop reason if the turn ends."""
         state, spec = self._state, self.spec
         state.say(answer.text)
@@ -352,7 +352,7 @@ class Turn:
         state.keep(user_message(wanted, turn_id=self.spec.turn_id))
         return None
 
-    def _cut_off(self, answer: Answer) -> StopReason | None:
+    def _cut_off(self, answer: ModelAnswer) -> StopReason | None:
         """Continue the text of an answer that reached the output limit, once, unless it would never end. A tool call
         that is cut off never runs."""
         state, turn_id = self._state, self.spec.turn_id

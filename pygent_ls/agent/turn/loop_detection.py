@@ -27,7 +27,7 @@ TOLD = TextBlock(
 """Reminder that the model reads beside the results, once per turn."""
 
 
-class CircleWatch:
+class LoopDetector:
     """Compares the rounds of one turn; a round is all calls of an answer with their results.
 
     A loop is the same round three times in a row, or two rounds that alternate three times. The first loop adds a

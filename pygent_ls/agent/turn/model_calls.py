@@ -17,8 +17,8 @@ from pygent_ls.agent.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from pygent_ls.agent.model.answer import Answer
-from pygent_ls.agent.model.retry import Failed, RetryController, Retrying, WaitingRetries
+from pygent_ls.agent.model.answer import ModelAnswer
+from pygent_ls.agent.model.retry import Failed, RetryController, RetryLoop, WaitingRetries
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.turn.attempt import Attempt
 from pygent_ls.agent.turn.context import TurnContext
@@ -53,7 +53,7 @@ class ModelCalls:
         self._names_blind: set[str] = set()
         """Models about which the user was told that they accept no images."""
 
-    async def ask(self) -> Answer:
+    async def ask(self) -> ModelAnswer:
         """Make one iteration and return the complete answer, which is emitted and counted in the turn's usage, but not
         added to its history.
 
@@ -65,7 +65,7 @@ class ModelCalls:
         while True:
             asked = self.state.model
             came = await self._asked_until_settled(asked)
-            if isinstance(came, Answer):
+            if isinstance(came, ModelAnswer):
                 return came
             chosen = self.state.model  # the user may have chosen another model meanwhile
             other = chosen if chosen is not asked else await self._fallback_for(came.error)
@@ -89,19 +89,19 @@ class ModelCalls:
         await self._tell(Failed(error=error))
         return error
 
-    async def _asked_until_settled(self, model: Model) -> Answer | Failed:
+    async def _asked_until_settled(self, model: Model) -> ModelAnswer | Failed:
         """Ask one model, with retries as long as they may help."""
 
-        async def attempt() -> Answer | Failed:
+        async def attempt() -> ModelAnswer | Failed:
             return await self._attempted(model)
 
         async def tell(failed: Failed, delay_s: float) -> None:
             await self._tell(failed, retry_in_s=delay_s)
 
-        retrying = Retrying(policy=self.state.spec.retry, controller=self.retries, clock=self.clock, tell=tell)
+        retrying = RetryLoop(policy=self.state.spec.retry, controller=self.retries, clock=self.clock, tell=tell)
         return await retrying.run(attempt)
 
-    async def _attempted(self, model: Model) -> Answer | Failed:
+    async def _attempted(self, model: Model) -> ModelAnswer | Failed:
         """Send one request; send it again at once if its obstacle could be removed."""
         while True:
             attempt = self._next_attempt(model)
@@ -111,7 +111,7 @@ class ModelCalls:
                 return Failed(error=error)
             await self._tell_of_pictures(model)
             came = await attempt.run(await self._context.request(model))
-            if isinstance(came, Answer):
+            if isinstance(came, ModelAnswer):
                 came = self._checked(attempt, came)
             if isinstance(came, Failed):
                 if not await self._fits_now(came, model):
@@ -148,7 +148,7 @@ class ModelCalls:
             )
             await self.state.emit(Notice(content=said, level="warning"))
 
-    def _checked(self, attempt: Attempt, answer: Answer) -> Answer | Failed:
+    def _checked(self, attempt: Attempt, answer: ModelAnswer) -> ModelAnswer | Failed:
         """Return the answer, or a failure if the stream ended without a finish reason: it broke off, and arguments of a
         call may be missing. If a model does so twice in a row, it seems to send no finish reason, and its text is taken
         as complete."""
@@ -172,7 +172,7 @@ class ModelCalls:
         self._made_room = True
         return await self._context.make_room(model, "overflow", failed.error.message)
 
-    async def _given_room(self, answer: Answer, model: Model) -> str | None:
+    async def _given_room(self, answer: ModelAnswer, model: Model) -> str | None:
         """Make room for an answer that was cut off and cannot be continued; return what was done, as a message for the
         user. None if the answer needs no room, or if nothing is left to try."""
         if answer.finish_reason != "length" or answer.is_endless or (answer.text.strip() and not answer.has_calls):

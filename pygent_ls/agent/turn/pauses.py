@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from pygent_ls.agent.events import Notice
 from pygent_ls.agent.kinds import StopReason
-from pygent_ls.agent.ports.questioner import Answered, Choice, Question
-from pygent_ls.agent.turn.limits import Allowance, Spent, Stop
+from pygent_ls.agent.ports.questioner import AnswerChoice, Question, QuestionAnswered
+from pygent_ls.agent.turn.limits import Allowance, Stop, TurnSpent
 from pygent_ls.agent.turn.state import TurnState
 
 STOP, CONTINUE = "Stop", "Continue"
@@ -35,10 +35,10 @@ class Pauses:
         self._began = self.clock()
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> TurnSpent:
         """What the turn has used so far."""
         seconds = self.clock() - self._began - self._paused_s
-        return Spent(iterations=self.state.iterations, usage=self.state.total, seconds=seconds)
+        return TurnSpent(iterations=self.state.iterations, usage=self.state.total, seconds=seconds)
 
     def before_call(self) -> Stop | None:
         """Check before each model call; also covers usage of subagents, and answers that called no tools."""
@@ -94,14 +94,14 @@ class Pauses:
             session_id=state.around.session_id,
             tool_id="",
             text=stop.question,
-            choices=(Choice(title=STOP), Choice(title=CONTINUE)),
+            choices=(AnswerChoice(title=STOP), AnswerChoice(title=CONTINUE)),
             from_model=False,
         )
         asked = self.clock()
         with state.share.user_times.waiting():
             answer = await state.around.pauser.ask(question)
         self._paused_s += self.clock() - asked
-        if not isinstance(answer, Answered) or answer.choice != CONTINUE:
+        if not isinstance(answer, QuestionAnswered) or answer.choice != CONTINUE:
             return False
         self.allowance.grant(stop, self.spent)
         await state.emit(Notice(content="The user let the turn continue."))

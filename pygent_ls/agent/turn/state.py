@@ -17,7 +17,7 @@ from pygent_ls.agent.ports.hooks import HookSource
 from pygent_ls.agent.ports.model import Effort, Model
 from pygent_ls.agent.ports.subagents import SubagentTask, TurnShare
 from pygent_ls.agent.ports.workspace import FileChange
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.structured_output import Structured
 from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
@@ -118,7 +118,7 @@ class TurnState:
     """State of a running turn, shared by the loop, its model calls and its tool calls."""
 
     spec: TurnSpec
-    around: Surroundings
+    around: RunContext
     history: list[Message]
     sink: EventSink
     iterations: int = 0
@@ -218,7 +218,7 @@ class Delegate:
     """Subagent that has not begun yet."""
 
     spec: TurnSpec
-    around: Surroundings
+    around: RunContext
 
 
 DelegateTo = Callable[[str, SubagentTask, TurnState], Awaitable[Delegate]]

@@ -15,7 +15,7 @@ from pygent_ls.agent.variants import without
 from pygent_ls.errors import ModelError, ToolError
 
 if TYPE_CHECKING:  # a turn's state contains it
-    from pygent_ls.agent.run_context import Surroundings
+    from pygent_ls.agent.run_context import RunContext
 
 MAX_ASKED = 2
 """Maximum requests for the answer after a reply without the tool: one for a mistake, and one more for weak models."""
@@ -45,7 +45,7 @@ NOT_FOR_SUBAGENTS = {STRUCTURED_OUTPUT: "is only for the main turn, not for its 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AnswerRequest:
     """Parts of a request that say how to answer."""
 
     system: str
@@ -74,7 +74,7 @@ class StructuredAnswer:
         """Raises `SessionError` (`bad_output_schema`)."""
         return cls(schema=None if schema is None else OutputSchema.of(schema))
 
-    def offered(self, around: Surroundings) -> Surroundings:
+    def offered(self, around: RunContext) -> RunContext:
         """Return what the turn is given, with the tool added."""
         if self.schema is None:
             return around
@@ -82,15 +82,15 @@ class StructuredAnswer:
         tools = ToolRegistry([*others.list_all(), structured_tool(self.schema, self._give)], around.tools.withheld)
         return replace(around, tools=tools)
 
-    def asked_of(self, model: ModelFacts, system: str, tools: Sequence[ToolDefinition]) -> Asked:
+    def asked_of(self, model: ModelFacts, system: str, tools: Sequence[ToolDefinition]) -> AnswerRequest:
         """Return the parts of a request to the model: the schema as the form of its text if the model supports that, or
         else the tool."""
         if self.schema is None:
-            return Asked(system=system, tools=tools)
+            return AnswerRequest(system=system, tools=tools)
         if not (model.formats_output and self.schema.is_for_arguments):
-            return Asked(system=_joined(system, HOW_TO_ANSWER), tools=tools)
+            return AnswerRequest(system=_joined(system, HOW_TO_ANSWER), tools=tools)
         others = [each for each in tools if each.name != STRUCTURED_OUTPUT]
-        return Asked(system=_joined(system, HOW_TO_FORMAT), tools=others, schema=self.schema.for_arguments)
+        return AnswerRequest(system=_joined(system, HOW_TO_FORMAT), tools=others, schema=self.schema.for_arguments)
 
     def forget(self) -> None:
         """Discard the answer because the turn continues: it was given before the user's last message."""

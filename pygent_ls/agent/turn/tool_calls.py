@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pygent_ls.agent.calls.batches import run_batches
-from pygent_ls.agent.calls.executor import ToolGuard
+from pygent_ls.agent.calls.executor import ToolExecutor
 from pygent_ls.agent.calls.tool_events import not_run, paths_of, planned, tool_call
 from pygent_ls.agent.context.instructions import block_of, without_secrets
 from pygent_ls.agent.kinds import ToolCategory
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock, user_message
-from pygent_ls.agent.ports.subagents import RunSubagentOf, Standing, no_subagents_for
+from pygent_ls.agent.ports.subagents import CallScope, RunSubagentOf, no_subagents_for
 from pygent_ls.agent.ports.workspace import FileChange
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.turn.limits import Stop
-from pygent_ls.agent.turn.loop_detection import CircleWatch
+from pygent_ls.agent.turn.loop_detection import LoopDetector
 from pygent_ls.agent.turn.state import TurnState
 
 CANCELLED_RESULT = (
@@ -34,7 +34,7 @@ class ToolCalls:
 
     state: TurnState
     run_subagent: RunSubagentOf = no_subagents_for
-    circles: CircleWatch = field(default_factory=CircleWatch)
+    circles: LoopDetector = field(default_factory=LoopDetector)
     _announced: set[str] = field(default_factory=set[str])
     _instructions: tuple[TextBlock, ...] = ()
     """Instructions found for files that the calls read or changed, not given yet."""
@@ -43,14 +43,14 @@ class ToolCalls:
 
     def __post_init__(self) -> None:
         state, spec = self.state, self.state.spec
-        standing = Standing(
+        standing = CallScope(
             share=state.share,
             source=spec.source,
             parent_tool_id=spec.parent_tool_id,
             ceiling=spec.ceiling,
             run_subagent=self.run_subagent,
         )
-        self._guard = ToolGuard(
+        self._guard = ToolExecutor(
             around=state.around,
             turn_id=spec.turn_id,
             emit=state.emit,
@@ -58,7 +58,7 @@ class ToolCalls:
             standing=standing,
         )
 
-    def use(self, around: Surroundings) -> None:
+    def use(self, around: RunContext) -> None:
         """Use the tools of another run context from now on."""
         self._guard.use(around)
 

@@ -24,7 +24,7 @@ class DemoError(Exception):
     """Raised if the demo cannot continue; the text is for the user."""
 
 
-class Daemon:
+class DemoDaemon:
     """Language server on standard input and output. Reads block, up to a timeout given by the caller."""
 
     def __init__(self, command: Sequence[str], *, folder: Path, environment: Mapping[str, str], log: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from pygent_ls.cli.demo.daemon import Daemon, DemoError, Message
+from pygent_ls.cli.demo.daemon import DemoDaemon, DemoError, Message
 
 ANSWER_S = 30.0
 """Maximum wait for a message of the daemon: its start takes seconds on a loaded machine, everything else is faster."""
@@ -24,7 +24,7 @@ CAPABILITIES: Mapping[str, Any] = {
 
 
 @dataclass(slots=True)
-class Document:
+class DemoDocument:
     """Open document; `text` may be newer than the file."""
 
     path: Path
@@ -57,7 +57,7 @@ class User(Protocol):
         """Return the action chosen in a prompt; None if it was closed."""
         ...
 
-    def sees_edit(self, document: Document, before: str) -> None:
+    def sees_edit(self, document: DemoDocument, before: str) -> None:
         """Show an edit that was applied to an open document and saved; `before` is the previous text."""
         ...
 
@@ -65,10 +65,10 @@ class User(Protocol):
 class Editor:
     """Editor with one daemon. Each method waits for the daemon's answer, for `ANSWER_S` at most."""
 
-    def __init__(self, daemon: Daemon, user: User) -> None:
+    def __init__(self, daemon: DemoDaemon, user: User) -> None:
         self._daemon = daemon
         self._user = user
-        self._documents: dict[str, Document] = {}
+        self._documents: dict[str, DemoDocument] = {}
         self._n_requests = 0
         self._on_request: Mapping[str, Callable[[Message], Any]] = {
             "window/showMessageRequest": self._prompt,
@@ -89,22 +89,22 @@ class Editor:
         )
         self._notify("initialized", {})
 
-    def open(self, path: Path) -> Document:
+    def open(self, path: Path) -> DemoDocument:
         """Open a file."""
-        document = Document(path, path.read_text(encoding="utf-8"))
+        document = DemoDocument(path, path.read_text(encoding="utf-8"))
         self._documents[document.uri] = document
         item = {"uri": document.uri, "languageId": "python", "version": document.version, "text": document.text}
         self._notify("textDocument/didOpen", {"textDocument": item})
         return document
 
-    def type(self, document: Document, text: str) -> None:
+    def type(self, document: DemoDocument, text: str) -> None:
         """Change the document's text to `text`, unsaved."""
         document.text = text
         document.version += 1
         identifier = {"uri": document.uri, "version": document.version}
         self._notify("textDocument/didChange", {"textDocument": identifier, "contentChanges": [{"text": text}]})
 
-    def save(self, document: Document) -> None:
+    def save(self, document: DemoDocument) -> None:
         """Write the document to its file."""
         document.path.write_text(document.text, encoding="utf-8")
         self._notify("textDocument/didSave", {"textDocument": {"uri": document.uri}})

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TextIO
 
-from pygent_ls.cli.demo.editor import Document
+from pygent_ls.cli.demo.editor import DemoDocument
 
 Colour = Literal["red", "green", "yellow", "cyan", "dim", "bold"]
 
@@ -91,7 +91,7 @@ class Screen:
             self.wants_to_stop = True
         return chosen
 
-    def sees_edit(self, document: Document, before: str) -> None:
+    def sees_edit(self, document: DemoDocument, before: str) -> None:
         """Show an edit as a diff in colour."""
         name = document.path.name
         self.say(self.paint(f"    {name}, edited in the open document and saved:", "dim"))

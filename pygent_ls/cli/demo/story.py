@@ -13,8 +13,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from pygent_ls.cli.demo.daemon import Daemon, DemoError
-from pygent_ls.cli.demo.editor import Document, Editor
+from pygent_ls.cli.demo.daemon import DemoDaemon, DemoError
+from pygent_ls.cli.demo.editor import DemoDocument, Editor
 from pygent_ls.cli.demo.screen import Screen
 
 PROMPT = "An order of exactly 50.00 should ship for free, but it pays for shipping. Find out why, and fix it."
@@ -46,7 +46,7 @@ def _play(screen: Screen, scratch: Path) -> None:
     """Play the script. Raises `DemoError` if it does not go as expected."""
     started = monotonic()
     folder = _copy_sample(scratch / "shop")
-    daemon = Daemon(
+    daemon = DemoDaemon(
         [sys.executable, "-P", "-m", "pygent_ls"],
         folder=scratch,
         environment=_environment(scratch),
@@ -126,7 +126,7 @@ def _end_early(screen: Screen) -> None:
     screen.say(f"this one only has its script. Next: {_advice()}")
 
 
-def _check(screen: Screen, document: Document, result: dict[str, Any]) -> None:
+def _check(screen: Screen, document: DemoDocument, result: dict[str, Any]) -> None:
     """Verify that what the demo shows is true. Raises `DemoError`."""
     if result["stopReason"] != "end_turn":
         why = result.get("error", {}).get("message", "no reason given")

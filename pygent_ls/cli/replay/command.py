@@ -60,11 +60,11 @@ def replay(given: argparse.Namespace) -> int:
     import asyncio
 
     from pygent_ls.cli.replay.recording import ReplayError, read_recording
-    from pygent_ls.cli.replay.runner import Wanted, played, report
+    from pygent_ls.cli.replay.runner import ReplayOptions, played, report
 
     try:
         recording = read_recording(Path(given.file), client=given.client)
-        wanted = Wanted(
+        wanted = ReplayOptions(
             recording=recording,
             command=tuple(given.server) or (sys.executable, "-P", "-m", "pygent_ls", "--stdio"),
             workspace=Path(given.folder).resolve() if given.folder else None,

@@ -18,7 +18,7 @@ ENDING_S = 5.0
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,15})", re.IGNORECASE)
 
 
-class Daemon:
+class ReplayedDaemon:
     """Language server on standard input and output; it shares our standard error."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
@@ -29,7 +29,7 @@ class Daemon:
         self._output = process.stdout
 
     @staticmethod
-    async def start(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Daemon:
+    async def start(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> ReplayedDaemon:
         """Start the daemon. Raises `ReplayError`."""
         try:
             process = await asyncio.create_subprocess_exec(
@@ -41,7 +41,7 @@ class Daemon:
             )
         except OSError as error:
             raise ReplayError(f"{command[0]} cannot be started in {folder}: {error.strerror or error}") from None
-        return Daemon(process)
+        return ReplayedDaemon(process)
 
     async def send(self, body: bytes) -> None:
         """Send a frame; do nothing if the daemon has ended."""

@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pygent_ls.cli.replay.daemon import Daemon
+from pygent_ls.cli.replay.daemon import ReplayedDaemon
 from pygent_ls.cli.replay.differences import differences
 from pygent_ls.cli.replay.name_map import Names
-from pygent_ls.cli.replay.recording import Line, Message, ReplayError
+from pygent_ls.cli.replay.recording import Message, RecordedLine, ReplayError
 from pygent_ls.cli.replay.units import Channel, Unit, object_of, units_of
 
 ASKS_THE_USER = frozenset(
@@ -41,8 +41,8 @@ NO_ANSWER = {"code": -32803, "message": "the recording has no answer to this req
 class Player:
     """One play of a recording."""
 
-    lines: tuple[Line, ...]
-    daemon: Daemon
+    lines: tuple[RecordedLine, ...]
+    daemon: ReplayedDaemon
     names: Names
     mask: Callable[[Any], Any]
     """Masks the daemon's messages as the recording was masked."""
@@ -94,7 +94,7 @@ class Player:
             await self._say(line)
         await self._until_came(needed)
 
-    async def _say(self, line: Line) -> None:
+    async def _say(self, line: RecordedLine) -> None:
         if line.raw is not None:
             await self.daemon.send(line.raw.encode("utf-8", "replace"))
             return
@@ -219,11 +219,11 @@ class Player:
         await self.daemon.send(json.dumps(said).encode())
 
 
-def _units(line: Line) -> Iterable[Unit]:
+def _units(line: RecordedLine) -> Iterable[Unit]:
     return units_of(line.message) if line.side == "server" and line.message else ()
 
 
-def _due_with_answers(lines: Iterable[Line]) -> Mapping[Channel, Counter[Channel]]:
+def _due_with_answers(lines: Iterable[RecordedLine]) -> Mapping[Channel, Counter[Channel]]:
     """Return what had arrived by the time of each answer: on the token of its request, and the daemon's own requests if
     no other request was open.
     """
@@ -254,14 +254,14 @@ def _belongs(channel: Channel, token: str | None, *, is_alone: bool) -> bool:
             return False
 
 
-def _answer_to(line: Line) -> Channel | None:
+def _answer_to(line: RecordedLine) -> Channel | None:
     """Return the channel of the answer to a client's request."""
     if not line.method or line.message is None or "id" not in line.message:
         return None
     return Channel("answer", json.dumps(line.message["id"]))
 
 
-def _token_of(line: Line) -> str | None:
+def _token_of(line: RecordedLine) -> str | None:
     """Return the token of a request's events."""
     token = object_of((line.message or {}).get("params")).get("partialResultToken")
     return None if token is None else str(token)

@@ -19,7 +19,7 @@ class ReplayError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class RecordedLine:
     """Message in a recording. It has neither `message` nor `raw` if the body was missing or discarded."""
 
     number: int
@@ -45,7 +45,7 @@ class Recording:
     """Daemon's state folder."""
     environment: Mapping[str, str]
     """Settings from the environment, except masked ones."""
-    lines: tuple[Line, ...]
+    lines: tuple[RecordedLine, ...]
     is_torn: bool
     """Whether the last line is incomplete, since the daemon was killed."""
 
@@ -83,13 +83,13 @@ def read_recording(path: Path, *, client: int = 1) -> Recording:
     )
 
 
-def _lines(rows: list[bytes], client: int) -> Iterator[Line]:
+def _lines(rows: list[bytes], client: int) -> Iterator[RecordedLine]:
     for number, row in enumerate(rows[1:], start=2):
         found = _object(row)
         if found is None or found.get("client") != client or found.get("from") not in ("client", "server"):
             continue
         message = found.get("message")
-        yield Line(
+        yield RecordedLine(
             number=number,
             at_s=float(found.get("t", 0)),
             side=found["from"],

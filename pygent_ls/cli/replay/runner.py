@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pygent_ls.cli.replay.daemon import Daemon
+from pygent_ls.cli.replay.daemon import ReplayedDaemon
 from pygent_ls.cli.replay.name_map import Names
 from pygent_ls.cli.replay.player import Player
 from pygent_ls.cli.replay.recording import Recording, ReplayError
@@ -19,7 +19,7 @@ MAX_SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ReplayOptions:
     """Options of a play."""
 
     recording: Recording
@@ -42,12 +42,12 @@ class _Stage:
     names: Names
 
 
-async def played(wanted: Wanted, environment: Mapping[str, str]) -> Sequence[str]:
+async def played(wanted: ReplayOptions, environment: Mapping[str, str]) -> Sequence[str]:
     """Play a recording and return the daemon's differences, one line each. Raises `ReplayError`."""
     with _stage(wanted, environment) as stage:
         player = Player(
             lines=wanted.recording.lines,
-            daemon=await Daemon.start(wanted.command, stage.folder, stage.environment),
+            daemon=await ReplayedDaemon.start(wanted.command, stage.folder, stage.environment),
             names=stage.names,
             mask=masks_of(stage.environment).everything,
             speed=wanted.speed,
@@ -58,7 +58,7 @@ async def played(wanted: Wanted, environment: Mapping[str, str]) -> Sequence[str
 
 
 @contextmanager
-def _stage(wanted: Wanted, environment: Mapping[str, str]) -> Generator[_Stage]:
+def _stage(wanted: ReplayOptions, environment: Mapping[str, str]) -> Generator[_Stage]:
     """Prepare the folders and the environment. Raises `ReplayError` if the folder is missing."""
     recording = wanted.recording
     moved: dict[Path, Path] = {}

@@ -9,22 +9,22 @@ from pathlib import Path
 from lsprotocol import types
 
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
-from pygent_ls.editors.lsp.ports.editor_context import Told
-from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
-from pygent_ls.editors.lsp.transport.frame_sink import Line
+from pygent_ls.editors.lsp.ports.editor_context import EditorContextState
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
+from pygent_ls.editors.lsp.transport.frame_sink import FrameSink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """What the handlers need of the client."""
 
-    endpoint: Endpoint
-    line: Line
+    endpoint: RpcEndpoint
+    line: FrameSink
     features: ClientFeatures
     uri_of: Callable[[Path], str]
     folders: Callable[[], Sequence[Path]]
     """Returns the current workspace folders of the client."""
-    told: Told
+    told: EditorContextState
     """Editor context: what the client reported about its user's position."""
 
     def tell_user(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:

@@ -9,21 +9,21 @@ from pathlib import Path
 
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.client import Client
-from pygent_ls.editors.lsp.commands.crash_recovery import Offers
-from pygent_ls.editors.lsp.commands.execute_command import Commands
+from pygent_ls.editors.lsp.commands.crash_recovery import RecoveryOffers
+from pygent_ls.editors.lsp.commands.execute_command import ClientCommands
 from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.documents.workspace_edits import EditorEdits, Previews
 from pygent_ls.editors.lsp.handlers.configuration import Configuration
 from pygent_ls.editors.lsp.handlers.requests import Requests
 from pygent_ls.editors.lsp.ports.approver import LspApprover
-from pygent_ls.editors.lsp.ports.document_saves import Saving
-from pygent_ls.editors.lsp.ports.editor_context import Told
+from pygent_ls.editors.lsp.ports.document_saves import DocumentSaves
+from pygent_ls.editors.lsp.ports.editor_context import EditorContextState
 from pygent_ls.editors.lsp.ports.questioner import LspQuestioner
 from pygent_ls.editors.lsp.ports.reviewer import LspReviewer
 from pygent_ls.editors.lsp.ports.trust_prompt import ask_trust
 from pygent_ls.editors.lsp.ports.workspace import LspWorkspace
-from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
-from pygent_ls.editors.lsp.transport.frame_sink import Line
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
+from pygent_ls.editors.lsp.transport.frame_sink import FrameSink
 from pygent_ls.editors.lsp.uris import FileUris
 from pygent_ls.editors.ports import Blueprint, FrontEnd
 from pygent_ls.editors.shutdown import close
@@ -36,8 +36,8 @@ class Connection:
     def __init__(
         self,
         *,
-        endpoint: Endpoint,
-        line: Line,
+        endpoint: RpcEndpoint,
+        line: FrameSink,
         features: ClientFeatures,
         buffers: Buffers,
         uris: FileUris,
@@ -58,8 +58,8 @@ class Connection:
 
         self.previews = Previews(endpoint=endpoint, features=features, are_wanted=lambda: self.core.reviews_edits)
         editor = EditorEdits(endpoint=endpoint, features=features, buffers=buffers, uris=uris, previews=self.previews)
-        saving = Saving(endpoint=endpoint, features=features, buffers=buffers)
-        self.told = told = Told(buffers, sends_updates=features.context_updates)
+        saving = DocumentSaves(endpoint=endpoint, features=features, buffers=buffers)
+        self.told = told = EditorContextState(buffers, sends_updates=features.context_updates)
         client = Client(
             endpoint=endpoint,
             line=line,
@@ -96,8 +96,8 @@ class Connection:
             )
         )
         self.requests = Requests(client, self.core)
-        self.commands = Commands(client, self.core, self.requests.turns, buffers)
-        self.offers = Offers(client, self.core, self.commands)
+        self.commands = ClientCommands(client, self.core, self.requests.turns, buffers)
+        self.offers = RecoveryOffers(client, self.core, self.commands)
         if not gc.isenabled():  # the first connection: from now on, garbage of closed connections must be collected
             gc.freeze()  # imported modules stay alive, so no collection needs to visit them
             gc.enable()

@@ -17,8 +17,8 @@ from pygent_ls.editors.lsp.capabilities import ClientFeatures, editor_options, f
 from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.rpc.client_quirks import document_of, mended
 from pygent_ls.editors.lsp.rpc.converter import converter
-from pygent_ls.editors.lsp.rpc.endpoint import RETURNED, Endpoint
-from pygent_ls.editors.lsp.transport.frame_sink import Line
+from pygent_ls.editors.lsp.rpc.endpoint import RETURNED, RpcEndpoint
+from pygent_ls.editors.lsp.transport.frame_sink import FrameSink
 from pygent_ls.editors.lsp.transport.stdio import FrameWriter
 from pygent_ls.editors.lsp.uris import FileUris, path_of
 
@@ -44,10 +44,10 @@ class PygentServer(LanguageServer):
 
     def __init__(self, read_settings: ReadSettings, writer: FrameWriter) -> None:
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - pygls passes untyped arguments on
-            SERVER_NAME, __version__, protocol_cls=Endpoint, converter_factory=converter
+            SERVER_NAME, __version__, protocol_cls=RpcEndpoint, converter_factory=converter
         )
-        self.endpoint = cast("Endpoint", self.protocol)
-        self.line = Line(writer)
+        self.endpoint = cast("RpcEndpoint", self.protocol)
+        self.line = FrameSink(writer)
         self.process_id: int | None = None
         self.on_process_id: Callable[[int], object] = lambda _: None
         self.buffers = Buffers(self._file_changed)

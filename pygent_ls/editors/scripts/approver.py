@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
-from pygent_ls.agent.ports.questioner import Answered, CannotAsk, NotAnswered, Question, QuestionAnswer
+from pygent_ls.agent.ports.questioner import CannotAsk, Question, QuestionAnswer, QuestionAnswered, QuestionNotAnswered
 from pygent_ls.editors.scripts.requests import GONE, OpenRequests
 
 if TYPE_CHECKING:  # imports pydantic and the models of all program input
-    from pygent_ls.editors.scripts.input_lines import Answer
+    from pygent_ls.editors.scripts.input_lines import ToolPermissionResponse
 
 ASK_USER = "ask_user"
 """The tool with which the model asks the user; a test compares the name."""
@@ -22,7 +22,7 @@ class LineApprover:
     """Asks with `can_use_tool`. An invalid answer, an error or the end of input is a `reject_once`, and leaves a
     question of the model unanswered."""
 
-    requests: OpenRequests[Answer]
+    requests: OpenRequests[ToolPermissionResponse]
 
     async def approve(self, request: PermissionRequest) -> PermissionAnswer:
         answer = await self.requests.ask(_question(request))
@@ -33,7 +33,7 @@ class LineApprover:
         if self.requests.is_closed:
             return CannotAsk(f"{GONE} Decide yourself and state your assumptions in your answer.")
         answer = await self.requests.ask(_own_question(question))
-        return NotAnswered() if isinstance(answer, str) else _said(answer, question)
+        return QuestionNotAnswered() if isinstance(answer, str) else _said(answer, question)
 
 
 def _question(request: PermissionRequest) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _suggestion(request: PermissionRequest) -> dict[str, Any]:
     return {"type": "addRules", "rules": rules, "behavior": "allow", "destination": "session"}
 
 
-def _answer_of(answer: Answer) -> PermissionAnswer:
+def _answer_of(answer: ToolPermissionResponse) -> PermissionAnswer:
     if not answer.allows:
         return PermissionAnswer(outcome="reject_once", feedback=answer.message)
     outcome: PermissionOutcome = "allow_once"
@@ -84,17 +84,17 @@ def _answer_of(answer: Answer) -> PermissionAnswer:
     return PermissionAnswer(outcome=outcome, rules=answer.rules or None, feedback=answer.message, input=answer.input)
 
 
-def _said(answer: Answer, question: Question) -> QuestionAnswer:
+def _said(answer: ToolPermissionResponse, question: Question) -> QuestionAnswer:
     """Return the answer in the input's `answer`, or in `answers` by the question's text."""
     given = answer.input or {}
     among = given.get("answers")
     by_text = cast("Mapping[str, object]", among).get(question.text) if isinstance(among, Mapping) else None
     said = given.get("answer", by_text)
     if not answer.allows or not isinstance(said, str) or not said.strip():
-        return NotAnswered()
+        return QuestionNotAnswered()
     titles = {each.title.casefold(): each.title for each in question.choices}
     title = titles.get(said.strip().casefold())
-    return Answered(choice=title) if title is not None else Answered(text=said.strip())
+    return QuestionAnswered(choice=title) if title is not None else QuestionAnswered(text=said.strip())
 
 
 def _rejected(why: str) -> PermissionAnswer:

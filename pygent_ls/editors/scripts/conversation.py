@@ -12,9 +12,8 @@ from pygent_ls.agent.context.attachments import PromptPart
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.editors.scripts.input_lines import (
     MODES_OF_CLAUDE,
-    Answer,
-    Asked,
     BadLineError,
+    ControlRequest,
     Initialize,
     Interrupt,
     Prompt,
@@ -23,6 +22,7 @@ from pygent_ls.editors.scripts.input_lines import (
     SetMode,
     SetModel,
     SetThinking,
+    ToolPermissionResponse,
     answer_of,
     read,
 )
@@ -45,7 +45,7 @@ class RequestError(PygentError):
 
 
 @dataclass(kw_only=True)
-class Exchange:
+class ScriptConversation:
     """Runs the turns of one session. A prompt that arrives while a turn runs is queued."""
 
     session: Session
@@ -57,7 +57,7 @@ class Exchange:
     define_agents: Callable[[Mapping[str, Any]], None]
     """Adds agents for later turns. Raises `SettingError`."""
     hooks: ProgramHooks
-    questions: OpenRequests[Answer] | None = None
+    questions: OpenRequests[ToolPermissionResponse] | None = None
     """Permission prompts to the program; None if it is not asked."""
     _waiting: deque[Prompt] = field(default_factory=deque[Prompt])
     _running: RunningTurn | None = None
@@ -113,7 +113,7 @@ class Exchange:
             case Prompt() as prompt:
                 self._waiting.append(prompt)
                 self._begin_next()
-            case Asked(request_id=request_id, request=request):
+            case ControlRequest(request_id=request_id, request=request):
                 self._respond(request_id, request)
             case Response() as response:
                 self._take_response(response)

@@ -52,7 +52,7 @@ class Response:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ToolPermissionResponse:
     """An answer to `can_use_tool`."""
 
     allows: bool
@@ -118,17 +118,17 @@ SUBTYPES = ("initialize", "interrupt", "set_permission_mode", "set_model", "set_
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ControlRequest:
     """A request of the program, which gets one answer."""
 
     request_id: str
     request: Request
 
 
-Incoming = Prompt | Asked | Response
+Incoming = Prompt | ControlRequest | Response
 
 
-class _Text(_In):
+class _TextInput(_In):
     type: Literal["text"]
     text: str
 
@@ -138,18 +138,18 @@ class _Source(_In):
     data: str
 
 
-class _Image(_In):
+class _ImageInput(_In):
     type: Literal["image"]
     source: _Source
 
 
-class _Message(_In):
+class _MessageInput(_In):
     role: Literal["user"] = "user"
-    content: str | list[Annotated[_Text | _Image, Field(discriminator="type")]]
+    content: str | list[Annotated[_TextInput | _ImageInput, Field(discriminator="type")]]
 
 
 class _User(_In):
-    message: _Message
+    message: _MessageInput
 
 
 class _Rule(_In):
@@ -212,8 +212,8 @@ def _prompt(content: dict[str, Any]) -> Prompt:
     return Prompt(parts=tuple(parts))
 
 
-def _part(block: _Text | _Image, number: int) -> PromptPart:
-    if isinstance(block, _Text):
+def _part(block: _TextInput | _ImageInput, number: int) -> PromptPart:
+    if isinstance(block, _TextInput):
         return block.text
     try:
         return picture_from_base64(block.source.data, f"message.content.{number}")
@@ -221,7 +221,7 @@ def _part(block: _Text | _Image, number: int) -> PromptPart:
         raise BadLineError(str(error)) from None
 
 
-def _asked(content: dict[str, Any]) -> Asked:
+def _asked(content: dict[str, Any]) -> ControlRequest:
     request_id = content.get("request_id")
     if not isinstance(request_id, str) or not request_id:
         raise BadLineError("request_id: a control request requires a string")
@@ -231,7 +231,7 @@ def _asked(content: dict[str, Any]) -> Asked:
         known = ", ".join(SUBTYPES)
         raise BadLineError(f"request.subtype: {_shown(subtype)} must be one of {known}", request_id)
     try:
-        return Asked(request_id=request_id, request=_REQUEST.validate_python(request))
+        return ControlRequest(request_id=request_id, request=_REQUEST.validate_python(request))
     except ValidationError as error:
         raise BadLineError(words_of(error, "request"), request_id) from None
 
@@ -249,14 +249,14 @@ def _response(content: dict[str, Any]) -> Response:
     return Response(request_id=request_id, body=cast("dict[str, Any]", inner) if isinstance(inner, dict) else response)
 
 
-def answer_of(response: Response) -> Answer:
+def answer_of(response: Response) -> ToolPermissionResponse:
     """Return the content of an answer to `can_use_tool`. Raises `BadLineError`."""
     if response.error is not None:
-        return Answer(allows=False, message=response.error)
+        return ToolPermissionResponse(allows=False, message=response.error)
     said = _checked(_Decision, response.body, "response.response", answer_to=response.request_id)
     updates = said.updatedPermissions or []
     adding = [each for each in updates if isinstance(each, _AddRules)]
-    return Answer(
+    return ToolPermissionResponse(
         allows=said.behavior == "allow",
         input=said.updatedInput if said.updatedInput is not None else said.updated_input,
         message=said.message,

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
-from pygent_ls.agent.events import Answered
+from pygent_ls.agent.events import ModelAnswered
 from pygent_ls.agent.messages import Usage
 
 
-class UsageOut(TypedDict):
+class AnthropicUsage(TypedDict):
     """Token counts as in Anthropic's API: tokens read from or written to a cache are not part of the input tokens."""
 
     input_tokens: int
@@ -45,7 +45,7 @@ class AssistantMessage(TypedDict):
     content: Sequence[Mapping[str, Any]]
     stop_reason: str | None
     stop_sequence: None
-    usage: UsageOut
+    usage: AnthropicUsage
 
 
 class AssistantLine(TypedDict):
@@ -153,7 +153,7 @@ class ResultLine(TypedDict):
     duration_ms: int
     duration_api_ms: int
     total_cost_usd: float | None
-    usage: UsageOut
+    usage: AnthropicUsage
     permission_denials: Sequence[Denial]
     errors: NotRequired[Sequence[str]]
     structured_output: NotRequired[object]
@@ -185,7 +185,7 @@ TurnLine = AssistantLine | UserLine | CompactLine | RetryLine | StreamEventLine 
 Line = TurnLine | InitLine | ResultLine | InputErrorLine | ControlResponseLine | ControlRequestLine | ControlCancelLine
 
 
-def usage_out(usage: Usage) -> UsageOut:
+def usage_out(usage: Usage) -> AnthropicUsage:
     """Convert the core's usage, whose input tokens include cached ones."""
     cached = usage.cache_read_tokens + usage.cache_write_tokens
     return {
@@ -196,7 +196,7 @@ def usage_out(usage: Usage) -> UsageOut:
     }
 
 
-def stop_reason_of(answered: Answered) -> str:
+def stop_reason_of(answered: ModelAnswered) -> str:
     """Return the stop reason of an answer, in Anthropic's terms."""
     match answered.finish:
         case "end_turn":

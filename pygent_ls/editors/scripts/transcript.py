@@ -11,11 +11,11 @@ from typing import Any, Literal
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.messages import Usage
 from pygent_ls.editors.scripts.output_lines import (
+    AnthropicUsage,
     AssistantLine,
     Denial,
     StreamEventLine,
     TurnLine,
-    UsageOut,
     stop_reason_of,
     usage_out,
 )
@@ -27,13 +27,13 @@ Done = ev.ToolCall | ev.PermissionDenied | ev.ToolProgress | ev.ToolResult
 
 
 @dataclass(slots=True)
-class _Message:
+class _OpenMessage:
     """An answer that is being written."""
 
     id: str
     blocks: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """Blocks that arrived as a whole and wait for the answer's usage."""
-    answered: ev.Answered | None = None
+    answered: ev.ModelAnswered | None = None
     n_calls: int = 0
     """Number of tool calls that are still to come."""
     n_parts: int = 0
@@ -51,7 +51,7 @@ class _Speaker:
     parent: str | None
     """Id of the call that runs this subagent; None for the turn's agent."""
     model: str
-    message: _Message | None = None
+    message: _OpenMessage | None = None
 
 
 class Transcript:
@@ -132,7 +132,7 @@ class Transcript:
                 yield from self._piece(speaker, item, {"type": "thinking_delta", "thinking": rest})
                 message.blocks.append({"type": "thinking", "thinking": content, "signature": ""})
 
-    def _answered(self, speaker: _Speaker, answered: ev.Answered) -> Iterator[TurnLine]:
+    def _answered(self, speaker: _Speaker, answered: ev.ModelAnswered) -> Iterator[TurnLine]:
         """Write the answer's blocks; its calls follow."""
         message = self._message(speaker)
         speaker.model = answered.model
@@ -142,7 +142,7 @@ class Transcript:
         if not message.n_calls:
             yield from self._message_ends(speaker)
 
-    def _told_blocks(self, speaker: _Speaker, message: _Message) -> Iterator[TurnLine]:
+    def _told_blocks(self, speaker: _Speaker, message: _OpenMessage) -> Iterator[TurnLine]:
         blocks, message.blocks = message.blocks, []
         for block in blocks:
             yield _assistant(speaker, message, block)
@@ -156,9 +156,9 @@ class Transcript:
                 yield from self._told_blocks(speaker, speaker.message)
                 yield from self._message_ends(speaker)
 
-    def _message(self, speaker: _Speaker) -> _Message:
+    def _message(self, speaker: _Speaker) -> _OpenMessage:
         if speaker.message is None or speaker.message.answered is not None:
-            speaker.message = _Message(f"msg_{self._new_id()}")
+            speaker.message = _OpenMessage(f"msg_{self._new_id()}")
         return speaker.message
 
     # Calls
@@ -238,7 +238,7 @@ class Transcript:
             yield _event(speaker, {"type": "content_block_delta", "index": message.n_parts - 1, "delta": dict(delta)})
 
     def _part_begins(
-        self, speaker: _Speaker, message: _Message, item: str, block: Mapping[str, Any]
+        self, speaker: _Speaker, message: _OpenMessage, item: str, block: Mapping[str, Any]
     ) -> Iterator[TurnLine]:
         yield from self._part_ends(speaker)
         if message.n_parts == 0:
@@ -277,19 +277,19 @@ def _empty(delta: str) -> dict[str, str]:
     return {"type": "text", "text": ""} if delta == "text_delta" else {"type": "thinking", "thinking": ""}
 
 
-def _usage(message: _Message) -> UsageOut:
+def _usage(message: _OpenMessage) -> AnthropicUsage:
     return usage_out(message.answered.usage if message.answered else Usage())
 
 
-def _stop_reason(message: _Message) -> str | None:
+def _stop_reason(message: _OpenMessage) -> str | None:
     return stop_reason_of(message.answered) if message.answered else None
 
 
-def _envelope(speaker: _Speaker, message: _Message) -> dict[str, Any]:
+def _envelope(speaker: _Speaker, message: _OpenMessage) -> dict[str, Any]:
     return {"id": message.id, "type": "message", "role": "assistant", "model": speaker.model, "stop_sequence": None}
 
 
-def _assistant(speaker: _Speaker, message: _Message, block: Mapping[str, Any]) -> AssistantLine:
+def _assistant(speaker: _Speaker, message: _OpenMessage, block: Mapping[str, Any]) -> AssistantLine:
     return {
         "type": "assistant",
         "message": {

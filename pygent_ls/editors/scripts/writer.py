@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pygent_ls.editors.terminal.output_writer import Outlet
+from pygent_ls.editors.terminal.output_writer import OutputWriter
 
 
 class LineWriter:
@@ -16,7 +16,7 @@ class LineWriter:
         """`on_lost` is called once, in the event loop, when the descriptor can no longer be written to."""
         self._descriptor = descriptor
         self._on_lost = on_lost
-        self._outlet = Outlet(self._lose)
+        self._outlet = OutputWriter(self._lose)
         self.is_lost = False
 
     def write(self, line: Mapping[str, Any]) -> None:

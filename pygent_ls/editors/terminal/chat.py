@@ -20,9 +20,9 @@ from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message, Role, TextBlock
 from pygent_ls.agent.permissions.choices import PermissionChoice
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionRequest
-from pygent_ls.agent.ports.questioner import Answered, NotAnswered, Question, QuestionAnswer
+from pygent_ls.agent.ports.questioner import Question, QuestionAnswer, QuestionAnswered, QuestionNotAnswered
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
-from pygent_ls.editors.run_options import CANCELLED, DONE, FAILED, Errand
+from pygent_ls.editors.run_options import CANCELLED, DONE, FAILED, RunOptions
 from pygent_ls.editors.shutdown import close
 from pygent_ls.editors.terminal.approver import OTHER_RULE, Scopes, prompt_text
 from pygent_ls.editors.terminal.line_editor import ChatInput, KeyChoice, OpenQuestion, PromptUse
@@ -32,7 +32,7 @@ from pygent_ls.editors.terminal.spinner import FRAMES, Activity
 from pygent_ls.editors.terminal.text import Palette, columns_of, palette_for, wrapped
 from pygent_ls.editors.terminal.view import TerminalView, Writer
 from pygent_ls.errors import PygentError
-from pygent_ls.sessions.completion import Completion, Completions, Item
+from pygent_ls.sessions.completion import Completions, Item, PromptCompletion
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES, IMPLEMENT_PLAN, is_plan
@@ -168,9 +168,9 @@ async def _answered(question: Question, asked: OpenQuestion, view: TerminalView)
         chosen = await asked.choose("", [*choices, *own])
         view.tell(f"  {chosen.title if chosen else 'Not answered'}", "dim")
         if chosen is None:
-            return NotAnswered()
+            return QuestionNotAnswered()
         if chosen in choices:
-            return Answered(choice=question.choices[choices.index(chosen)].title)
+            return QuestionAnswered(choice=question.choices[choices.index(chosen)].title)
         choices = []
     view.show("".join(f"  {number}. {each.title}\n" for number, each in enumerate(choices, start=1)))
     ways = "A number or a name" if choices and not question.takes_words else "Your answer"
@@ -200,7 +200,7 @@ class Chat:
     input: ChatInput
     view: TerminalView
     toolbar: Toolbar
-    errand: Errand
+    options: RunOptions
     _completions: Completions = field(default_factory=Completions)
 
     async def until_left(self) -> None:
@@ -228,7 +228,7 @@ class Chat:
             if command == "/resume":
                 await self._resume(rest.strip())
             elif command == "/new" and not rest:
-                await self._use(self.core.sessions.new(self.errand.new_session()))
+                await self._use(self.core.sessions.new(self.options.new_session()))
                 self.view.tell("Started a new session.", "dim")
             elif self.session.running is not None and not said.startswith("/"):
                 await self._steer(said, turns)
@@ -239,7 +239,7 @@ class Chat:
 
     def _start(self, said: str, turns: asyncio.TaskGroup) -> None:
         """Start a turn. Raises `PygentError` if it cannot begin."""
-        turn = self.session.start_turn(self.errand.request((said,)), self.view)
+        turn = self.session.start_turn(self.options.request((said,)), self.view)
         if self.session.running is not None:
             self.view.tell("Queued until the running turn ends.", "dim")
         turns.create_task(self._followed(turn, turns))
@@ -291,13 +291,13 @@ class Chat:
             wanted = await self._chosen()
         if not wanted:
             return
-        await self._use(await replace(self.errand, resumed=wanted, goes_on=False).session(self.core.sessions))
+        await self._use(await replace(self.options, resumed=wanted, goes_on=False).session(self.core.sessions))
         self.view.tell(f"Session {self.session.name!r}, {len(self.session.messages)} messages.", "dim")
         self._show_last_exchange()
 
     async def _chosen(self) -> str:
         """Ask the user to choose a session of the folder. Returns its id; empty for no choice."""
-        page = await self.core.sessions.page(SessionFilter(folder=self.errand.folder, limit=50, used=True))
+        page = await self.core.sessions.page(SessionFilter(folder=self.options.folder, limit=50, used=True))
         found = [each for each in page.sessions if each.n_messages and each.id != self.session.id][:MAX_CHOICES]
         if not found:
             self.view.tell("This folder has no other sessions yet.", "yellow")
@@ -328,7 +328,7 @@ class Chat:
 
     # During prompt input
 
-    async def _completed(self, text: str) -> Completion:
+    async def _completed(self, text: str) -> PromptCompletion:
         found = await self._completions.complete(text, self.core.sessions.commands, self.session)
         if not text.startswith("/") or " " in text:
             return found
@@ -340,9 +340,9 @@ def _text_of(message: Message) -> str:
     return "\n\n".join(block.text for block in message.blocks if isinstance(block, TextBlock))
 
 
-async def former_prompts(core: Core, errand: Errand) -> list[str]:
+async def former_prompts(core: Core, options: RunOptions) -> list[str]:
     """Return the prompts of the folder's last sessions, oldest first, with secrets masked as in their journals."""
-    page = await core.sessions.page(SessionFilter(folder=errand.folder, limit=MAX_FORMER_SESSIONS, used=True))
+    page = await core.sessions.page(SessionFilter(folder=options.folder, limit=MAX_FORMER_SESSIONS, used=True))
     prompts: list[str] = []
     for entry in reversed(page.sessions):
         if not entry.n_messages:
@@ -353,14 +353,14 @@ async def former_prompts(core: Core, errand: Errand) -> list[str]:
     return prompts
 
 
-def chat(blueprint: Blueprint, errand: Errand, first: str = "") -> int:
+def chat(blueprint: Blueprint, options: RunOptions, first: str = "") -> int:
     """Run a chat on this process's terminal and return the exit code. `first` is shown first.
 
     The terminal state is restored at the end, even if a question is open.
     """
     before = termios.tcgetattr(sys.stdin.fileno())
     try:
-        return asyncio.run(_chat(blueprint, errand, first))
+        return asyncio.run(_chat(blueprint, options, first))
     except (KeyboardInterrupt, asyncio.CancelledError):
         return CANCELLED
     finally:
@@ -368,7 +368,7 @@ def chat(blueprint: Blueprint, errand: Errand, first: str = "") -> int:
             termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, before)
 
 
-async def _chat(blueprint: Blueprint, errand: Errand, first: str) -> int:
+async def _chat(blueprint: Blueprint, options: RunOptions, first: str) -> int:
     main = asyncio.current_task()
     assert main is not None
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -390,7 +390,7 @@ async def _chat(blueprint: Blueprint, errand: Errand, first: str) -> int:
         questioner = ChatQuestioner(input=chat_input, view=view, palette=palette)
         core = blueprint.build(
             FrontEnd(
-                workspace=DiskWorkspace([errand.folder]),
+                workspace=DiskWorkspace([options.folder]),
                 approver=ChatApprover(input=chat_input, view=view, palette=palette),
                 questioner=questioner,
                 pauser=questioner,
@@ -406,11 +406,11 @@ async def _chat(blueprint: Blueprint, errand: Errand, first: str) -> int:
             view.tell(f"Settings: {problem}", "yellow")
         try:
             core.start_loading()
-            session = await errand.session(core.sessions)
-            view.tell(f"pygent-ls {__version__} · {visible(str(errand.folder))}", "bold")
+            session = await options.session(core.sessions)
+            view.tell(f"pygent-ls {__version__} · {visible(str(options.folder))}", "bold")
             view.tell(wrapped(HELP, _columns()), "dim")
-            chat_input.remember(await former_prompts(core, errand))
-            whole = Chat(core=core, session=session, input=chat_input, view=view, toolbar=toolbar, errand=errand)
+            chat_input.remember(await former_prompts(core, options))
+            whole = Chat(core=core, session=session, input=chat_input, view=view, toolbar=toolbar, options=options)
             await whole.until_left()
         except PygentError as error:
             view.fail(str(error))

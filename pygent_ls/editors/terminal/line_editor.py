@@ -37,7 +37,7 @@ it."""
 REFRESH_S = 0.2
 """Interval between redraws of the line below the prompt, which shows seconds."""
 
-Complete = Callable[[str], Awaitable["completing.Completion"]]
+Complete = Callable[[str], Awaitable["completing.PromptCompletion"]]
 """Completes the text before the cursor."""
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
-class Outlet:
+class OutputWriter:
     """Writes to descriptors in call order. All methods must be called in the event loop's thread."""
 
     def __init__(self, on_lost: Callable[[int, OSError], None]) -> None:
@@ -106,7 +106,7 @@ def _write(descriptor: int, data: bytes) -> OSError | None:
 class _Raw(io.RawIOBase):
     """The raw stream below a text stream."""
 
-    def __init__(self, outlet: Outlet, descriptor: int) -> None:
+    def __init__(self, outlet: OutputWriter, descriptor: int) -> None:
         self._outlet = outlet
         self._descriptor = descriptor
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from pygent_ls.agent.display_text import visible
-from pygent_ls.agent.ports.questioner import Answered, NotAnswered, Question, QuestionAnswer
+from pygent_ls.agent.ports.questioner import Question, QuestionAnswer, QuestionAnswered, QuestionNotAnswered
 from pygent_ls.editors.terminal.approver import Terminal
 from pygent_ls.editors.terminal.text import Palette, wrapped
 
@@ -38,7 +38,7 @@ class TerminalQuestioner:
     """Columns to wrap the question to; 0 leaves this to the terminal."""
 
     async def ask(self, question: Question) -> QuestionAnswer:
-        """Ask the user. An empty line or the end of input is `NotAnswered`."""
+        """Ask the user. An empty line or the end of input is `QuestionNotAnswered`."""
         await self.ready_to_ask(question.tool_id)
         if not question.secret:
             return await self._asked(question)
@@ -46,7 +46,7 @@ class TerminalQuestioner:
             with self.terminal.hidden():  # before the question is shown, because the user may type at once
                 return await self._asked(question)
         except OSError:
-            return NotAnswered()
+            return QuestionNotAnswered()
 
     async def _asked(self, question: Question) -> QuestionAnswer:
         self.terminal.forget_typed()
@@ -82,10 +82,10 @@ def parse_answer(line: str, question: Question) -> QuestionAnswer:
     """Return the choice with that number or title; any other text that is not empty is the user's own answer."""
     said = line.strip()
     if not said:
-        return NotAnswered()
+        return QuestionNotAnswered()
     if question.secret:
-        return Answered(text=said)
+        return QuestionAnswered(text=said)
     for number, choice in enumerate(question.choices, start=1):
         if said.rstrip(".") == str(number) or said.casefold() == choice.title.casefold():
-            return Answered(choice=choice.title)
-    return Answered(text=said)
+            return QuestionAnswered(choice=choice.title)
+    return QuestionAnswered(text=said)

@@ -13,7 +13,7 @@ from pygent_ls.agent import events as ev
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.truncation import amount_shown
 from pygent_ls.agent.turn.state import TurnResult
-from pygent_ls.editors.terminal.output_writer import Outlet
+from pygent_ls.editors.terminal.output_writer import OutputWriter
 from pygent_ls.editors.terminal.spinner import PAUSE
 from pygent_ls.editors.terminal.text import Colour, Palette, harmless
 from pygent_ls.editors.turn_summary import Limit, failure_line, limit_line, rejection_lines, summary
@@ -101,7 +101,7 @@ class TerminalView:
     """Renders the answer; None shows it as it is. Requires `answer_is_terminal`."""
     thoughts: Rendering | None = None
     """Renders thinking; None shows it as it is. Requires `answer_is_terminal`."""
-    outlet: Outlet | None = None
+    outlet: OutputWriter | None = None
     """Outlet that the streams write through; None if writing to them never blocks."""
     _streamed: dict[str, str] = field(default_factory=dict[str, str])
     """Text already written, by item."""

@@ -8,7 +8,7 @@ from typing import Any
 from pygent_ls.agent.ports.model import ModelRequest, ToolDefinition
 from pygent_ls.llm.anthropic.request import adjustable, anthropic_tools, messages_request
 from pygent_ls.llm.anthropic.stream import MessageStream, is_last
-from pygent_ls.llm.http.call import Exchange
+from pygent_ls.llm.http.call import HttpExchange
 from pygent_ls.llm.http.model import NativeModel
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
@@ -27,12 +27,12 @@ class AnthropicModel(NativeModel):
         """Return the tools in the format of the Messages API."""
         return anthropic_tools(tools)
 
-    def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
+    def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> HttpExchange:
         native = self._native
         body = messages_request(request, target.model, native.known, learned, native.endpoint.cache_ttl)
         binds = "block_binding" in body.get("thinking", {})
         headers = _headers(target, (*native.endpoint.betas, BINDING) if binds else native.endpoint.betas)
-        return Exchange(
+        return HttpExchange(
             call=native.call(target, _url(target), headers, body, is_last),
             adjustable=adjustable(body),
             stream=MessageStream(known=native.known),

@@ -52,7 +52,7 @@ CHARS_A_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CliSurroundings:
+class CliEnvironment:
     """Settings and services that programs are run with."""
 
     processes: Processes
@@ -93,7 +93,7 @@ class CliModel:
     name: str
     program: CliProgram
     command: tuple[str, ...]
-    around: CliSurroundings
+    around: CliEnvironment
 
     @property
     def ready(self) -> bool:

@@ -16,7 +16,7 @@ from pygent_ls.llm.errors.answer_errors import AnswerError
 from pygent_ls.llm.errors.model_errors import model_error
 from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, forget_history, learn
 from pygent_ls.llm.http.resources import HttpResources
-from pygent_ls.llm.http.stream import Call, KeepAlive, Progress, WholeAnswer, broken_off
+from pygent_ls.llm.http.stream import HttpCall, KeepAlive, Progress, WholeAnswer, broken_off
 from pygent_ls.llm.http.target import NativeTarget, native_target
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.providers.known_providers import Provider
@@ -87,12 +87,12 @@ class Native:
         headers: Mapping[str, str],
         body: Mapping[str, Any],
         is_last: Callable[[SentEvent], bool],
-    ) -> Call:
+    ) -> HttpCall:
         """Return a request; the user's headers override ours."""
         ours = {"Content-Type": "application/json", "Accept": "text/event-stream", **headers}
         own = {name.lower() for name in self.endpoint.extra_headers}
         kept = {name: value for name, value in ours.items() if name.lower() not in own}
-        return Call(
+        return HttpCall(
             url=url,
             headers={**kept, **self.endpoint.extra_headers},
             body=body,
@@ -117,17 +117,17 @@ class AnswerStream(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class HttpExchange:
     """One request and the reader of its answer."""
 
-    call: Call
+    call: HttpCall
     adjustable: Mapping[str, Any]
     """Parameters that may be left out or changed, by their names in `refusals.py`."""
     stream: AnswerStream
 
 
 async def answered(
-    native: Native, target: NativeTarget, exchange: Callable[[Learned], Exchange]
+    native: Native, target: NativeTarget, exchange: Callable[[Learned], HttpExchange]
 ) -> AsyncGenerator[Chunk, None]:
     """Yield the chunks of the answer; `exchange` builds the request from what was learned so far.
 
@@ -143,7 +143,7 @@ async def answered(
 
 
 async def _answered(
-    native: Native, target: NativeTarget, exchange: Callable[[Learned], Exchange], learned: Learned
+    native: Native, target: NativeTarget, exchange: Callable[[Learned], HttpExchange], learned: Learned
 ) -> AsyncGenerator[Chunk, None]:
     for _ in range(MAX_REPEATS + 1):
         made = exchange(learned)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from pygent_ls.agent.ports.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
-from pygent_ls.llm.http.call import Exchange, Native, answered
+from pygent_ls.llm.http.call import HttpExchange, Native, answered
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
 from pygent_ls.llm.providers.endpoint import with_effort
@@ -67,7 +67,7 @@ class NativeModel(ABC):
         target = await native.prepared()
         request = with_effort(request, native.known, native.endpoint)
 
-        def exchange(learned: Learned) -> Exchange:
+        def exchange(learned: Learned) -> HttpExchange:
             return self._exchange(target, request, learned)
 
         async with aclosing(answered(native, target, exchange)) as chunks:
@@ -75,5 +75,5 @@ class NativeModel(ABC):
                 yield chunk
 
     @abstractmethod
-    def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
+    def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> HttpExchange:
         """Return the request in the provider's format and the reader of its answer."""

@@ -60,7 +60,7 @@ EVENTS_A_ROUND = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class HttpCall:
     """One request and its time limits."""
 
     url: str
@@ -120,7 +120,7 @@ class Connections:
         if session is not None:
             await session.close()
 
-    async def events(self, call: Call) -> AsyncGenerator[SentEvent | KeepAlive | WholeAnswer, None]:
+    async def events(self, call: HttpCall) -> AsyncGenerator[SentEvent | KeepAlive | WholeAnswer, None]:
         """Post the request and yield its events to the end. Cancelling the consumer, or `aclose`, closes the
         connection.
 
@@ -167,7 +167,7 @@ class Connections:
         except (aiohttp.ClientError, TimeoutError, ValueError, OSError):
             return None
 
-    async def _answer(self, call: Call) -> aiohttp.ClientResponse:
+    async def _answer(self, call: HttpCall) -> aiohttp.ClientResponse:
         """Return the response once its headers are read. Follows redirects within the host only, to protect the key."""
         body = json.dumps(call.body, ensure_ascii=False, separators=(",", ":")).encode()
         url = call.url
@@ -239,7 +239,7 @@ class Progress:
     """Checks that an ongoing answer makes progress: comments, pings and empty pieces can keep a connection open
     indefinitely."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: HttpCall) -> None:
         self._called = call.called
         self._limit_s = KEPT_ALIVE * max(call.first_byte_timeout_s, call.idle_timeout_s)
         self._clock = asyncio.get_running_loop().time
@@ -333,7 +333,7 @@ async def _read(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
     return bytes(raw[:max_bytes])
 
 
-def _failure(error: Exception, call: Call, timeout_s: float) -> ModelError:
+def _failure(error: Exception, call: HttpCall, timeout_s: float) -> ModelError:
     """Return the error for a failure of the connection or of HTTP."""
     import aiohttp
 
@@ -359,7 +359,7 @@ def _failure(error: Exception, call: Call, timeout_s: float) -> ModelError:
 
 
 async def _pieces(
-    response: aiohttp.ClientResponse, call: Call
+    response: aiohttp.ClientResponse, call: HttpCall
 ) -> AsyncGenerator[Sequence[SentEvent | KeepAlive | WholeAnswer], None]:
     """Yield the events of each piece, a keep-alive for a piece without any, or finally a whole JSON answer."""
     reader = EventReader()

@@ -32,7 +32,7 @@ from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, Refusals, learn
 from pygent_ls.llm.keys.saved_keys import SavedKeys
 from pygent_ls.llm.litellm.restrictions import restrict
 from pygent_ls.llm.litellm.stream import ChunkTranslation, forget_pieces
-from pygent_ls.llm.litellm.target import Choice, EnvironmentCheck, Target
+from pygent_ls.llm.litellm.target import EnvironmentCheck, LitellmTarget, TargetChoice
 from pygent_ls.llm.openai.chat_format import chat_messages, chat_tools, mark_for_cache
 from pygent_ls.llm.openai.chat_request import takes_temperature
 from pygent_ls.llm.openai.think_tags import ThinkTags, opens_in_prompt
@@ -213,7 +213,7 @@ class LitellmModel:
         self._prices = prices or PriceTable()
         self._saved_keys = saved_keys
         self._known = KnownModel()
-        self._target: Target | None = None
+        self._target: LitellmTarget | None = None
 
     @property
     def name(self) -> str:
@@ -234,7 +234,7 @@ class LitellmModel:
         has_tools = facts.has_native_tools and not self._learned(target).has_no_tools
         return replace(facts, family=target.family, has_native_tools=has_tools)
 
-    def _learned(self, target: Target) -> Learned:
+    def _learned(self, target: LitellmTarget) -> Learned:
         return self._refusals.of(target.called.address or target.called.provider, target.model)
 
     @property
@@ -248,14 +248,14 @@ class LitellmModel:
         choice = self._choice()
         return await asyncio.to_thread(choice.environment)
 
-    def _choice(self) -> Choice:
-        return Choice(self._name.removeprefix(PREFIX), self._endpoint, self._loader.litellm, self._saved_keys)
+    def _choice(self) -> TargetChoice:
+        return TargetChoice(self._name.removeprefix(PREFIX), self._endpoint, self._loader.litellm, self._saved_keys)
 
     async def prepare(self) -> None:
         """Load what a call needs. Raises `ModelError` for an unknown provider, a missing key or an invalid address."""
         await self._prepared()
 
-    async def _prepared(self) -> Target:
+    async def _prepared(self) -> LitellmTarget:
         await self._loader.wait()
         if self._target is None:
             target = await asyncio.to_thread(self._choice().target)  # a saved key may be read from a file
@@ -310,7 +310,7 @@ class LitellmModel:
             if reply is not None:
                 await reply.aclose()
 
-    async def _begun(self, target: Target, request: ModelRequest) -> Any:
+    async def _begun(self, target: LitellmTarget, request: ModelRequest) -> Any:
         """Return litellm's stream. A request is repeated without the parts that the provider refused."""
         import openai
 
@@ -328,7 +328,7 @@ class LitellmModel:
                     raise
                 n_repeats += 1
 
-    def _arguments(self, target: Target, request: ModelRequest, learned: Learned) -> dict[str, Any]:
+    def _arguments(self, target: LitellmTarget, request: ModelRequest, learned: Learned) -> dict[str, Any]:
         is_claude = target.family == "anthropic"
         rules = target.rules
         if learned.wants_reasoning:
@@ -364,11 +364,11 @@ class LitellmModel:
         thinking = thinking_budget(request) if is_claude and self._known.thinks else 0
         return min(request.max_output_tokens + thinking, self._known.max_output_tokens or sys.maxsize)
 
-    def _headers(self, target: Target) -> dict[str, str]:
+    def _headers(self, target: LitellmTarget) -> dict[str, str]:
         betas = ",".join(self._endpoint.betas) if "claude" in target.model else ""
         return {**({"anthropic-beta": betas} if betas else {}), **self._endpoint.extra_headers}
 
-    def _temperature(self, target: Target, request: ModelRequest) -> float | None:
+    def _temperature(self, target: LitellmTarget, request: ModelRequest) -> float | None:
         """Return the temperature; Claude accepts one unless it thinks, other reasoning models accept none."""
         if target.family == "anthropic":
             thinks = bool(self._known.thinks) and wanted_effort(request) not in (None, "none")

@@ -28,7 +28,7 @@ _OPENAI_HANDLERS = frozenset({"aiohttp_openai", "custom_openai", "openai_like"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class LitellmTarget:
     """What litellm calls for a model string."""
 
     model: str
@@ -63,7 +63,7 @@ class EnvironmentCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _NamedModel:
     """A model string as litellm parses it."""
 
     model: str
@@ -75,7 +75,7 @@ class _Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TargetChoice:
     """A model string and an endpoint to be resolved."""
 
     name: str
@@ -83,7 +83,7 @@ class Choice:
     litellm: Any
     saved: SavedKeys = NO_SAVED_KEYS
 
-    def target(self) -> Target:
+    def target(self) -> LitellmTarget:
         """Return what to call. May read a saved key. Raises `ModelError` if the model can never be called."""
         named = self._named()
         known = provider_named(named.provider)
@@ -110,7 +110,7 @@ class Choice:
                 *self.endpoint.secrets,
             ),
         )
-        return Target(
+        return LitellmTarget(
             model=named.model,
             bare=named.bare,
             api_key=self._key(named, key, called),
@@ -125,16 +125,16 @@ class Choice:
         missing = tuple(map(str, said["missing_keys"]))
         return EnvironmentCheck(provider=provider, missing=missing, is_judged=bool(missing) or checked in JUDGED)
 
-    def _named(self) -> _Named:
+    def _named(self) -> _NamedModel:
         api_base = self.endpoint.api_base
         try:
             bare, provider, key, _ = self.litellm.get_llm_provider(model=self.name, api_base=api_base)
         except self.litellm.exceptions.BadRequestError as error:
             if self.name and api_base:
-                return _Named(f"openai/{self.name}", self.name, "", None)
+                return _NamedModel(f"openai/{self.name}", self.name, "", None)
             called = Called(name=self.name, provider="", address=None, key_variable="")
             raise model_error(error, called) from None
-        return _Named(self.name, bare, provider, key)
+        return _NamedModel(self.name, bare, provider, key)
 
     def _variable(self, provider: str, variables: tuple[str, ...], key: ProviderKey | None) -> str:
         """Return what the user should check if the key is missing or refused."""
@@ -144,7 +144,7 @@ class Choice:
             return self.endpoint.api_key_env or variables[0]
         return key_variable(provider) if provider else "the setting `api_key_env`"
 
-    def _key(self, named: _Named, key: ProviderKey | None, called: Called) -> str | None:
+    def _key(self, named: _NamedModel, key: ProviderKey | None, called: Called) -> str | None:
         """Return the key to pass; None if litellm finds the provider's own, or none is needed."""
         if key is not None:
             is_found = key.source not in ("", SAVED) and not self.endpoint.api_key_env
@@ -156,7 +156,7 @@ class Choice:
         message = f"No key for {called.provider}. {how_to_set_key(called.key_variable, called.provider)}"
         raise ModelError(message, type="auth", provider=called.provider)
 
-    def _lacks_key(self, named: _Named, called: Called) -> bool:
+    def _lacks_key(self, named: _NamedModel, called: Called) -> bool:
         """Whether the provider's required key is missing; for some providers only litellm can tell."""
         if called.address:
             return False
@@ -165,7 +165,7 @@ class Choice:
             return known.needs_key
         return bool(missing_variables(named.provider, os.environ, has_key=False, has_address=True))
 
-    def _is_left_to_litellm(self, named: _Named) -> bool:
+    def _is_left_to_litellm(self, named: _NamedModel) -> bool:
         """Whether litellm may look for credentials without a risk of using another provider's key.
 
         If it finds no key for a provider that it treats as OpenAI-compatible, it sends OPENAI_API_KEY.

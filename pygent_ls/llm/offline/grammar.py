@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from pygent_ls.llm.offline.steps import Calls, PlannedCall, RunTests, Step, quoted
+from pygent_ls.llm.offline.steps import Calls, OfflineCall, RunTests, Step, quoted
 from pygent_ls.llm.offline.tokens import Token, steps_of, tokens_of
 
 FORMS: Sequence[tuple[str, str]] = (
@@ -56,7 +56,7 @@ def parse(prompt: str) -> list[Step] | Help | NotUnderstood:
         source = prompt[tokens[0].start : tokens[-1].end]
         if re.fullmatch(_HELP, " ".join(source.lower().split())):
             return Help()
-        step = _parse_step(_Reader(tokens, prompt))
+        step = _parse_step(_StepReader(tokens, prompt))
         if step is None:
             return NotUnderstood(text=source)
         steps.append(step)
@@ -72,7 +72,7 @@ _OF_THE_FORMS = frozenset(
 
 
 @dataclass(slots=True)
-class _Reader:
+class _StepReader:
     """Reads the tokens of one step. Each reading method advances only if it finds what it looks for."""
 
     tokens: Sequence[Token]
@@ -146,7 +146,7 @@ class _Reader:
         self.at = at
 
 
-def _parse_step(reader: _Reader) -> Step | None:
+def _parse_step(reader: _StepReader) -> Step | None:
     for form in _READERS:
         reader.back_to(0)
         step = form(reader)
@@ -155,7 +155,7 @@ def _parse_step(reader: _Reader) -> Step | None:
     return None
 
 
-def _replace(reader: _Reader) -> Step | None:
+def _replace(reader: _StepReader) -> Step | None:
     if not reader.word("replace", "change"):
         return None
     old = reader.value()
@@ -172,8 +172,8 @@ def _replace(reader: _Reader) -> Step | None:
     return Calls(
         about=f"replace {quoted(old)} with {quoted(new)} in {quoted(path)}",
         calls=(
-            PlannedCall(tool="read_file", input={"path": path}, doing=f"I'll read {quoted(path)}."),
-            PlannedCall(
+            OfflineCall(tool="read_file", input={"path": path}, doing=f"I'll read {quoted(path)}."),
+            OfflineCall(
                 tool="edit_file", input=edit, doing=f"I'll replace {quoted(old)} with {quoted(new)} in {quoted(path)}."
             ),
         ),
@@ -181,7 +181,7 @@ def _replace(reader: _Reader) -> Step | None:
     )
 
 
-def _find_files(reader: _Reader) -> Step | None:
+def _find_files(reader: _StepReader) -> Step | None:
     if not (reader.word("find") or (reader.word("search") and reader.word("for"))):
         return None
     reader.skip("the", "all")
@@ -195,7 +195,7 @@ def _find_files(reader: _Reader) -> Step | None:
     return _looking("find_files", given, about=f"find files {quoted(pattern)}", heading=f"Files {quoted(pattern)}:")
 
 
-def _search(reader: _Reader) -> Step | None:
+def _search(reader: _StepReader) -> Step | None:
     if not reader.word("find", "search", "grep", "look"):
         return None
     reader.skip("for")
@@ -206,7 +206,7 @@ def _search(reader: _Reader) -> Step | None:
     return _looking("grep_search", given, about=f"search for {quoted(text)}", heading=f"Search for {quoted(text)}:")
 
 
-def _show(reader: _Reader) -> Step | None:
+def _show(reader: _StepReader) -> Step | None:
     if not reader.word("show", "read", "open", "print", "display", "cat"):
         return None
     reader.skip("me", "the")
@@ -221,7 +221,7 @@ def _show(reader: _Reader) -> Step | None:
     return _looking("read_file", {"path": path} | lines, about=about, heading=quoted(path) + ":")
 
 
-def _lines(reader: _Reader) -> dict[str, int]:
+def _lines(reader: _StepReader) -> dict[str, int]:
     """Read `lines 3-9`, `lines 3 to 9` or `line 3`."""
     before = reader.at
     if reader.word("lines", "line"):
@@ -235,7 +235,7 @@ def _lines(reader: _Reader) -> dict[str, int]:
     return {}
 
 
-def _list(reader: _Reader) -> Step | None:
+def _list(reader: _StepReader) -> Step | None:
     if not reader.word("list", "ls"):
         return None
     reader.skip("the", "all", "files", "folder", "directory", "contents", "in", "of")
@@ -245,7 +245,7 @@ def _list(reader: _Reader) -> Step | None:
     return _looking("list_files", given, about=f"list {where}", heading=f"In {where}:")
 
 
-def _create(reader: _Reader) -> Step | None:
+def _create(reader: _StepReader) -> Step | None:
     overwrite = reader.word("overwrite")
     if not overwrite and not reader.word("create", "write", "make"):
         return None
@@ -262,7 +262,7 @@ def _create(reader: _Reader) -> Step | None:
     return _changing("create_file", given, about=f"{verb} {quoted(path)}", past=f"{past} {quoted(path)}")
 
 
-def _rename_or_copy(reader: _Reader) -> Step | None:
+def _rename_or_copy(reader: _StepReader) -> Step | None:
     copies = reader.word("copy")
     if not copies and not reader.word("rename", "move"):
         return None
@@ -280,7 +280,7 @@ def _rename_or_copy(reader: _Reader) -> Step | None:
     return _changing("move_file", given, about=f"move {way}", past=f"moved {way}")
 
 
-def _delete(reader: _Reader) -> Step | None:
+def _delete(reader: _StepReader) -> Step | None:
     if not reader.word("delete", "remove"):
         return None
     reader.skip("the", "file")
@@ -290,7 +290,7 @@ def _delete(reader: _Reader) -> Step | None:
     return _changing("delete_file", {"path": path}, about=f"delete {quoted(path)}", past=f"deleted {quoted(path)}")
 
 
-def _run_tests(reader: _Reader) -> Step | None:
+def _run_tests(reader: _StepReader) -> Step | None:
     if not reader.word("run", "execute"):
         return None
     reader.skip("all", "the", "my", "our", "its", "unit")
@@ -307,7 +307,7 @@ _NO_PROGRAMS = frozenset({"the", "a", "an", "my", "our", "all", "it", "this", "t
 """Words that do not begin a bare command: the request is then prose."""
 
 
-def _run(reader: _Reader) -> Step | None:
+def _run(reader: _StepReader) -> Step | None:
     if not reader.word("run", "execute"):
         return None
     if not reader.word("the") or not reader.word("command"):
@@ -322,13 +322,13 @@ def _run(reader: _Reader) -> Step | None:
     command = command.strip()
     if not command:
         return None
-    call = PlannedCall(tool="shell", input={"command": command}, doing=f"I'll run {quoted(command)}.")
+    call = OfflineCall(tool="shell", input={"command": command}, doing=f"I'll run {quoted(command)}.")
     return Calls(
         about=f"run {quoted(command)}", calls=(call,), heading=f"{quoted(command)} returned:", shows_output=True
     )
 
 
-_READERS: Sequence[Callable[[_Reader], Step | None]] = (
+_READERS: Sequence[Callable[[_StepReader], Step | None]] = (
     _replace,
     _find_files,
     _search,
@@ -342,7 +342,7 @@ _READERS: Sequence[Callable[[_Reader], Step | None]] = (
 )
 
 
-def _within(reader: _Reader) -> dict[str, str]:
+def _within(reader: _StepReader) -> dict[str, str]:
     """Read `in PATH`, if present."""
     before = reader.at
     if reader.word("in"):
@@ -355,12 +355,12 @@ def _within(reader: _Reader) -> dict[str, str]:
 
 
 def _looking(tool: str, given: dict[str, str] | dict[str, str | int], *, about: str, heading: str) -> Step:
-    call = PlannedCall(tool=tool, input=given, doing=f"I'll {about}.")
+    call = OfflineCall(tool=tool, input=given, doing=f"I'll {about}.")
     return Calls(about=about, calls=(call,), heading=heading, shows_output=True)
 
 
 def _changing(tool: str, given: dict[str, str] | dict[str, str | bool], *, about: str, past: str) -> Step:
-    call = PlannedCall(tool=tool, input=given, doing=f"I'll {about}.")
+    call = OfflineCall(tool=tool, input=given, doing=f"I'll {about}.")
     return Calls(about=about, calls=(call,), heading=f"I {past}.")
 
 

@@ -28,7 +28,7 @@ from pygent_ls.agent.ports.model import (
     completed,
 )
 from pygent_ls.llm.offline.grammar import FORMS, Help, NotUnderstood, parse
-from pygent_ls.llm.offline.steps import Done, PlannedCall, Step
+from pygent_ls.llm.offline.steps import Done, OfflineCall, Step
 from pygent_ls.llm.openai.chat_format import chat_tools
 from pygent_ls.llm.providers.known_providers import OFFLINE, PROVIDERS
 
@@ -87,7 +87,7 @@ class OfflineAnswer:
     """Text of an answer, and the tool that it calls next."""
 
     text: str
-    call: PlannedCall | None = None
+    call: OfflineCall | None = None
     call_id: str = ""
 
 

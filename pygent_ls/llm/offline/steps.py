@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedCall:
+class OfflineCall:
     """A tool call to be made; `doing` announces it to the user."""
 
     tool: str
@@ -40,7 +40,7 @@ class Step(Protocol):
         """The required tools: one of each group."""
         ...
 
-    def next_call(self, done: Sequence[Done], offered: frozenset[str]) -> PlannedCall | None:
+    def next_call(self, done: Sequence[Done], offered: frozenset[str]) -> OfflineCall | None:
         """Return the call after those that were made; None when the step is complete."""
         ...
 
@@ -54,7 +54,7 @@ class Calls:
     """A request whose calls are known from the start."""
 
     about: str
-    calls: tuple[PlannedCall, ...]
+    calls: tuple[OfflineCall, ...]
     heading: str
     """Beginning of the report."""
     shows_output: bool = False
@@ -65,7 +65,7 @@ class Calls:
         """Every tool of its calls."""
         return tuple((call.tool,) for call in self.calls)
 
-    def next_call(self, done: Sequence[Done], offered: frozenset[str]) -> PlannedCall | None:
+    def next_call(self, done: Sequence[Done], offered: frozenset[str]) -> OfflineCall | None:
         """Return the calls in order."""
         return self.calls[len(done)] if len(done) < len(self.calls) else None
 
@@ -91,13 +91,13 @@ class RunTests:
         """Either of the two tools."""
         return (("run_tests", "shell"),)
 
-    def next_call(self, done: Sequence[Done], offered: frozenset[str]) -> PlannedCall | None:
+    def next_call(self, done: Sequence[Done], offered: frozenset[str]) -> OfflineCall | None:
         """Return a call of `run_tests`; or of a listing, perhaps of pyproject.toml, and of a command."""
         if done and done[-1].tool in ("run_tests", "shell"):
             return None
         if "run_tests" in offered:
             given = {"target": self.target} if self.target else {}
-            return PlannedCall(tool="run_tests", input=given, doing="I'll run the tests.")
+            return OfflineCall(tool="run_tests", input=given, doing="I'll run the tests.")
         if not done:
             listing = _listing_call(offered)
             if listing is not None:
@@ -105,11 +105,11 @@ class RunTests:
         files = _files_in(done[0].content) if done else []
         if len(done) == 1 and "pyproject.toml" in files and "read_file" in offered:
             doing = "I'll look in `pyproject.toml` for how to run them."
-            return PlannedCall(tool="read_file", input={"path": "pyproject.toml"}, doing=doing)
+            return OfflineCall(tool="read_file", input={"path": "pyproject.toml"}, doing=doing)
         command = test_command(files, done[1].content if len(done) > 1 else "", self.target)
         if command is None:
             return None
-        return PlannedCall(tool="shell", input={"command": command}, doing=f"I'll run `{command}`.")
+        return OfflineCall(tool="shell", input={"command": command}, doing=f"I'll run `{command}`.")
 
     def report(self, done: Sequence[Done]) -> str:
         """Return the output, or that no way to run the tests was found."""
@@ -120,12 +120,12 @@ class RunTests:
         return f"{how} returned:\n{fenced(done[-1].content.strip())}"
 
 
-def _listing_call(offered: frozenset[str]) -> PlannedCall | None:
+def _listing_call(offered: frozenset[str]) -> OfflineCall | None:
     doing = "I'll find out how the tests are run here."
     if "list_files" in offered:
-        return PlannedCall(tool="list_files", input={"depth": 3}, doing=doing)
+        return OfflineCall(tool="list_files", input={"depth": 3}, doing=doing)
     if "find_files" in offered:
-        return PlannedCall(tool="find_files", input={"pattern": "**/*"}, doing=doing)
+        return OfflineCall(tool="find_files", input={"pattern": "**/*"}, doing=doing)
     return None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pygent_ls.agent.ports.model import ModelRequest, ToolDefinition
-from pygent_ls.llm.http.call import Exchange, Native
+from pygent_ls.llm.http.call import HttpExchange, Native
 from pygent_ls.llm.http.model import NativeModel
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
@@ -28,13 +28,13 @@ class OpenAIModel(NativeModel):
         """Return the tools in the format of chat completions."""
         return chat_tools(tools)
 
-    def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
+    def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> HttpExchange:
         native = self._native
         if learned.wants_responses and not learned.has_no_responses:
             return responses_exchange(native, target, request, learned)
         body = chat_request(request, target, native.known, learned)
         tags = ThinkTags(may_be_open=opens_in_prompt(native.model))
-        return Exchange(
+        return HttpExchange(
             call=native.call(target, _url(target), bearer(target), body, is_last),
             adjustable={**adjustable(body, target), "chat": True},
             stream=ChatStream(known=native.known, rules=rules_of(self.family), tags=tags),
@@ -46,10 +46,10 @@ class OpenAIModel(NativeModel):
         return chat_family(self._native.provider.name, self._native.model)
 
 
-def responses_exchange(native: Native, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
+def responses_exchange(native: Native, target: NativeTarget, request: ModelRequest, learned: Learned) -> HttpExchange:
     """Return a request to the Responses API and the reader of its answer."""
     body = responses_request(request, target, native.known, learned)
-    return Exchange(
+    return HttpExchange(
         call=native.call(target, _responses_url(target), bearer(target), body, responses_stream.is_last),
         adjustable={**responses_adjustable(body), "responses": True},
         stream=responses_stream.ResponsesStream(known=native.known),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pygent_ls.agent.ports.model import ModelRequest, ToolDefinition
-from pygent_ls.llm.http.call import Exchange
+from pygent_ls.llm.http.call import HttpExchange
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
 from pygent_ls.llm.openai.chat_model import OpenAIModel, responses_exchange
@@ -25,7 +25,7 @@ class ResponsesModel(OpenAIModel):
         """Return the tools in the format of the Responses API."""
         return responses_tools(tools)
 
-    def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
+    def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> HttpExchange:
         if learned.has_no_responses:
             return super()._exchange(target, request, learned)
         return responses_exchange(self._native, target, request, learned)

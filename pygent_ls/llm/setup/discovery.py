@@ -83,7 +83,7 @@ class InstalledProgram:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Discovered:
     """Available models."""
 
     keyed: tuple[tuple[Provider, str], ...] = ()
@@ -93,7 +93,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _ServerPlace:
     """Possible address of a server."""
 
     provider: Provider
@@ -104,10 +104,10 @@ class _Place:
 
 async def discover(
     environment: Mapping[str, str], find: Callable[[str], str | None], saved: Sequence[str] = ()
-) -> Found:
+) -> Discovered:
     """Look for models; `find` locates a program, `saved` lists the providers with a saved key. Raises nothing."""
     servers = await asyncio.gather(*(_probe(place) for place in places(environment)))
-    return Found(
+    return Discovered(
         keyed=tuple(_keyed(environment, saved)),
         servers=tuple(each for each in servers if each is not None),
         programs=tuple(
@@ -126,7 +126,7 @@ async def server_at(address: str) -> LocalServer | None:
     assert generic is not None
     if not _is_address(root):
         return None
-    found = await _probe(_Place(provider=generic, root=root, api_base=f"{root}/v1"), REMOTE_PROBE_S)
+    found = await _probe(_ServerPlace(provider=generic, root=root, api_base=f"{root}/v1"), REMOTE_PROBE_S)
     return found and replace(found, provider=_PROVIDERS_OF_KINDS.get(found.kind, GENERIC))
 
 
@@ -135,9 +135,9 @@ def _keyed(environment: Mapping[str, str], saved: Sequence[str]) -> Sequence[tup
     return [(each, variable or "") for each, variable in found if variable or each.name in saved]
 
 
-def places(environment: Mapping[str, str]) -> list[_Place]:
+def places(environment: Mapping[str, str]) -> list[_ServerPlace]:
     """Return the addresses to probe: those in the environment, else the default ones."""
-    found: dict[str, _Place] = {}
+    found: dict[str, _ServerPlace] = {}
     for name in SERVERS:
         provider = provider_named(name)
         assert provider is not None
@@ -146,7 +146,7 @@ def places(environment: Mapping[str, str]) -> list[_Place]:
         address = (environment[variable] if variable else _of_ollama(own)) or provider.address
         root = address.strip().rstrip("/").removesuffix("/v1")
         key_variable = first_set(provider.key_variables, environment)
-        place = _Place(
+        place = _ServerPlace(
             provider=provider,
             root=root,
             api_base=root if own and root != provider.address.removesuffix("/v1") else "",
@@ -183,7 +183,7 @@ def _is_address(root: str) -> bool:
 # Requests
 
 
-async def _probe(place: _Place, limit_s: float = PROBE_S) -> LocalServer | None:
+async def _probe(place: _ServerPlace, limit_s: float = PROBE_S) -> LocalServer | None:
     """Send a server the requests of all kinds at once; None if no known answer arrives in time."""
     paths = ("/v1/models", "/api/tags", "/api/v0/models")
     answers = await asyncio.gather(*(_asked(place, path, limit_s) for path in paths))
@@ -231,7 +231,7 @@ def _names(entries: Sequence[Mapping[str, Any]], key: str) -> list[str]:
     return [name for name in dict.fromkeys(names) if 0 < len(name) <= MAX_NAME_CHARS and "embed" not in name.lower()]
 
 
-async def _asked(place: _Place, path: str, limit_s: float) -> Any:
+async def _asked(place: _ServerPlace, path: str, limit_s: float) -> Any:
     """Return the JSON at a path; None for any failure."""
     try:
         async with asyncio.timeout(limit_s):
@@ -240,7 +240,7 @@ async def _asked(place: _Place, path: str, limit_s: float) -> Any:
         return None
 
 
-async def _exchanged(place: _Place, path: str) -> bytes:
+async def _exchanged(place: _ServerPlace, path: str) -> bytes:
     """Return the whole answer, head and body. Raises OSError."""
     parts = urlsplit(place.root)
     is_safe = parts.scheme == "https"

@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from pygent_ls.agent.ports.questioner import Answered, CannotAsk, Choice, Question, Questioner
+from pygent_ls.agent.ports.questioner import AnswerChoice, CannotAsk, Question, QuestionAnswered, Questioner
 from pygent_ls.errors import KeyringError, KeyStoreError, ModelError, SettingError, SetupError
 from pygent_ls.llm.cli.programs import PRESETS
 from pygent_ls.llm.providers.known_providers import OTHERS, PROVIDERS, Provider
 from pygent_ls.llm.providers.provider_keys import can_be_sent
-from pygent_ls.llm.setup.discovery import Found, LocalServer
+from pygent_ls.llm.setup.discovery import Discovered, LocalServer
 
 Way = Literal["any", "key", "local", "program"]
 """Start of the questions: everything, or one kind of model."""
@@ -72,7 +72,7 @@ class SetupPorts:
     questioner: Questioner
     tell: Callable[[str], None]
     """Shows a line of progress."""
-    found: Callable[[], Awaitable[Found]]
+    found: Callable[[], Awaitable[Discovered]]
     server_at: Callable[[str], Awaitable[LocalServer | None]]
     """Returns the model server at an address that the user typed, if one answers."""
     models_of: Callable[[str], Awaitable[Sequence[str]]]
@@ -125,7 +125,7 @@ class _Flow:
 
     # Choice of a model
 
-    async def _chosen_by(self, way: Way, found: Found) -> Candidate | None:
+    async def _chosen_by(self, way: Way, found: Discovered) -> Candidate | None:
         """Return the chosen candidate; None asks again."""
         match way:
             case "any":
@@ -137,12 +137,14 @@ class _Flow:
             case "program":
                 return await self._by_program(found)
 
-    async def _on_server(self, found: Found) -> Candidate:
+    async def _on_server(self, found: Discovered) -> Candidate:
         servers = {f"{each.kind} at {_host(each)}": each for each in found.servers if each.models}
         title = OTHER_ADDRESS
         if servers:
-            choices = [Choice(title=name, description=_counted(each.models)) for name, each in servers.items()]
-            title = await self._ask("Which server?", [*choices, Choice(title=OTHER_ADDRESS), Choice(title=STOP)])
+            choices = [AnswerChoice(title=name, description=_counted(each.models)) for name, each in servers.items()]
+            title = await self._ask(
+                "Which server?", [*choices, AnswerChoice(title=OTHER_ADDRESS), AnswerChoice(title=STOP)]
+            )
         return await self._model_at(servers.get(title) or await self._typed_server("\n".join(_empty_servers(found))))
 
     async def _typed_server(self, said: str) -> LocalServer:
@@ -151,7 +153,7 @@ class _Flow:
             answer = await self._ports.questioner.ask(_question(f"{said}\n{ADDRESS}".strip(), is_open=True))
             if isinstance(answer, CannotAsk):
                 raise SetupError(NO_LINE_FOR_AN_ADDRESS)
-            address = answer.text.strip() if isinstance(answer, Answered) else ""
+            address = answer.text.strip() if isinstance(answer, QuestionAnswered) else ""
             if not address:
                 raise _stopped()
             server = await self._ports.server_at(address)
@@ -160,30 +162,31 @@ class _Flow:
             said = f"{server.kind} at {address} has no models yet." if server else f"No server answers at {address}."
         raise SetupError(said)
 
-    async def _by_program(self, found: Found) -> Candidate:
+    async def _by_program(self, found: Discovered) -> Candidate:
         programs = {each.name: each for each in found.programs}
         if not programs:
             names = ", ".join(name for name, each in PRESETS.items() if not each.needs_model)
             raise SetupError(f"None of these programs was found on the PATH: {names}. Install one and log in.")
         choices = [
-            Choice(title=name, description=("uses the account that the program is logged in to")) for name in programs
+            AnswerChoice(title=name, description=("uses the account that the program is logged in to"))
+            for name in programs
         ]
-        return Candidate(model=programs[await self._ask("Which program?", [*choices, Choice(title=STOP)])].model)
+        return Candidate(model=programs[await self._ask("Which program?", [*choices, AnswerChoice(title=STOP)])].model)
 
-    async def _chosen(self, found: Found) -> Candidate | None:
+    async def _chosen(self, found: Discovered) -> Candidate | None:
         """Return the chosen candidate; None asks again."""
         keyed = {_keyed_title(provider, variable): (provider, variable) for provider, variable in found.keyed}
         servers = {f"{each.kind} at {_host(each)}": each for each in found.servers if each.models}
         programs = {f"Program {each.name}": each for each in found.programs}
         choices = [
-            *(Choice(title=title, description=provider.default_model) for title, (provider, _) in keyed.items()),
-            *(Choice(title=title, description=_counted(each.models)) for title, each in servers.items()),
+            *(AnswerChoice(title=title, description=provider.default_model) for title, (provider, _) in keyed.items()),
+            *(AnswerChoice(title=title, description=_counted(each.models)) for title, each in servers.items()),
             *(
-                Choice(title=title, description=("uses the account that the program is logged in to"))
+                AnswerChoice(title=title, description=("uses the account that the program is logged in to"))
                 for title in programs
             ),
-            Choice(title=ENTER, description="saved in the system keyring, or in a file that only you can read"),
-            Choice(title=STOP),
+            AnswerChoice(title=ENTER, description="saved in the system keyring, or in a file that only you can read"),
+            AnswerChoice(title=STOP),
         ]
         title = await self._ask("\n".join(["Which model do you want to use?", *_empty_servers(found)]), choices)
         if title in keyed:
@@ -195,7 +198,7 @@ class _Flow:
             return Candidate(model=programs[title].model)
         return await self._with_key(found)
 
-    async def _with_key(self, found: Found) -> Candidate | None:
+    async def _with_key(self, found: Discovered) -> Candidate | None:
         provider = await self._provider(found)
         if provider is None:
             return None
@@ -203,14 +206,18 @@ class _Flow:
             Candidate(model="", provider=provider.name, key=await self._key(provider)), provider
         )
 
-    async def _provider(self, found: Found) -> Provider | None:
+    async def _provider(self, found: Discovered) -> Provider | None:
         """Return a provider whose key is not in the environment, which would take precedence over the one entered."""
         in_environment = {provider.name for provider, variable in found.keyed if variable}
         first = {each.name: each for each in PROVIDERS if each.name not in in_environment}
-        title = await self._ask("Which provider is the key for?", [Choice(title=name) for name in (*first, MORE, BACK)])
+        title = await self._ask(
+            "Which provider is the key for?", [AnswerChoice(title=name) for name in (*first, MORE, BACK)]
+        )
         if title == MORE:
             first = {each.name: each for each in OTHERS if each.needs_key and await self._ports.models_of(each.name)}
-            title = await self._ask("Which provider is the key for?", [Choice(title=name) for name in (*first, BACK)])
+            title = await self._ask(
+                "Which provider is the key for?", [AnswerChoice(title=name) for name in (*first, BACK)]
+            )
         return first.get(title)
 
     async def _key(self, provider: Provider) -> str:
@@ -220,7 +227,7 @@ class _Flow:
             answer = await self._ports.questioner.ask(_question(text, is_secret=True))
             if isinstance(answer, CannotAsk):
                 raise _StoppedError(NO_LINE_FOR_A_KEY.format(variable=provider.key_variables[0]))
-            key = answer.text.strip() if isinstance(answer, Answered) else ""
+            key = answer.text.strip() if isinstance(answer, QuestionAnswered) else ""
             if not key:
                 raise _stopped()
             if len(key) <= MAX_KEY_CHARS and can_be_sent(key) and " " not in key:
@@ -241,7 +248,7 @@ class _Flow:
     async def _model(self, text: str, names: Sequence[str]) -> str:
         if len(names) == 1:
             return names[0]
-        return await self._ask(text, [Choice(title=name) for name in names])
+        return await self._ask(text, [AnswerChoice(title=name) for name in names])
 
     # Check of the model
 
@@ -268,7 +275,7 @@ class _Flow:
         ways += [] if was_refused else [SAVE]
         title = await self._ask(
             f"{candidate.model} cannot be used. {error.message}",
-            [Choice(title=each) for each in (*ways, OTHER_MODEL, STOP)],
+            [AnswerChoice(title=each) for each in (*ways, OTHER_MODEL, STOP)],
         )
         if title == OTHER_KEY:
             provider = next(each for each in (*PROVIDERS, *OTHERS) if each.name == candidate.provider)
@@ -293,20 +300,20 @@ class _Flow:
             try:
                 return await self._ports.save_key(provider, key)
             except KeyringError as error:
-                choices = [Choice(title=each) for each in (AGAIN, IN_FILE, STOP)]
+                choices = [AnswerChoice(title=each) for each in (AGAIN, IN_FILE, STOP)]
                 if await self._ask(f"The key is not saved yet. {error}", choices) == IN_FILE:
                     return await self._ports.save_key_in_file(provider, key)
 
     # Questions
 
-    async def _ask(self, text: str, choices: Sequence[Choice]) -> str:
+    async def _ask(self, text: str, choices: Sequence[AnswerChoice]) -> str:
         """Return the title of the user's choice; an invalid answer asks again, a missing one ends the setup."""
         shown = text
         for _ in range(MAX_ATTEMPTS):
             answer = await self._ports.questioner.ask(_question(shown, choices))
             if isinstance(answer, CannotAsk):
                 raise SetupError(answer.reason)
-            if not isinstance(answer, Answered) or answer.choice == STOP:
+            if not isinstance(answer, QuestionAnswered) or answer.choice == STOP:
                 raise _stopped()
             if answer.choice:
                 return answer.choice
@@ -318,7 +325,9 @@ def _stopped() -> _StoppedError:
     return _StoppedError(f"{UNCHANGED} To start again, run `pygent-ls setup` or the command pygent.setup.")
 
 
-def _question(text: str, choices: Sequence[Choice] = (), *, is_secret: bool = False, is_open: bool = False) -> Question:
+def _question(
+    text: str, choices: Sequence[AnswerChoice] = (), *, is_secret: bool = False, is_open: bool = False
+) -> Question:
     """Return a question that belongs to no session."""
     return Question(
         question_id=str(uuid.uuid4()),
@@ -344,7 +353,7 @@ def _counted(models: Sequence[str]) -> str:
     return models[0] if len(models) == 1 else f"{models[0]} and {len(models) - 1} more"
 
 
-def _empty_servers(found: Found) -> list[str]:
+def _empty_servers(found: Discovered) -> list[str]:
     return [
         (f"{each.kind} at {_host(each)} is running but has no models yet.") for each in found.servers if not each.models
     ]

@@ -43,11 +43,11 @@ from pygent_ls.workspace.snapshots.excluded_files import Stamps, changed_since, 
 from pygent_ls.workspace.snapshots.path_state import NOTHING, Held, Look, is_too_large, with_bytes
 from pygent_ls.workspace.snapshots.restore import bytes_of_buffer
 from pygent_ls.workspace.snapshots.snapshots import PathChange, Snapshot, Snapshots
-from pygent_ls.workspace.snapshots.store import Entry
+from pygent_ls.workspace.snapshots.store import TreeEntry
 
 NO_SNAPSHOT = Snapshot(states={})
 
-UNKNOWN = Held(Entry("100644", ""))
+UNKNOWN = Held(TreeEntry("100644", ""))
 """State of a path that a command names and that cannot be backed up: a folder, or too large."""
 
 MAX_NAMED = 500
@@ -92,7 +92,7 @@ class FileDiff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Program:
+class _RunningProgram:
     """A running program, and the positions in the logs of changes at which it began."""
 
     before: Snapshot
@@ -139,7 +139,7 @@ class Checkpoints:
         self.taken_back = TakenBack(checkpoints=())
         """Checkpoints that redo what was undone since the last turn, the last undo at the end."""
         self._all: list[Checkpoint] = []
-        self._program: _Program | None = None
+        self._program: _RunningProgram | None = None
         self._told: str | None = None
         self._given_up: str | None = None
         self._one_at_a_time = asyncio.Lock()
@@ -237,7 +237,7 @@ class Checkpoints:
             unkept = await asyncio.to_thread(stamps_of, files)
             was_known = turn_id not in self.not_kept
             self._know(turn_id, is_known=False)  # a cancel waits only briefly, and the daemon may be killed
-            self._program = _Program(
+            self._program = _RunningProgram(
                 was_known=was_known, before=snapshot, named=named, held=held, unkept=unkept, told=told, logged=logged
             )
             if is_first or self._all[-1].snapshot.trees != snapshot.trees:
@@ -292,7 +292,7 @@ class Checkpoints:
                         self._contents.keep(data)
         return found
 
-    async def _changed_named(self, program: _Program, after_it: Snapshot, known: Collection[Path]) -> list[Path]:
+    async def _changed_named(self, program: _RunningProgram, after_it: Snapshot, known: Collection[Path]) -> list[Path]:
         """Record what the command did to paths that it names and that snapshots leave out. New repositories are
         skipped."""
         new = after_it.states.keys() - program.before.states.keys()
@@ -309,7 +309,7 @@ class Checkpoints:
     def _is_inside(self, path: Path) -> bool:
         return any(path.is_relative_to(each) for each in (*self.workspace.folders, *self.workspace.more_folders))
 
-    def _author(self, program: _Program, change: PathChange) -> Author:
+    def _author(self, program: _RunningProgram, change: PathChange) -> Author:
         """Return the author of a change on the disk: the agent if the command line names the path; otherwise unknown
         (`program`)."""
         path, named = change.path, program.named
@@ -401,7 +401,7 @@ class Checkpoints:
             self.went(path, number)
         self._log.wrote(self, [path])
 
-    async def contents(self, wanted: Collection[tuple[Path, Entry]]) -> Mapping[str, bytes]:
+    async def contents(self, wanted: Collection[tuple[Path, TreeEntry]]) -> Mapping[str, bytes]:
         """Return contents by their git name, without those no longer stored. Raises `SnapshotError`."""
         found = await asyncio.to_thread(self._kept_contents, {entry.blob for _, entry in wanted})
         asked: set[tuple[str, ...]] = set()
@@ -576,7 +576,7 @@ def _recorded(record: RecordedCheckpoint) -> Conversation | None:
     return None if record.journal_size is None else Conversation(journal_size=record.journal_size)
 
 
-def _text(entry: Entry | None, contents: Mapping[str, bytes]) -> str | None:
+def _text(entry: TreeEntry | None, contents: Mapping[str, bytes]) -> str | None:
     """Return the text of an entry, empty without an entry; None if it is not text or no longer stored."""
     if entry is None:
         return ""

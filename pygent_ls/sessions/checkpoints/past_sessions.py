@@ -10,7 +10,7 @@ from pygent_ls.agent.ports.workspace import Workspace
 from pygent_ls.errors import SessionError, SnapshotError
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint, Checkpoints, FileDiff
 from pygent_ls.sessions.checkpoints.records import CheckpointRecords, Stamp, session_of
-from pygent_ls.sessions.checkpoints.rewind import Restored, Wanted, go_back
+from pygent_ls.sessions.checkpoints.rewind import Restored, RewindTarget, go_back
 from pygent_ls.workspace.snapshots.snapshots import Snapshots
 
 
@@ -41,7 +41,7 @@ class PastSession:
         except SnapshotError as error:
             raise checkpoint_failed(error) from None
 
-    async def restore(self, checkpoint: Checkpoint, wanted: Wanted) -> Restored:
+    async def restore(self, checkpoint: Checkpoint, wanted: RewindTarget) -> Restored:
         """Restore files. Raises like `diff`, and `session_not_loaded` for the conversation, which is gone."""
         if wanted.conversation:
             raise SessionError(

@@ -12,7 +12,7 @@ from pygent_ls.file_access import entries_below
 from pygent_ls.workspace.snapshots.blobs import Contents
 from pygent_ls.workspace.snapshots.path_state import NOTHING, Held, with_bytes
 from pygent_ls.workspace.snapshots.restore import blob_of, encoded, encoding_on_disk
-from pygent_ls.workspace.snapshots.store import Entry
+from pygent_ls.workspace.snapshots.store import TreeEntry
 
 MAX_MOVED_BYTES = 64 * 1024**2
 """Maximum number of bytes backed up of what one plan moves. The rest is read from the destination."""
@@ -114,7 +114,7 @@ class PlannedEdit:
         data = encoded(document.text, document.encoding if document.version is None else of_file)
         self._keep(data)
         was = self._before.get(document.path, NOTHING)
-        return Held(Entry(was.entry.mode if was.entry else "100644", blob_of(data)), was.mode)
+        return Held(TreeEntry(was.entry.mode if was.entry else "100644", blob_of(data)), was.mode)
 
     def _keep(self, data: bytes) -> None:
         with contextlib.suppress(OSError):  # it then cannot be restored, and the user is told

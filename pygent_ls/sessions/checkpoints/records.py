@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any, get_args
 
 from pygent_ls.sessions.checkpoints.versions import Author
-from pygent_ls.workspace.git.worktree import Place
+from pygent_ls.workspace.git.worktree import WorktreePlace
 from pygent_ls.workspace.snapshots.blobs import Contents, forget_old_contents
 from pygent_ls.workspace.snapshots.capture import EMPTY_TREE, TreeState
 from pygent_ls.workspace.snapshots.path_state import NOTHING, Held
 from pygent_ls.workspace.snapshots.snapshots import Snapshot
-from pygent_ls.workspace.snapshots.store import Entry, put
+from pygent_ls.workspace.snapshots.store import TreeEntry, put
 
 VERSION = 2
 """Version of the line format. Lines of a later version are skipped. So are lines of version 1 that record what the
@@ -240,7 +240,7 @@ class CheckpointRecords:
             journal_size=journal_size if isinstance(journal_size, int) else None,
         )
 
-    def _state(self, place: Place, state: TreeState) -> Mapping[str, object]:
+    def _state(self, place: WorktreePlace, state: TreeState) -> Mapping[str, object]:
         return {
             "folder": str(place.folder),
             "top": str(place.top),
@@ -256,8 +256,8 @@ class CheckpointRecords:
             "nested": list(state.nested),
         }
 
-    def _read_state(self, given: Any) -> tuple[Place, TreeState]:
-        place = Place(
+    def _read_state(self, given: Any) -> tuple[WorktreePlace, TreeState]:
+        place = WorktreePlace(
             folder=Path(given["folder"]),
             top=Path(given["top"]),
             index=Path(given["index"]) if given["index"] else None,
@@ -304,7 +304,7 @@ def _read_held(given: Any) -> Held:
     if given is None:
         return NOTHING
     mode, blob, bits = given
-    return Held(Entry(str(mode), str(blob)), None if bits is None else int(bits))
+    return Held(TreeEntry(str(mode), str(blob)), None if bits is None else int(bits))
 
 
 def session_of(root: Path, checkpoint_id: str) -> str | None:

@@ -77,7 +77,7 @@ class _Way:
 class _Rewind:
     """One restore: planned first, then carried out."""
 
-    def __init__(self, checkpoints: Checkpoints, then: Checkpoint, now: Snapshot, wanted: Wanted) -> None:
+    def __init__(self, checkpoints: Checkpoints, then: Checkpoint, now: Snapshot, wanted: RewindTarget) -> None:
         self._checkpoints = checkpoints
         self._workspace = checkpoints.workspace
         self._then = then.snapshot
@@ -306,7 +306,7 @@ def _mode(way: _Way) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RewindTarget:
     """What to restore, and how."""
 
     files: bool
@@ -324,7 +324,7 @@ BEFORE = "Before restoring: "
 async def go_back(
     checkpoints: Checkpoints,
     then: Checkpoint,
-    wanted: Wanted,
+    wanted: RewindTarget,
     messages: list[Message],
     journal_size: int | None = None,
 ) -> Restored:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Protocol
 
 from pygent_ls.agent.messages import Message
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.errors import SessionError, SnapshotError
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint, Checkpoints, FileDiff
 from pygent_ls.sessions.checkpoints.past_sessions import check_open, checkpoint_failed
 from pygent_ls.sessions.checkpoints.records import TakenBack
-from pygent_ls.sessions.checkpoints.rewind import Restored, Wanted, go_back, last_turn
+from pygent_ls.sessions.checkpoints.rewind import Restored, RewindTarget, go_back, last_turn
 from pygent_ls.sessions.plan import plan_in
 
 
@@ -42,7 +42,7 @@ class GoingBack:
     """
 
     def __init__(
-        self, around: Callable[[], Surroundings], kept: KeptConversation, on_restored: Callable[[], None]
+        self, around: Callable[[], RunContext], kept: KeptConversation, on_restored: Callable[[], None]
     ) -> None:
         self._around = around
         self._kept = kept
@@ -76,7 +76,7 @@ class GoingBack:
         except SnapshotError as error:
             raise checkpoint_failed(error) from None
 
-    async def to(self, checkpoint: Checkpoint, wanted: Wanted) -> Restored:
+    async def to(self, checkpoint: Checkpoint, wanted: RewindTarget) -> Restored:
         """Restore one of the session's checkpoints."""
         around = self._around()
         if wanted.files:
@@ -115,7 +115,7 @@ class GoingBack:
         if found is None:
             raise SessionError("There is no turn to undo.", kind="nothing_to_undo")
         checkpoint, has_files = found
-        done = await self.to(checkpoint, Wanted(files=has_files, conversation=True))
+        done = await self.to(checkpoint, RewindTarget(files=has_files, conversation=True))
         done.was_not_kept = checkpoint.turn_id in self.own_checkpoints().not_kept
         self._has_rest = checkpoint if done.uncertain else None
         if undo := self.own_checkpoints().find(done.undo_checkpoint_id):
@@ -129,7 +129,7 @@ class GoingBack:
         checkpoint = self._has_rest
         if checkpoint is None:
             raise SessionError("The last undo left no changes that a command may have made.", kind="nothing_to_undo")
-        done = await self.to(checkpoint, Wanted(files=True, conversation=False, uncertain=True))
+        done = await self.to(checkpoint, RewindTarget(files=True, conversation=False, uncertain=True))
         self._has_rest = None  # redoing the turn redoes this, too
         await self._note()
         return done
@@ -142,7 +142,7 @@ class GoingBack:
             )
         undo = self._taken_back[-1]
         self._has_rest = None
-        done = await self.to(undo, Wanted(files=True, conversation=True))
+        done = await self.to(undo, RewindTarget(files=True, conversation=True))
         self._taken_back.pop()
         await self._note()
         return done

@@ -7,7 +7,7 @@ import re
 from typing import cast
 
 from pygent_ls.agent.ports.workspace import MISSING
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.errors import SessionError, ToolError
 from pygent_ls.sessions.commands.files import read_file, write_file
 
@@ -26,7 +26,7 @@ _USUAL = {
 """Commands to list if the file exists."""
 
 
-async def write_beginning(around: Surroundings, name: str) -> str:
+async def write_beginning(around: RunContext, name: str) -> str:
     """Write the draft for the project of that name; return the text for the user. Raises `SessionError` (`file_exists`)
     if there is an `AGENTS.md`, and `ToolError`."""
     if await around.workspace.stamp(around.workspace.resolve(FILE)) != MISSING:
@@ -50,7 +50,7 @@ async def write_beginning(around: Surroundings, name: str) -> str:
 _HINTS = "- (conventions, layers, generated files, traps)"
 
 
-async def _commands(around: Surroundings) -> list[str]:
+async def _commands(around: RunContext) -> list[str]:
     """Return the commands that the workspace's files define."""
     targets = _TARGET.findall(await _text(around, "Makefile"))[:MAX_COMMANDS]
     scripts = _scripts(await _text(around, "package.json"))[:MAX_COMMANDS]
@@ -60,7 +60,7 @@ async def _commands(around: Surroundings) -> list[str]:
     )
 
 
-async def _text(around: Surroundings, name: str) -> str:
+async def _text(around: RunContext, name: str) -> str:
     """Return the text of a file of the workspace, empty if it cannot be read."""
     try:
         text, _ = await read_file(around, name)

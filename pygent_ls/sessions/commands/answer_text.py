@@ -41,12 +41,6 @@ def named(names: Sequence[str]) -> str:
     return f"{listed} and {more} more" if more > 0 else listed
 
 
-def one_line(text: str) -> str:
-    """Return the text on one line, shortened if it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_LINE_CHARS else f"{line[: MAX_LINE_CHARS - 1]}…"
-
-
 def when(moment: datetime) -> str:
     """Return the time, to the second."""
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"

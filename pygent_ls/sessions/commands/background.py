@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.sessions.commands.answer_text import MAX_LINE_CHARS, when
-from pygent_ls.sessions.commands.command import Call, Choice, Command
+from pygent_ls.sessions.commands.command import Command, CommandCall, WordChoice
 
 
-async def _list(call: Call) -> str:
+async def _list(call: CommandCall) -> str:
     commands = await call.session.around.processes.background.listed(call.session.id)
     if not commands:
         return "This session has no background commands."
@@ -20,17 +20,17 @@ async def _list(call: Call) -> str:
     return "\n".join([*lines, "`/background stop ID` stops one."])
 
 
-async def _stop(call: Call) -> str:
+async def _stop(call: CommandCall) -> str:
     if await call.session.around.processes.background.stop(call.session.id, call.text):
         return f"`{call.text}` was stopped."
     return f"`{call.text}` had already ended."
 
 
-async def _running(call: Call) -> Sequence[Choice]:
+async def _running(call: CommandCall) -> Sequence[WordChoice]:
     if call.words:
         return ()
     commands = await call.session.around.processes.background.listed(call.session.id)
-    return [Choice(word=each.name, detail=one_line(each.command, MAX_LINE_CHARS)) for each in commands if each.runs]
+    return [WordChoice(word=each.name, detail=one_line(each.command, MAX_LINE_CHARS)) for each in commands if each.runs]
 
 
 COMMANDS = (

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pygent_ls.agent.context.conversation_text import fenced
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint
-from pygent_ls.sessions.checkpoints.rewind import Wanted
+from pygent_ls.sessions.checkpoints.rewind import RewindTarget
 from pygent_ls.sessions.commands.answer_text import what_went_back, when
-from pygent_ls.sessions.commands.command import Call, Choice, Command, UsageError
+from pygent_ls.sessions.commands.command import Command, CommandCall, UsageError, WordChoice
 
 
-async def _undo(call: Call) -> str:
+async def _undo(call: CommandCall) -> str:
     if call.words not in ((), ("--rest",)):
         raise UsageError("The only accepted argument is `--rest`.")
     if call.words:
@@ -26,12 +26,12 @@ async def _undo(call: Call) -> str:
     return "\n".join([*lines, "`/redo` restores it."])
 
 
-async def _redo(call: Call) -> str:
+async def _redo(call: CommandCall) -> str:
     done = await call.session.going_back.bring_again()
     return f"Restored the turn.\n{what_went_back(done, call.session.shown)}"
 
 
-async def _diff_of_last_turn(call: Call) -> str:
+async def _diff_of_last_turn(call: CommandCall) -> str:
     points = [each for each in call.session.going_back.checkpoints if each.conversation is None]
     if not points:
         raise SessionError("No turn of this session has changed a file.", kind="no_checkpoints")
@@ -42,7 +42,7 @@ async def _diff_of_last_turn(call: Call) -> str:
     return f"Changes since the start of the last turn that changed files:\n\n{patches}"
 
 
-async def _patches(call: Call, checkpoint: Checkpoint) -> str:
+async def _patches(call: CommandCall, checkpoint: Checkpoint) -> str:
     text = "".join(each.patch for each in await call.session.going_back.diff(checkpoint))
     return fenced(text.rstrip(), "diff") if text else ""
 
@@ -50,7 +50,7 @@ async def _patches(call: Call, checkpoint: Checkpoint) -> str:
 # Checkpoints
 
 
-async def _list(call: Call) -> str:
+async def _list(call: CommandCall) -> str:
     points = call.session.going_back.checkpoints
     if not points:
         return (
@@ -60,20 +60,20 @@ async def _list(call: Call) -> str:
     return "\n".join(["Oldest first:", *lines])
 
 
-async def _diff(call: Call) -> str:
+async def _diff(call: CommandCall) -> str:
     checkpoint = _checkpoint(call, call.words[0] if len(call.words) == 1 else "")
     patches = await _patches(call, checkpoint)
     since = f"`{checkpoint.id}` ({checkpoint.label})"
     return f"Changes since {since}:\n\n{patches}" if patches else f"There are no changes since {since}."
 
 
-async def _restore(call: Call) -> str:
+async def _restore(call: CommandCall) -> str:
     words = [each for each in call.words if each not in ("--force", "--uncertain")]
     what = words[1] if len(words) == 2 else "both"
     if len(words) not in (1, 2) or what not in ("both", "files", "conversation"):
         raise UsageError("Name a checkpoint, and `files` or `conversation` to restore only one of them.")
     checkpoint = _checkpoint(call, words[0])
-    wanted = Wanted(
+    wanted = RewindTarget(
         files=what != "conversation",
         conversation=what != "files",
         force="--force" in call.words,
@@ -86,7 +86,7 @@ async def _restore(call: Call) -> str:
     return "\n".join([*lines, f"`/checkpoint restore {done.undo_checkpoint_id}` undoes this."])
 
 
-def _checkpoint(call: Call, given: str) -> Checkpoint:
+def _checkpoint(call: CommandCall, given: str) -> Checkpoint:
     """Return the checkpoint with that id, or the only one whose id starts with it."""
     points = call.session.going_back.checkpoints
     found = [each for each in points if each.id == given] or [
@@ -98,33 +98,33 @@ def _checkpoint(call: Call, given: str) -> Checkpoint:
     return found[0]
 
 
-async def _ids(call: Call) -> Sequence[Choice]:
+async def _ids(call: CommandCall) -> Sequence[WordChoice]:
     if call.words:
         return ()
     return [
-        Choice(word=each.id, detail=f"{when(each.created_at)} {each.label}")
+        WordChoice(word=each.id, detail=f"{when(each.created_at)} {each.label}")
         for each in reversed(call.session.going_back.checkpoints)
     ]
 
 
-async def _rest(call: Call) -> Sequence[Choice]:
+async def _rest(call: CommandCall) -> Sequence[WordChoice]:
     return (
         []
         if call.words
-        else [Choice(word="--rest", detail=("also files that the last undo left unchanged as uncertain"))]
+        else [WordChoice(word="--rest", detail=("also files that the last undo left unchanged as uncertain"))]
     )
 
 
-async def _ids_and_what(call: Call) -> Sequence[Choice]:
+async def _ids_and_what(call: CommandCall) -> Sequence[WordChoice]:
     if not call.words:
         return await _ids(call)
     return [
-        Choice(word="files", detail="only the files"),
-        Choice(word="conversation", detail="only the conversation"),
-        Choice(
+        WordChoice(word="files", detail="only the files"),
+        WordChoice(word="conversation", detail="only the conversation"),
+        WordChoice(
             word="--uncertain", detail=("also files that changed while a command ran, regardless of who changed them")
         ),
-        Choice(word="--force", detail="also files that you have changed since"),
+        WordChoice(word="--force", detail="also files that you have changed since"),
     ]
 
 

@@ -12,7 +12,7 @@ from pygent_ls.sessions.turns.command_turn import ModelPrompt
 
 if TYPE_CHECKING:
     from pygent_ls.sessions.commands.ports import CommandFacts, SessionShelf
-    from pygent_ls.sessions.turns.ports import CommandSession
+    from pygent_ls.sessions.turns.ports import SessionOfCommands
 
 CommandSource = Literal["built-in", "user", "workspace", "alias"]
 """Origin of a command."""
@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class WordChoice:
     """A word that may follow in a command, and its meaning."""
 
     word: str
@@ -29,13 +29,13 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class CommandCall:
     """A command as it was entered, and what it acts on."""
 
-    session: CommandSession
+    session: SessionOfCommands
     shelf: SessionShelf
     facts: CommandFacts
-    listing: Listing
+    listing: CommandList
     text: str = ""
     """Text after the name, unchanged except that white space around it is removed."""
 
@@ -48,13 +48,13 @@ class Call:
             return tuple(self.text.split())
 
 
-Run = Callable[[Call], Awaitable[str]]
+Run = Callable[[CommandCall], Awaitable[str]]
 """Returns the text for the user, as Markdown; raises `SessionError`, `ModelError` or `ToolError`, all for the user."""
 
-Prompt = Callable[[Call], Awaitable[ModelPrompt | None]]
+Prompt = Callable[[CommandCall], Awaitable[ModelPrompt | None]]
 """Returns the prompt for a model; None if the command answers itself. Raises like `Run`."""
 
-Complete = Callable[[Call], Awaitable[Sequence[Choice]]]
+Complete = Callable[[CommandCall], Awaitable[Sequence[WordChoice]]]
 """Returns the candidates for the next word; the words before it are the call's."""
 
 
@@ -87,7 +87,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class CommandList:
     """All current commands by name, in the order in which they are listed."""
 
     commands: Mapping[str, Command] = field(default_factory=dict[str, Command])
@@ -121,7 +121,7 @@ def usage_of(command: Command, path: str = "") -> str:
     return "Usage: " + ", ".join(f"`/{prefix}{usage}`" for usage in command.usages)
 
 
-def one_of(call: Call, what: str, known: Mapping[str, Value]) -> Value:
+def one_of(call: CommandCall, what: str, known: Mapping[str, Value]) -> Value:
     """Return the value that the only word of a call names. Raises `UsageError`, which lists the known names."""
     if len(call.words) == 1 and call.words[0] in known:
         return known[call.words[0]]

@@ -17,7 +17,7 @@ from pygent_ls.agent.messages import (
 from pygent_ls.errors import SessionError
 from pygent_ls.llm.providers.known_providers import OFFLINE
 from pygent_ls.sessions.commands.agents_file import write_beginning
-from pygent_ls.sessions.commands.command import Call, Command
+from pygent_ls.sessions.commands.command import Command, CommandCall
 from pygent_ls.sessions.turns.command_turn import ModelPrompt
 
 GO_ON = "Go on where you stopped. Do not repeat what is done."
@@ -36,7 +36,7 @@ No general advice, and nothing that one glance at the tree shows. If there is an
 and correct and complete the rest."""
 
 
-async def _clear(call: Call) -> str:
+async def _clear(call: CommandCall) -> str:
     n_messages = len(call.session.messages)
     call.session.take_conversation(())
     if not n_messages:
@@ -44,7 +44,7 @@ async def _clear(call: Call) -> str:
     return f"Conversation cleared: {n_messages} messages removed. Files are unchanged."
 
 
-async def _compact(call: Call) -> str:
+async def _compact(call: CommandCall) -> str:
     done = await call.session.compact_now(call.text)
     return (
         f"Summarized {done.messages_summarised} messages: the next request has about {done.tokens_after:,} tokens "
@@ -52,7 +52,7 @@ async def _compact(call: Call) -> str:
     )
 
 
-async def _context(call: Call) -> str:
+async def _context(call: CommandCall) -> str:
     await call.session.context.measure()
     report = call.session.context.report()
     share = f" ({report.tokens / report.limit:.0%})" if report.limit else ""
@@ -69,7 +69,7 @@ async def _context(call: Call) -> str:
     )
 
 
-def _by_part(call: Call) -> dict[str, int]:
+def _by_part(call: CommandCall) -> dict[str, int]:
     """Return the estimated tokens of each part of the context, from the characters of the whole conversation."""
     n_chars = {"your prompts": 0, "attachments": 0, "answers": 0, "thinking": 0, "tool calls": 0, "tool results": 0}
     for message in call.session.messages:
@@ -93,19 +93,19 @@ def _part(message: Message, block: Block) -> str:
             return "tool results"
 
 
-async def _continue(call: Call) -> ModelPrompt:
+async def _continue(call: CommandCall) -> ModelPrompt:
     if not call.session.messages:
         raise SessionError("There is nothing to continue: the conversation is empty.", kind="nothing_to_continue")
     return ModelPrompt(text=f"{GO_ON}\n\n{call.text}" if call.text else GO_ON)
 
 
-async def _init(call: Call) -> ModelPrompt | None:
+async def _init(call: CommandCall) -> ModelPrompt | None:
     if call.session.model == OFFLINE:
         return None
     return ModelPrompt(text=f"{INIT}\n\n{call.text}" if call.text else INIT)
 
 
-async def _init_offline(call: Call) -> str:
+async def _init_offline(call: CommandCall) -> str:
     return await write_beginning(call.session.around, call.session.working_directory.name)
 
 

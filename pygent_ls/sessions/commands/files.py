@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from pygent_ls.agent.ports.workspace import MISSING, EditPlan, WriteText
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.errors import SessionError
 
 FORCE = "--force"
 """Argument that allows a file to be replaced."""
 
 
-async def write_file(around: Surroundings, name: str, text: str, *, replace: bool) -> str:
+async def write_file(around: RunContext, name: str, text: str, *, replace: bool) -> str:
     """Write a file of the workspace; return its shown name.
 
     Raises `SessionError` (`file_exists`) if it exists and is not to be replaced, `ToolError` if the path is outside the
@@ -32,7 +32,7 @@ async def write_file(around: Surroundings, name: str, text: str, *, replace: boo
     return shown
 
 
-async def read_file(around: Surroundings, name: str) -> tuple[str, str]:
+async def read_file(around: RunContext, name: str) -> tuple[str, str]:
     """Return the text of a file of the workspace, and its shown name. Raises `ToolError`."""
     path: Path = around.workspace.resolve(name)
     document = await around.workspace.read(path)

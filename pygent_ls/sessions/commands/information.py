@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pygent_ls.sessions.commands.answer_text import spent
-from pygent_ls.sessions.commands.command import Call, Choice, Command, CommandSource, Listing, UsageError, usage_of
+from pygent_ls.sessions.commands.command import (
+    Command,
+    CommandCall,
+    CommandList,
+    CommandSource,
+    UsageError,
+    WordChoice,
+    usage_of,
+)
 
 _TITLES: dict[CommandSource, str] = {
     "built-in": "Commands:",
@@ -15,7 +23,7 @@ _TITLES: dict[CommandSource, str] = {
 }
 
 
-def list_of(listing: Listing) -> str:
+def list_of(listing: CommandList) -> str:
     """Return a list of all commands, grouped by source."""
     lines: list[str] = []
     for source, title in _TITLES.items():
@@ -28,7 +36,7 @@ def list_of(listing: Listing) -> str:
     return "\n".join(lines)
 
 
-async def _help(call: Call) -> str:
+async def _help(call: CommandCall) -> str:
     if not call.text:
         return list_of(call.listing)
     command = call.listing.commands.get(call.text.removeprefix("/").lower())
@@ -42,13 +50,13 @@ async def _help(call: Call) -> str:
     return "\n".join(lines)
 
 
-async def _names(call: Call) -> Sequence[Choice]:
+async def _names(call: CommandCall) -> Sequence[WordChoice]:
     if call.words:
         return ()
-    return [Choice(word=each.name, detail=each.description) for each in call.listing.commands.values()]
+    return [WordChoice(word=each.name, detail=each.description) for each in call.listing.commands.values()]
 
 
-async def _cost(call: Call) -> str:
+async def _cost(call: CommandCall) -> str:
     session, turn = call.session.usage, call.session.last_turn_usage
     if session.is_nothing:
         return "No usage yet: no model was called."
@@ -58,14 +66,14 @@ async def _cost(call: Call) -> str:
     return "\n".join(lines)
 
 
-async def _mcp(call: Call) -> str:
+async def _mcp(call: CommandCall) -> str:
     servers = await call.facts.mcp_servers()
     lines = [f"- `{name}`: not started; defined in {origin}" for name, origin in servers.items()]
     none = "The settings define no MCP servers (`[mcp_servers.NAME]`)."
     return "\n".join([*(lines or [none]), "This version does not start MCP servers, so their tools are not available."])
 
 
-async def _voice(_call: Call) -> str:
+async def _voice(_call: CommandCall) -> str:
     return "Voice input is not built in to this version. Use the dictation of your system or editor."
 
 

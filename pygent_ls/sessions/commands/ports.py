@@ -10,10 +10,10 @@ from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommands
 from pygent_ls.sessions.export.exporter import Exportable
 from pygent_ls.sessions.index.session_list import Page, SessionFilter
-from pygent_ls.sessions.turns.ports import CommandSession
+from pygent_ls.sessions.turns.ports import SessionOfCommands
 
 if TYPE_CHECKING:  # these modules import the commands
-    from pygent_ls.sessions.index.search import Found
+    from pygent_ls.sessions.index.search import FoundTurn
 
 
 class SessionShelf(Protocol):
@@ -23,7 +23,7 @@ class SessionShelf(Protocol):
         """Return the matching sessions, the most recently used first."""
         ...
 
-    async def search(self, query: str, limit: int) -> Sequence[Found]:
+    async def search(self, query: str, limit: int) -> Sequence[FoundTurn]:
         """Return the turns that contain every word, the best match first."""
         ...
 
@@ -31,7 +31,9 @@ class SessionShelf(Protocol):
         """Return a session for reading. Raises `SessionError`: `unknown_session`, `unreadable_session`."""
         ...
 
-    async def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> CommandSession:
+    async def fork(
+        self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None
+    ) -> SessionOfCommands:
         """Create a session with that one's conversation, complete or up to the end of a turn. Raises `SessionError`."""
         ...
 
@@ -48,7 +50,7 @@ class Alone:
         """Return an empty page."""
         return Page(sessions=(), cursor=None)
 
-    async def search(self, query: str, limit: int) -> Sequence[Found]:
+    async def search(self, query: str, limit: int) -> Sequence[FoundTurn]:
         """Return no results."""
         return ()
 
@@ -56,7 +58,9 @@ class Alone:
         """Raise `SessionError`."""
         raise _alone()
 
-    async def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> CommandSession:
+    async def fork(
+        self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None
+    ) -> SessionOfCommands:
         """Raise `SessionError`."""
         raise _alone()
 

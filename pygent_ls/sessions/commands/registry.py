@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+from pygent_ls.agent.display_text import one_line
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommand
 from pygent_ls.sessions.commands import background
@@ -18,11 +19,10 @@ from pygent_ls.sessions.commands import conversation as conversing
 from pygent_ls.sessions.commands import information as telling
 from pygent_ls.sessions.commands import selection as choosing
 from pygent_ls.sessions.commands import sessions as keeping
-from pygent_ls.sessions.commands.answer_text import one_line
 from pygent_ls.sessions.commands.command import (
-    Call,
     Command,
-    Listing,
+    CommandCall,
+    CommandList,
     UnknownCommandError,
     UsageError,
     first_word,
@@ -31,8 +31,8 @@ from pygent_ls.sessions.commands.command import (
 from pygent_ls.sessions.commands.ports import Alone, CommandFacts, SessionShelf
 from pygent_ls.sessions.commands.template import filled
 from pygent_ls.sessions.commands.user_commands import own_command
-from pygent_ls.sessions.turns.command_turn import Answer, ModelPrompt, failing
-from pygent_ls.sessions.turns.ports import CommandSession
+from pygent_ls.sessions.turns.command_turn import CommandAnswer, ModelPrompt, failing
+from pygent_ls.sessions.turns.ports import SessionOfCommands
 
 BUILT_IN: Mapping[str, Command] = {
     each.name: each
@@ -53,7 +53,7 @@ BUILT_IN: Mapping[str, Command] = {
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w-]*(?::[\w-]+)*)(?P<text>\s.*)?", re.DOTALL)
 
 
-class Commands:
+class SlashCommands:
     """Commands of a session: the built-in ones, the user's and the workspace's own, and aliases from the settings.
 
     Built-in names cannot be redefined. The user's own commands take precedence over the workspace's, and both over
@@ -64,12 +64,12 @@ class Commands:
         self._shelf = shelf or Alone()
         self.facts = facts or CommandFacts()
 
-    async def listing(self) -> Listing:
+    async def listing(self) -> CommandList:
         """Return all commands, as the files and settings are now."""
         listing, _ = await self._read()
         return listing
 
-    async def _read(self) -> tuple[Listing, Mapping[str, str]]:
+    async def _read(self) -> tuple[CommandList, Mapping[str, str]]:
         """Return the listing, and what its aliases expand to."""
         commands = dict(BUILT_IN)
         problems: list[str] = []
@@ -88,14 +88,14 @@ class Commands:
                 commands[name] = Command(
                     name=name, description=f"alias for `{one_line(text)}`", takes="[…]", source="alias"
                 )
-        return Listing(commands=commands, problems=tuple(problems)), aliases
+        return CommandList(commands=commands, problems=tuple(problems)), aliases
 
     def _own(self) -> list[OwnCommand]:
         return [command for folder in self.facts.own() for command in folder.read()]
 
     async def asked_in(
-        self, prompt: str, session: CommandSession, *, has_attachments: bool = False
-    ) -> Answer | ModelPrompt | None:
+        self, prompt: str, session: SessionOfCommands, *, has_attachments: bool = False
+    ) -> CommandAnswer | ModelPrompt | None:
         """Return the prompt's pending answer or its prompt for a model; None if the model is to read it unchanged. That
         is the case for prose, paths such as `/tmp`, and a command that answers itself if something is attached."""
         found = _COMMAND.fullmatch(prompt.strip())
@@ -114,14 +114,14 @@ class Commands:
             name, text = expanded
             if name not in listing.commands:
                 raise _unknown(name, listing)
-            call = Call(session=session, shelf=self._shelf, facts=self.facts, listing=listing, text=text)
+            call = CommandCall(session=session, shelf=self._shelf, facts=self.facts, listing=listing, text=text)
             return await _asked(listing.commands[name], call, has_attachments=has_attachments)
         except SessionError as error:
             return failing(error)
 
-    def call(self, session: CommandSession, listing: Listing, text: str) -> Call:
+    def call(self, session: SessionOfCommands, listing: CommandList, text: str) -> CommandCall:
         """Return the call of a command that is being typed."""
-        return Call(session=session, shelf=self._shelf, facts=self.facts, listing=listing, text=text)
+        return CommandCall(session=session, shelf=self._shelf, facts=self.facts, listing=listing, text=text)
 
 
 def _parts_of(found: re.Match[str]) -> tuple[str, str]:
@@ -150,7 +150,7 @@ def _with(alias: str, text: str) -> str:
     return filled(alias, text).strip() if has_place else f"{alias.strip()} {text}".strip()
 
 
-async def _asked(command: Command, call: Call, *, has_attachments: bool) -> Answer | ModelPrompt | None:
+async def _asked(command: Command, call: CommandCall, *, has_attachments: bool) -> CommandAnswer | ModelPrompt | None:
     """Return what the command does. Raises `UsageError`, and the command's own errors for the user."""
     path = command.name
     if command.parts:
@@ -169,10 +169,10 @@ async def _asked(command: Command, call: Call, *, has_attachments: bool) -> Answ
     if command.run is None or has_attachments:
         return None
     make = partial(_answered, command, call, "" if path == command.name else path)
-    return Answer(make=make, can_be_cancelled=command.can_be_cancelled)
+    return CommandAnswer(make=make, can_be_cancelled=command.can_be_cancelled)
 
 
-async def _answered(command: Command, call: Call, path: str) -> str:
+async def _answered(command: Command, call: CommandCall, path: str) -> str:
     assert command.run is not None
     try:
         return await command.run(call)
@@ -180,7 +180,7 @@ async def _answered(command: Command, call: Call, path: str) -> str:
         raise UsageError(f"{error}\n{usage_of(command, path)}") from None
 
 
-def _unknown(name: str, listing: Listing) -> UnknownCommandError:
+def _unknown(name: str, listing: CommandList) -> UnknownCommandError:
     near = difflib.get_close_matches(name, listing.commands, n=1)
     hint = f" Did you mean `/{near[0]}`?" if near else ""
     return UnknownCommandError(f"There is no command `/{name}`.{hint}\n\n{telling.list_of(listing)}")

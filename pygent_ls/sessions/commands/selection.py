@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
+from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import EFFORTS, Effort
-from pygent_ls.sessions.commands.answer_text import one_line
-from pygent_ls.sessions.commands.command import Call, Choice, Command, UsageError, first_word, one_of
+from pygent_ls.sessions.commands.command import Command, CommandCall, UsageError, WordChoice, first_word, one_of
 from pygent_ls.sessions.turns.command_turn import ModelPrompt
 
 MAX_SHOWN = 50
@@ -24,7 +24,7 @@ MODES: Mapping[Mode, str] = {
 """Description of what each mode allows."""
 
 
-async def _model(call: Call) -> str:
+async def _model(call: CommandCall) -> str:
     if call.text:
         first, more = first_word(call.text)
         if not call.text.isprintable() or (more and ":" not in first):  # a file name may contain spaces
@@ -41,13 +41,13 @@ async def _model(call: Call) -> str:
     return "\n".join([*lines, "`/model NAME` switches to any model of any provider."])
 
 
-async def _models(call: Call) -> Sequence[Choice]:
+async def _models(call: CommandCall) -> Sequence[WordChoice]:
     if call.words:
         return ()
-    return [Choice(word=each.name, detail=each.reason) for each in await call.facts.models() if each.available]
+    return [WordChoice(word=each.name, detail=each.reason) for each in await call.facts.models() if each.available]
 
 
-async def _mode(call: Call) -> str:
+async def _mode(call: CommandCall) -> str:
     if call.text:
         mode = one_of(call, "mode", {name: name for name in get_args(Mode)})
         call.session.permissions.set_mode(mode)
@@ -57,15 +57,15 @@ async def _mode(call: Call) -> str:
     return "\n".join([f"Current mode: `{current}`.", *lines])
 
 
-async def _modes(call: Call) -> Sequence[Choice]:
-    return () if call.words else [Choice(word=name, detail=what) for name, what in MODES.items()]
+async def _modes(call: CommandCall) -> Sequence[WordChoice]:
+    return () if call.words else [WordChoice(word=name, detail=what) for name, what in MODES.items()]
 
 
 USUAL = "default"
 """Argument that resets what was chosen for the session."""
 
 
-async def _effort(call: Call) -> str:
+async def _effort(call: CommandCall) -> str:
     if call.text == USUAL:
         call.session.choices.effort = None
         return "Effort reset: the agent, the settings or the model determine it from the next prompt on."
@@ -79,14 +79,14 @@ async def _effort(call: Call) -> str:
     return f"{now} `/effort NAME` sets one of {names}; `/effort {USUAL}` resets it."
 
 
-async def _efforts(call: Call) -> Sequence[Choice]:
-    return () if call.words else [Choice(word=name) for name in (*EFFORTS, USUAL)]
+async def _efforts(call: CommandCall) -> Sequence[WordChoice]:
+    return () if call.words else [WordChoice(word=name) for name in (*EFFORTS, USUAL)]
 
 
 # Agents
 
 
-async def _agent(call: Call) -> str:
+async def _agent(call: CommandCall) -> str:
     agents = call.session.choices.variants.profiles
     if call.text:
         found = one_of(call, "agent", agents)
@@ -99,7 +99,7 @@ async def _agent(call: Call) -> str:
     return "\n".join([f"Current agent: `{call.session.agent}`.", *lines])
 
 
-async def _agent_prompt(call: Call) -> ModelPrompt | None:
+async def _agent_prompt(call: CommandCall) -> ModelPrompt | None:
     """Handle `/agent NAME PROMPT`: one turn of that agent."""
     name, prompt = first_word(call.text)
     if not prompt or name not in call.session.choices.variants.profiles:
@@ -107,16 +107,18 @@ async def _agent_prompt(call: Call) -> ModelPrompt | None:
     return ModelPrompt(text=prompt, agent=name)
 
 
-async def _agents(call: Call) -> Sequence[Choice]:
+async def _agents(call: CommandCall) -> Sequence[WordChoice]:
     if call.words:
         return ()
-    return [Choice(word=each.name, detail=each.description) for each in call.session.choices.variants.profiles.values()]
+    return [
+        WordChoice(word=each.name, detail=each.description) for each in call.session.choices.variants.profiles.values()
+    ]
 
 
 # Permissions
 
 
-async def _list_rules(call: Call) -> str:
+async def _list_rules(call: CommandCall) -> str:
     permissions = call.session.permissions
     lines = [f"Current mode: `{permissions.mode}`: {MODES[permissions.mode]}."]
     rules = permissions.rules()
@@ -142,7 +144,7 @@ _ORIGINS = {
 _OF_ANSWERS = frozenset({"session", "always_allow", "always_reject"})
 
 
-async def _forget_rule(call: Call) -> str:
+async def _forget_rule(call: CommandCall) -> str:
     permissions = call.session.permissions
     if permissions.forget(call.text):
         return f"Removed the rule `{call.text}`."
@@ -152,14 +154,14 @@ async def _forget_rule(call: Call) -> str:
     raise UsageError(f"There is no rule {call.text!r}. `/permissions` lists them.")
 
 
-async def _forgettable(call: Call) -> Sequence[Choice]:
+async def _forgettable(call: CommandCall) -> Sequence[WordChoice]:
     if call.words:
         return ()
     rules = call.session.permissions.rules()
-    return [Choice(word=rule.text, detail=_ORIGINS[rule.origin]) for rule in rules if rule.origin in _OF_ANSWERS]
+    return [WordChoice(word=rule.text, detail=_ORIGINS[rule.origin]) for rule in rules if rule.origin in _OF_ANSWERS]
 
 
-async def _tools(call: Call) -> str:
+async def _tools(call: CommandCall) -> str:
     lines = [
         f"- `{tool.name}` ({tool.risk.value} risk{', read-only' if tool.read_only else ''}): "
         f"{one_line(tool.description.partition(chr(10))[0])}"

@@ -9,13 +9,14 @@ from dataclasses import replace
 from typing import get_args
 
 from pygent_ls.agent.context.conversation_text import fenced
+from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.messages import Message
-from pygent_ls.sessions.commands.answer_text import one_line, when
-from pygent_ls.sessions.commands.command import Call, Choice, Command, UsageError, one_of
+from pygent_ls.sessions.commands.answer_text import when
+from pygent_ls.sessions.commands.command import Command, CommandCall, UsageError, WordChoice, one_of
 from pygent_ls.sessions.commands.files import FORCE, read_file, write_file
 from pygent_ls.sessions.export.exporter import ExportFormat, export
 from pygent_ls.sessions.export.importer import masked_message
-from pygent_ls.sessions.index.entries import Entry, meant
+from pygent_ls.sessions.index.entries import SessionEntry, meant
 from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.journal.trash import TRASH_DAYS
 from pygent_ls.sessions.saved_format.writer import settled
@@ -33,7 +34,7 @@ SUFFIXES: Mapping[ExportFormat, str] = {"markdown": "md", "json": "json", "xml":
 """File suffix of each format."""
 
 
-async def _list(call: Call) -> str:
+async def _list(call: CommandCall) -> str:
     page = await call.shelf.page(SessionFilter(limit=MAX_LISTED, used=True))
     if not page.sessions:
         own = call.session
@@ -43,18 +44,18 @@ async def _list(call: Call) -> str:
     return "\n".join(["Most recently used first:", *lines, *more])
 
 
-def _line(session: Entry) -> str:
+def _line(session: SessionEntry) -> str:
     return f"`{session.id}` {one_line(session.name)}: {session.n_messages} messages, {when(session.updated_at)}"
 
 
-async def _new(call: Call) -> str:
+async def _new(call: CommandCall) -> str:
     kept = await _kept(call)
     call.session.take_conversation(())
     call.session.rename(call.text)
     return f"Started a new conversation. {kept}".rstrip()
 
 
-async def _load(call: Call) -> str:
+async def _load(call: CommandCall) -> str:
     other = await _other(call)
     messages = settled((await call.shelf.look_at(other.id)).messages)
     kept = await _kept(call)
@@ -63,7 +64,7 @@ async def _load(call: Call) -> str:
     return f"Continuing from `{other.id}` {one_line(other.name)}: {len(messages)} messages. {kept}".rstrip()
 
 
-async def _kept(call: Call) -> str:
+async def _kept(call: CommandCall) -> str:
     """Fork the conversation, if it is not empty; return text with the fork's id, or an empty text."""
     if not call.session.messages:
         return ""
@@ -71,12 +72,12 @@ async def _kept(call: Call) -> str:
     return f"The previous conversation is saved; `/session load {kept.id}` restores it."
 
 
-async def _rename(call: Call) -> str:
+async def _rename(call: CommandCall) -> str:
     call.session.rename(call.text)
     return f"Session renamed to {one_line(call.session.name)!r}."
 
 
-async def _fork(call: Call) -> str:
+async def _fork(call: CommandCall) -> str:
     at = _turn(call) if call.text else None
     fork = await call.shelf.fork(call.session.id, at)
     return (
@@ -85,7 +86,7 @@ async def _fork(call: Call) -> str:
     )
 
 
-def _turn(call: Call) -> str:
+def _turn(call: CommandCall) -> str:
     """Return the id of the turn with that id or number; the first is 1."""
     turns = _turns(call.session.messages)
     if call.text in turns:
@@ -104,7 +105,7 @@ def _turns(messages: Sequence[Message]) -> dict[str, str]:
     return turns
 
 
-async def _delete(call: Call) -> str:
+async def _delete(call: CommandCall) -> str:
     other = await _other(call)
     if not await call.shelf.delete(other.id):
         return f"`{other.id}` {one_line(other.name)} was deleted."
@@ -114,7 +115,7 @@ async def _delete(call: Call) -> str:
     )
 
 
-async def _other(call: Call) -> Entry:
+async def _other(call: CommandCall) -> SessionEntry:
     """Return the other session with that id, or the only one whose id starts with it or that has that name."""
     page = await call.shelf.page(SessionFilter(limit=MAX_LOOKED_THROUGH))
     found = meant(call.text, (each for each in page.sessions if each.id != call.session.id))
@@ -126,21 +127,23 @@ async def _other(call: Call) -> Entry:
     return found[0]
 
 
-async def _others(call: Call) -> Sequence[Choice]:
+async def _others(call: CommandCall) -> Sequence[WordChoice]:
     if call.words:
         return ()
     page = await call.shelf.page(SessionFilter(limit=MAX_LISTED, used=True))
-    return [Choice(word=each.id, detail=one_line(each.name)) for each in page.sessions if each.id != call.session.id]
+    return [
+        WordChoice(word=each.id, detail=one_line(each.name)) for each in page.sessions if each.id != call.session.id
+    ]
 
 
-async def _turn_numbers(call: Call) -> Sequence[Choice]:
+async def _turn_numbers(call: CommandCall) -> Sequence[WordChoice]:
     if call.words:
         return ()
     prompts = _turns(call.session.messages).values()
-    return [Choice(word=str(number), detail=prompt) for number, prompt in enumerate(prompts, 1)]
+    return [WordChoice(word=str(number), detail=prompt) for number, prompt in enumerate(prompts, 1)]
 
 
-async def _search(call: Call) -> str:
+async def _search(call: CommandCall) -> str:
     found = await call.shelf.search(call.text, MAX_FOUND + 1)
     if not found:
         return f"No turn contains all of: {call.text}"
@@ -152,11 +155,11 @@ async def _search(call: Call) -> str:
 # Files
 
 
-async def _save(call: Call) -> str:
+async def _save(call: CommandCall) -> str:
     return await _written(call, "json", [each for each in call.words if each != FORCE])
 
 
-async def _export(call: Call) -> str:
+async def _export(call: CommandCall) -> str:
     words = [each for each in call.words if each != FORCE]
     forms = {name: name for name in get_args(ExportFormat)}
     form = one_of(replace(call, text=words[0] if words else ""), "format", forms)
@@ -166,7 +169,7 @@ async def _export(call: Call) -> str:
     return text if form == "markdown" else fenced(text.rstrip(), "text" if form == "plain" else form)
 
 
-async def _written(call: Call, form: ExportFormat, names: Sequence[str]) -> str:
+async def _written(call: CommandCall, form: ExportFormat, names: Sequence[str]) -> str:
     if len(names) > 1:
         raise UsageError("Name one file; quote names with spaces.")
     name = names[0] if names else f"{_slug(call.session.name)}.pygent.{SUFFIXES[form]}"
@@ -180,7 +183,7 @@ def _slug(name: str) -> str:
     return re.sub(r"[^\w]+", "-", name.lower()).strip("-")[:40] or "session"
 
 
-async def _load_file(call: Call) -> str:
+async def _load_file(call: CommandCall) -> str:
     if len(call.words) != 1:
         raise UsageError("Name one file; quote names with spaces.")
     from pygent_ls.sessions.saved_format.reader import read_saved
@@ -194,8 +197,8 @@ async def _load_file(call: Call) -> str:
     return f"Continuing from `{shown}`, {one_line(saved.name)}: {len(messages)} messages. {kept}".rstrip()
 
 
-async def _formats(call: Call) -> Sequence[Choice]:
-    return () if call.words else [Choice(word=name) for name in get_args(ExportFormat)]
+async def _formats(call: CommandCall) -> Sequence[WordChoice]:
+    return () if call.words else [WordChoice(word=name) for name in get_args(ExportFormat)]
 
 
 COMMANDS = (

@@ -7,7 +7,7 @@ from functools import partial
 from pygent_ls.agent.variants import matches
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommand
-from pygent_ls.sessions.commands.command import Call, Command
+from pygent_ls.sessions.commands.command import Command, CommandCall
 from pygent_ls.sessions.commands.template import filled
 from pygent_ls.sessions.turns.command_turn import ModelPrompt
 
@@ -32,11 +32,11 @@ def own_command(own: OwnCommand) -> Command:
     )
 
 
-async def _broken(own: OwnCommand, _call: Call) -> ModelPrompt:
+async def _broken(own: OwnCommand, _call: CommandCall) -> ModelPrompt:
     raise SessionError(f"The {own.source} command `/{own.name}` cannot be used: {own.problem}.", kind="broken_command")
 
 
-async def _prompt(own: OwnCommand, call: Call) -> ModelPrompt:
+async def _prompt(own: OwnCommand, call: CommandCall) -> ModelPrompt:
     """Return the prompt. Raises `SessionError` if the front matter names an unknown agent or tool."""
     notices: list[str] = []
     agent, model, own_words = own.agent, own.model, None

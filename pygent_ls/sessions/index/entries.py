@@ -14,7 +14,7 @@ from pygent_ls.agent.events import Finished
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message, TextBlock, Usage
 from pygent_ls.sessions.export.exporter import Exportable
-from pygent_ls.sessions.journal.files import Line
+from pygent_ls.sessions.journal.files import JournalLine
 from pygent_ls.sessions.journal.records import Begun, Cut, Opened, Queued, Record, Said, Shortened, Spent, State, Told
 from pygent_ls.sessions.saved_format.writer import timestamp
 from pygent_ls.sessions.titles import UNNAMED
@@ -46,7 +46,7 @@ class Listable(Exportable, Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class SessionEntry:
     """A session in a list."""
 
     id: str
@@ -64,7 +64,7 @@ class Entry:
     """Whether its last turn was interrupted when its daemon ended, and the session has not continued since."""
 
     @classmethod
-    def of(cls, session: Listable, *, is_interrupted: bool = False) -> Entry:
+    def of(cls, session: Listable, *, is_interrupted: bool = False) -> SessionEntry:
         """Return the entry of a session."""
         return cls(
             id=session.id,
@@ -93,7 +93,7 @@ class Entry:
         return f"{timestamp(self.updated_at)} {self.id}"
 
 
-def meant(wanted: str, sessions: Iterable[Entry]) -> list[Entry]:
+def meant(wanted: str, sessions: Iterable[SessionEntry]) -> list[SessionEntry]:
     """Return the session with that id, or else those whose id starts with the text or that have it as their name."""
     found = [each for each in sessions if each.id.startswith(wanted) or each.name == wanted] if wanted else []
     return [each for each in found if each.id == wanted] or found
@@ -134,7 +134,7 @@ class Facts:
     is_damaged: bool = False
     """Whether relevant records were lost."""
 
-    def add(self, lines: Iterable[Line]) -> list[Change]:
+    def add(self, lines: Iterable[JournalLine]) -> list[Change]:
         """Process the next lines; return the changes to the searchable text."""
         from pygent_ls.sessions.journal.decoder import UnreadableError, parsed, record_of
 
@@ -216,12 +216,12 @@ class Facts:
         is_cut = self.is_damaged or self.is_unpaid or bool(self.open_turns)
         return not is_cut and self.begun is not None and self.state is not None
 
-    def entry(self, session_id: str) -> Entry | None:
+    def entry(self, session_id: str) -> SessionEntry | None:
         """Return the session's entry from these facts; None if they do not suffice."""
         if self.state is None:
             return None
         created_at = self.begun.created if self.begun else self.state.at  # a session in memory has no first record
-        return Entry(
+        return SessionEntry(
             id=session_id,
             name=self.state.name,
             working_directory=self.begun.working_directory if self.begun else Path(),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pygent_ls.agent.messages import Usage
-from pygent_ls.sessions.index.entries import Entry, Facts
+from pygent_ls.sessions.index.entries import Facts, SessionEntry
 from pygent_ls.sessions.journal.records import Begun, Record, Spent, State, line_of
 from pygent_ls.sessions.saved_format.writer import timestamp
 
@@ -59,7 +59,7 @@ def _record(line: str | None) -> Record | None:
     return None if line is None else record_of(parsed(line.encode()))
 
 
-def entry_out(entry: Entry) -> str:
+def entry_out(entry: SessionEntry) -> str:
     """Return the entry as ASCII text, because a folder's name need not be UTF-8."""
     content: Mapping[str, Any] = asdict(entry) | {
         "working_directory": str(entry.working_directory),
@@ -69,12 +69,12 @@ def entry_out(entry: Entry) -> str:
     return json.dumps(content)
 
 
-def entry_in(text: str) -> Entry:
+def entry_in(text: str) -> SessionEntry:
     """Return the entry in a text. Raises ValueError, KeyError or TypeError for any other text."""
     given: dict[str, Any] = json.loads(text)
     folder, usage = Path(given.pop("working_directory")), Usage(**given.pop("usage"))
     created_at, updated_at = (datetime.fromisoformat(given.pop(each)) for each in ("created_at", "updated_at"))
-    return Entry(working_directory=folder, usage=usage, created_at=created_at, updated_at=updated_at, **given)
+    return SessionEntry(working_directory=folder, usage=usage, created_at=created_at, updated_at=updated_at, **given)
 
 
 def folder_out(folder: Path) -> str:

@@ -23,7 +23,7 @@ MOST_RANKED = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundTurn:
     """A turn that contains all the words, some of them possibly in its session's name."""
 
     session_id: str
@@ -55,7 +55,7 @@ class _Part:
     """Score for the words in the names."""
 
 
-def search(tables: Tables, query: Query, limit: int, *, most_ranked: int = MOST_RANKED) -> list[Found]:
+def search(tables: Tables, query: Query, limit: int, *, most_ranked: int = MOST_RANKED) -> list[FoundTurn]:
     """Return the turns that contain all the words, the best first. A session whose name contains them all is found once
     by its name."""
     best: dict[tuple[int, int | None], _Hit] = {}
@@ -198,12 +198,12 @@ def _by_looking(tables: Tables, part: _Part) -> Iterator[_Hit]:
     yield from sorted(hits, key=lambda each: -each.score)
 
 
-def _found(tables: Tables, query: Query, hit: _Hit) -> Found | None:
+def _found(tables: Tables, query: Query, hit: _Hit) -> FoundTurn | None:
     entry = tables.entry(hit.session)
     if entry is None:
         return None
     text, turn_id = ("", "") if hit.turn is None else (tables.text(hit.turn), tables.turn_id(hit.turn))
-    return Found(
+    return FoundTurn(
         session_id=entry.id,
         name=entry.name,
         turn_id=turn_id,

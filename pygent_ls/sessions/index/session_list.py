@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.index.entries import Entry, Listable
+from pygent_ls.sessions.index.entries import Listable, SessionEntry
 from pygent_ls.sessions.journal.files import Journal, MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder
 
 if TYPE_CHECKING:  # the index is imported with the first list, so that a turn does not wait for it
     from pygent_ls.sessions.index.index import Index
-    from pygent_ls.sessions.index.search import Found
+    from pygent_ls.sessions.index.search import FoundTurn
     from pygent_ls.sessions.index.sources import FolderSource
     from pygent_ls.sessions.index.tables import Tables
 
@@ -41,14 +41,14 @@ class SessionFilter:
     """Cursor of the previous page."""
     limit: int = 100
     used: bool = False
-    """Whether to list only used sessions, as `Entry.is_used` defines them, among those not in memory."""
+    """Whether to list only used sessions, as `SessionEntry.is_used` defines them, among those not in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """A part of a list. `cursor` requests the next page; None on the last page."""
 
-    sessions: Sequence[Entry]
+    sessions: Sequence[SessionEntry]
     cursor: str | None
 
 
@@ -59,7 +59,7 @@ class LiveSession(Listable, Protocol):
     def journal(self) -> Journal: ...
 
 
-class Listing:
+class SessionList:
     """Lists and searches the sessions in a folder of journals and those in memory, which may or may not be stored
     there.
 
@@ -88,7 +88,7 @@ class Listing:
         from pygent_ls.sessions.index.query import folded, squeezed
 
         query = (wanted.query or "").strip()
-        live = {session_id: Entry.of(session) for session_id, session in self._live.items()}
+        live = {session_id: SessionEntry.of(session) for session_id, session in self._live.items()}
         kept, with_query = await self._kept_entries(wanted, query, set(live))
         if query:
             with_query |= await self._unkept_with(query)
@@ -104,12 +104,12 @@ class Listing:
         shown = entries[: wanted.limit]
         return Page(sessions=shown, cursor=shown[-1].place if len(entries) > wanted.limit else None)
 
-    async def search(self, query: str, limit: int) -> list[Found]:
+    async def search(self, query: str, limit: int) -> list[FoundTurn]:
         """Return the turns that contain every word, with their sessions, the best match first."""
         from pygent_ls.sessions.index.query import query_of
         from pygent_ls.sessions.index.search import search
 
-        def question(tables: Tables) -> list[Found]:
+        def question(tables: Tables) -> list[FoundTurn]:
             return search(tables, query_of(query), limit)
 
         found = list(await self._ask_unkept(question, []))
@@ -134,21 +134,23 @@ class Listing:
             self._kept = FolderSource(self._journals), Index(self._journals.root / INDEX)
         return self._kept
 
-    async def _kept_entries(self, wanted: SessionFilter, query: str, live: set[str]) -> tuple[list[Entry], set[str]]:
+    async def _kept_entries(
+        self, wanted: SessionFilter, query: str, live: set[str]
+    ) -> tuple[list[SessionEntry], set[str]]:
         """Return the stored entries that are not in memory, up to one more than requested, and the ids of those in
         memory that match the query."""
         from pygent_ls.sessions.index.query import query_of
         from pygent_ls.sessions.index.search import sessions_with
-        from pygent_ls.sessions.index.tables import Wanted
+        from pygent_ls.sessions.index.tables import EntryFilter
 
         kept = self._kept_index()
         if kept is None:
             return [], set()
 
-        def question(tables: Tables) -> tuple[list[Entry], set[str]]:
+        def question(tables: Tables) -> tuple[list[SessionEntry], set[str]]:
             among = sessions_with(tables, query_of(query), query) if query else None
             entries = tables.entries(
-                Wanted(
+                EntryFilter(
                     limit=wanted.limit + 1,
                     folder=wanted.folder,
                     before=wanted.cursor,

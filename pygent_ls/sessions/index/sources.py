@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from pygent_ls.sessions.journal.files import Line, MemoryJournal, lines_of, read_file
+from pygent_ls.sessions.journal.files import JournalLine, MemoryJournal, lines_of, read_file
 from pygent_ls.sessions.journal.folder import JournalFolder
 
 if TYPE_CHECKING:  # imports pydantic, which is slow
@@ -33,7 +33,7 @@ class Source(Protocol):
         """Return the stamps of all journals, by session id."""
         ...
 
-    def lines(self, session_id: str, offset: int) -> Iterator[Line]:
+    def lines(self, session_id: str, offset: int) -> Iterator[JournalLine]:
         """Return the lines of a journal from the offset on."""
         ...
 
@@ -73,7 +73,7 @@ class FolderSource:
             self._ids.add(name)
         return name in self._ids
 
-    def lines(self, session_id: str, offset: int) -> Iterator[Line]:
+    def lines(self, session_id: str, offset: int) -> Iterator[JournalLine]:
         """Implement `Source.lines`."""
         return lines_of(partial(read_file, self._journals.root / f"{session_id}.jsonl"), offset)
 
@@ -103,7 +103,7 @@ class MemorySource:
         """Implement `Source.stamps`."""
         return self._stamps
 
-    def lines(self, session_id: str, offset: int) -> Iterator[Line]:
+    def lines(self, session_id: str, offset: int) -> Iterator[JournalLine]:
         """Implement `Source.lines`."""
         return (line for line in self._lines[session_id] if line.end > offset)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pygent_ls.agent.context.conversation_text import utf8
-from pygent_ls.sessions.index.entries import Change, CutAt, Entry, Facts, Put
+from pygent_ls.sessions.index.entries import Change, CutAt, Facts, Put, SessionEntry
 from pygent_ls.sessions.index.query import folded, indexed
 from pygent_ls.sessions.index.rows import entry_in, entry_out, facts_in, facts_out, folder_out
 from pygent_ls.sessions.index.sources import Stamp
@@ -46,7 +46,7 @@ NO_PLACE = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class EntryFilter:
     """Filter and maximum number of listed entries."""
 
     limit: int
@@ -58,7 +58,7 @@ class Wanted:
     among: Collection[int] | None = None
     """Only entries with these numbers; None for all."""
     used: bool = False
-    """Whether to list only sessions with `Entry.is_used`."""
+    """Whether to list only sessions with `SessionEntry.is_used`."""
 
 
 class Mark(NamedTuple):
@@ -154,7 +154,7 @@ class Tables:
             ),
         )
 
-    def list_as(self, number: int, entry: Entry | None) -> None:
+    def list_as(self, number: int, entry: SessionEntry | None) -> None:
         """Store a session's entry; None if it cannot be read."""
         told = (None, None, None, None)
         if entry is not None:
@@ -219,7 +219,7 @@ class Tables:
 
     # Lists
 
-    def entries(self, wanted: Wanted) -> list[Entry]:
+    def entries(self, wanted: EntryFilter) -> list[SessionEntry]:
         """Return the matching sessions, the most recently used first."""
         conditions: dict[str, tuple[Any, ...]] = {"entry IS NOT NULL": ()}
         if wanted.folder is not None:
@@ -234,7 +234,7 @@ class Tables:
         entries = (entry_in(text) for session_id, text in rows if session_id not in wanted.without)
         return list(islice((each for each in entries if each.is_used or not wanted.used), wanted.limit))
 
-    def entry(self, number: int) -> Entry | None:
+    def entry(self, number: int) -> SessionEntry | None:
         """Return the session of that number; None if it cannot be read."""
         row = self.ask("SELECT entry FROM sessions WHERE number = ?", (number,)).fetchone()
         return None if row is None or row[0] is None else entry_in(row[0])

@@ -8,10 +8,10 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.index.entries import Entry
+from pygent_ls.sessions.index.entries import SessionEntry
 from pygent_ls.sessions.index.sources import Source, Stamp
 from pygent_ls.sessions.index.tables import Mark, Tables
-from pygent_ls.sessions.journal.files import Line
+from pygent_ls.sessions.journal.files import JournalLine
 
 BATCH_BYTES = 2_000_000
 """Number of bytes of a journal read at once."""
@@ -80,7 +80,7 @@ class _CatchingUp:
             return False
         return self.source.tail(session_id, mark.read_to) == mark.tail
 
-    def _taken_in(self, session_id: str, stamp: Stamp, mark: Mark, batch: list[Line]) -> Mark:
+    def _taken_in(self, session_id: str, stamp: Stamp, mark: Mark, batch: list[JournalLine]) -> Mark:
         read_to = batch[-1].end
         tail = self.source.tail(session_id, read_to)
         facts = self.tables.facts(mark.number)
@@ -106,15 +106,15 @@ class _CatchingUp:
         else:
             if recalled is None:
                 return
-            entry = Entry.of(recalled, is_interrupted=recalled.is_interrupted)
+            entry = SessionEntry.of(recalled, is_interrupted=recalled.is_interrupted)
         self.tables.begin()
         self.tables.list_as(mark.number, entry)
         self.tables.keep(mark._replace(closed_at=mark.stamp.size))
 
 
-def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
+def _batches(lines: Iterator[JournalLine]) -> Iterator[list[JournalLine]]:
     """Yield the complete lines in batches of at least `BATCH_BYTES`."""
-    batch: list[Line] = []
+    batch: list[JournalLine] = []
     n_bytes = 0
     for line in lines:
         if line.is_whole:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from pygent_ls.agent.events import ToolResult
 from pygent_ls.agent.ports.workspace import FileChange
-from pygent_ls.sessions.journal.files import Line
+from pygent_ls.sessions.journal.files import JournalLine
 
 Changes = Mapping[str, tuple[FileChange, ...]]
 """Changes by call id."""
@@ -16,7 +16,7 @@ _RESULT, _INSIDE, _CHANGED = b'"type":"tool_result"', b'"parent":', b'"changes":
 """Byte strings that identify the lines to parse. Most lines of a journal are deltas and are skipped unparsed."""
 
 
-def changes_told(lines: Iterable[Line]) -> Changes:
+def changes_told(lines: Iterable[JournalLine]) -> Changes:
     """Return the changes of each call of the conversation, including those of the subagents that it started."""
     from pygent_ls.sessions.journal.decoder import UnreadableError, event_of, parsed
 

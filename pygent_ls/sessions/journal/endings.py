@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from pygent_ls.agent.events import Finished
-from pygent_ls.sessions.journal.files import Line
+from pygent_ls.sessions.journal.files import JournalLine
 
 _FINISHED = b'"type":"finished"'
 """Byte string that identifies the lines to parse."""
 
 
-def endings_told(lines: Iterable[Line]) -> Mapping[str, Finished]:
+def endings_told(lines: Iterable[JournalLine]) -> Mapping[str, Finished]:
     """Return the last event of each turn, by turn id."""
     from pygent_ls.sessions.journal.decoder import UnreadableError, event_of, parsed
 

@@ -270,7 +270,7 @@ def _copy_rest(source: int, to: int, size: int) -> None:
         raise OSError("another file is in the place of its journal")
 
 
-class Line(NamedTuple):
+class JournalLine(NamedTuple):
     """A line without its line break, and the offset of the next one."""
 
     data: bytes
@@ -279,7 +279,7 @@ class Line(NamedTuple):
     """False for a last line without a line break, which is being written or was cut short."""
 
 
-def lines_of(read: Callable[[int], Piece], offset: int = 0) -> Iterator[Line]:
+def lines_of(read: Callable[[int], Piece], offset: int = 0) -> Iterator[JournalLine]:
     """Yield the lines from the offset to the end, without empty ones; `read` works like `Journal.read`."""
     pieces: list[bytes] = []
     at = offset
@@ -292,10 +292,10 @@ def lines_of(read: Callable[[int], Piece], offset: int = 0) -> Iterator[Line]:
             line = b"".join([*pieces, each])
             pieces = []
             if line:
-                yield Line(line, end, is_whole=True)
+                yield JournalLine(line, end, is_whole=True)
         pieces.append(rest)
     if last := b"".join(pieces):
-        yield Line(last, at, is_whole=False)
+        yield JournalLine(last, at, is_whole=False)
 
 
 def locked(path: Path, *, create: bool = False) -> int | None:

@@ -16,7 +16,7 @@ from pygent_ls.errors import SessionError
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.journal.decoder import Line as Parsed
 from pygent_ls.sessions.journal.decoder import UnreadableError, Why, event_of, parsed, record_of
-from pygent_ls.sessions.journal.files import Line
+from pygent_ls.sessions.journal.files import JournalLine
 from pygent_ls.sessions.journal.interrupted_turns import NEEDED, OpenTurns
 from pygent_ls.sessions.journal.records import (
     NOWHERE,
@@ -127,7 +127,7 @@ class _Recalling:
     """Those of them known to the daemon that last opened the session. Its next turn reports them in a notice."""
     size: int = 0
 
-    def add(self, line: Line) -> None:
+    def add(self, line: JournalLine) -> None:
         self.size = line.end
         try:
             given = parsed(line.data)
@@ -238,7 +238,7 @@ class _Recalling:
             )
 
 
-def recall(lines: Iterable[Line], session_id: str, *, is_running: bool = False) -> Recalled:
+def recall(lines: Iterable[JournalLine], session_id: str, *, is_running: bool = False) -> Recalled:
     """Rebuild a session from its journal's lines. If `is_running`, a daemon owns it, and no turn counts as interrupted.
 
     Raises `SessionError` (`unreadable_session`) if nothing can be read.
@@ -281,7 +281,7 @@ def _probable_state(begun: Begun) -> State:
     )
 
 
-def conversation_of(lines: Iterable[Line]) -> tuple[Message, ...]:
+def conversation_of(lines: Iterable[JournalLine]) -> tuple[Message, ...]:
     """Return the conversation at the end of these lines, with a result for each call."""
     found = _Recalling()
     for line in lines:

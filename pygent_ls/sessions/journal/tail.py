@@ -10,7 +10,7 @@ from functools import partial
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.journal.decoder import UnreadableError, event_of, parsed
-from pygent_ls.sessions.journal.files import Line, lines_of, read_file
+from pygent_ls.sessions.journal.files import JournalLine, lines_of, read_file
 from pygent_ls.sessions.journal.folder import JournalFolder
 
 _OWN = re.compile(rb'\{"v":1,"type":"(?:(event","seq":(\d{1,16}),)|(?!event"))')
@@ -32,7 +32,7 @@ class Tail:
         """End of the last line that was read."""
         self._newest = 0
 
-    def take(self, lines: Iterator[Line], max_bytes: int) -> tuple[list[SessionEvent], bool]:
+    def take(self, lines: Iterator[JournalLine], max_bytes: int) -> tuple[list[SessionEvent], bool]:
         """Return the events of about the next `max_bytes` bytes of lines, and whether that is everything.
 
         The lines must begin at `offset`. A line that is being written is left for the next call.
@@ -48,7 +48,7 @@ class Tail:
                 return found, False
         return found, True
 
-    def take_end(self, path_lines: Iterable[Line], closing: Iterable[SessionEvent]) -> list[SessionEvent]:
+    def take_end(self, path_lines: Iterable[JournalLine], closing: Iterable[SessionEvent]) -> list[SessionEvent]:
         """Return the remaining events of a journal that is not being written: the last line, which may lack its line
         break, and the events that close interrupted turns."""
         last = [event for line in path_lines for event in self._events_in(line.data)]

@@ -38,7 +38,7 @@ async def come_free(lock: asyncio.Lock) -> None:
             pass
 
 
-class Keeper:
+class JournalWriter:
     """Writes a session to its journal: each call of `keep` appends what is new, in one write.
 
     It compares messages by identity, so new ones are found at the end of the conversation, and the cost of a write does

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from pygent_ls.sessions.index.entries import Entry
+from pygent_ls.sessions.index.entries import SessionEntry
 
 MAX_ANSWERED = 200
 """Maximum number of remembered answers; the oldest are forgotten."""
@@ -21,11 +21,11 @@ class AnsweredOffers:
     def __init__(self, file: Path) -> None:
         self._file = file
 
-    def has(self, entry: Entry) -> bool:
+    def has(self, entry: SessionEntry) -> bool:
         """Whether the user has answered about this crash of the session."""
         return _key(entry) in self._known()
 
-    def add(self, entries: Sequence[Entry]) -> None:
+    def add(self, entries: Sequence[SessionEntry]) -> None:
         """Record the answers. If they cannot be written, the user is asked again."""
         keys = [_key(each) for each in entries]
         known = [*(each for each in self._known() if each not in keys), *keys]
@@ -44,6 +44,6 @@ class AnsweredOffers:
         return [str(each) for each in cast("list[Any]", given)] if isinstance(given, list) else []
 
 
-def _key(entry: Entry) -> str:
+def _key(entry: SessionEntry) -> str:
     """Return a key that differs for each crash, because the last event differs."""
     return f"{entry.id} {entry.last_seq}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.variants import Variants, variants
-from pygent_ls.sessions.turns.settings import AnswerWithoutModel, Limits, MakeModelAt
+from pygent_ls.sessions.turns.settings import AnswerWithoutModel, MakeModelAt, SessionLimits
 
 if TYPE_CHECKING:
     from pygent_ls.sessions.journal.records import State
@@ -23,7 +23,7 @@ class SessionDefaults:
     agent: str
     model: str
     mode: Mode
-    limits: Limits
+    limits: SessionLimits
     variants: Variants = field(default_factory=variants)
     """All agents."""
     look_up_variants: Callable[[], Variants] | None = None

@@ -30,7 +30,7 @@ def most_live() -> int:
     return max(1, min(MAX_LIVE, n_descriptors // OF_DESCRIPTORS))
 
 
-class Resting:
+class Eviction:
     """Evicts the least recently used sessions, and owns the tasks that close them.
 
     Eviction loses what also ends with the daemon: files that the model has read count as unread, and results stored for

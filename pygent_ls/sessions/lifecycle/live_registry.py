@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
-from pygent_ls.sessions.index.session_list import Listing
+from pygent_ls.sessions.index.session_list import SessionList
 from pygent_ls.sessions.journal.files import MemoryJournal
-from pygent_ls.sessions.lifecycle.eviction import Resting, most_live
-from pygent_ls.sessions.turns.turn import Home
+from pygent_ls.sessions.lifecycle.eviction import Eviction, most_live
+from pygent_ls.sessions.turns.turn import SessionOwner
 
 if TYPE_CHECKING:
     from pygent_ls.sessions.session import Session
@@ -30,20 +30,20 @@ class LiveSessions:
 
     def __init__(self) -> None:
         self.by_id: dict[str, Session] = {}
-        self.listing = Listing(self.by_id)
-        self.resting = Resting(self.by_id, limit=most_live())
+        self.listing = SessionList(self.by_id)
+        self.resting = Eviction(self.by_id, limit=most_live())
         self._alone_with: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """Locks by session id, held while a session is loaded or deleted and waits for no other session."""
-        self._homes: list[Home] = []
+        self._homes: list[SessionOwner] = []
         self._left: deque[Session] = deque()
         """Sessions whose front end has disconnected."""
         self._is_closing = False
 
-    def join(self, home: Home) -> None:
+    def join(self, home: SessionOwner) -> None:
         """Add a front end."""
         self._homes.append(home)
 
-    async def leave(self, home: Home) -> None:
+    async def leave(self, home: SessionOwner) -> None:
         """Remove a front end: cancel its turns and wait for them. Its sessions stay for the others."""
         if home in self._homes:
             self._homes.remove(home)
@@ -82,7 +82,7 @@ class LiveSessions:
         finally:  # even if a process took all the available time
             await asyncio.gather(*map(forget_unkept, sessions))
 
-    def adopt(self, home: Home) -> None:
+    def adopt(self, home: SessionOwner) -> None:
         """Transfer some orphaned sessions to this front end, so that they do not hold references to the old one."""
         for _ in range(min(ADOPTED_AT_ONCE, len(self._left))):
             session = self._left.popleft()

@@ -40,7 +40,7 @@ _LENIENT = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 _CAMEL = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True, alias_generator=to_camel)
 
 
-class _Text(BaseModel):
+class _SavedText(BaseModel):
     model_config = _CAMEL
     type: Literal["text"]
     text: str
@@ -71,7 +71,7 @@ class _Thinking(BaseModel):
     provider_data: dict[str, Any] | None = None
 
 
-class _Image(BaseModel):
+class _SavedImage(BaseModel):
     model_config = _CAMEL
     type: Literal["image"]
     mime_type: str
@@ -98,12 +98,14 @@ class _ToolResult(BaseModel):
     from_outside: bool = True
 
 
-_AnyBlock = Annotated[_Text | _Review | _Thinking | _Image | _ToolUse | _ToolResult, Field(discriminator="type")]
+_AnyBlock = Annotated[
+    _SavedText | _Review | _Thinking | _SavedImage | _ToolUse | _ToolResult, Field(discriminator="type")
+]
 
-_BLOCK: TypeAdapter[_Text | _Review | _Thinking | _Image | _ToolUse | _ToolResult] = TypeAdapter(_AnyBlock)
+_BLOCK: TypeAdapter[_SavedText | _Review | _Thinking | _SavedImage | _ToolUse | _ToolResult] = TypeAdapter(_AnyBlock)
 
 
-class _Message(BaseModel):
+class _SavedMessage(BaseModel):
     model_config = _CAMEL
     role: Role
     content: str | list[_AnyBlock]
@@ -117,7 +119,7 @@ class _Metadata(BaseModel):
     cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
 
-class _File(BaseModel):
+class _SavedFile(BaseModel):
     model_config = _LENIENT
     version: Literal[1]
     id: str
@@ -127,7 +129,7 @@ class _File(BaseModel):
     working_directory: str = ""
     agent: str = ""
     model: str = ""
-    messages: list[_Message]
+    messages: list[_SavedMessage]
     metadata: _Metadata = _Metadata()
 
 
@@ -147,7 +149,7 @@ def read_saved(text: str, file: str) -> SavedSession:
     if version != VERSION:
         raise _invalid(file, f"its `version` is {_cut(repr(version))}, but this program reads {VERSION}")
     try:
-        found = _File.model_validate(given)
+        found = _SavedFile.model_validate(given)
     except ValidationError as error:
         problems = [
             f"{'.'.join(map(str, each['loc']))}: {each['msg']}"
@@ -199,7 +201,7 @@ def _utc(moment: datetime) -> datetime:
 
 def message_from(given: object) -> Message:
     """Return a message written by `message_out`. Raises ValueError for an invalid one."""
-    return _message(_Message.model_validate(given))
+    return _message(_SavedMessage.model_validate(given))
 
 
 def block_from(given: object) -> Block:
@@ -207,14 +209,14 @@ def block_from(given: object) -> Block:
     return _block(_BLOCK.validate_python(given))
 
 
-def _message(given: _Message) -> Message:
+def _message(given: _SavedMessage) -> Message:
     content = given.content if isinstance(given.content, str) else tuple(_block(each) for each in given.content)
     return Message(role=given.role, content=content, turn_id=given.turn_id, timestamp=_utc(given.timestamp))
 
 
-def _block(given: _Text | _Review | _Thinking | _Image | _ToolUse | _ToolResult) -> Block:
+def _block(given: _SavedText | _Review | _Thinking | _SavedImage | _ToolUse | _ToolResult) -> Block:
     match given:
-        case _Text():
+        case _SavedText():
             return TextBlock(text=given.text, from_outside=given.from_outside)
         case _Review():
             files = tuple(RejectedFile(uri=each.uri, n_changes=each.rejected) for each in given.files)
@@ -228,7 +230,7 @@ def _block(given: _Text | _Review | _Thinking | _Image | _ToolUse | _ToolResult)
                 family=given.family,
                 provider_data=given.provider_data,
             )
-        case _Image():
+        case _SavedImage():
             return ImageBlock(mime_type=given.mime_type, data=given.data)
         case _ToolUse():
             return ToolUseBlock(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pygent_ls.agent.context.system_prompt import PromptFor
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.agent.turn.state import TurnSpec
 from pygent_ls.sessions.turns.choices import Choices, narrowed
@@ -24,7 +24,7 @@ def keep_up(running: RunningTurn, choices: Choices, parts: Callable[[], SessionP
     if choices.for_turn(running.request).profile.name == turn.agent:
         return
 
-    async def made() -> tuple[TurnSpec, Surroundings]:
+    async def made() -> tuple[TurnSpec, RunContext]:
         around, limits = parts().surroundings, parts().limits
         chosen = choices.for_turn(running.request)
         profile = chosen.profile

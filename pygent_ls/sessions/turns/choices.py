@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.permissions.permissions import Permissions
 from pygent_ls.agent.ports.model import Effort, Model
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.variants import AgentProfile, Variants, matches, without
 from pygent_ls.errors import ModelError, SessionError
@@ -194,7 +194,7 @@ class Choices:
         return profile.mode if self._permissions.own_mode is None else None
 
 
-def narrowed(around: Surroundings, profile: AgentProfile, request: TurnRequest) -> Surroundings:
+def narrowed(around: RunContext, profile: AgentProfile, request: TurnRequest) -> RunContext:
     """Return a run context with only the tools that both the agent and the request allow."""
     tools = profile.offered(around.tools)
     if request.tools is not None:

@@ -14,7 +14,7 @@ from pygent_ls.errors import ModelError, SessionError, ToolError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class CommandAnswer:
     """A command's pending answer."""
 
     make: Callable[[], Awaitable[str]]
@@ -23,28 +23,28 @@ class Answer:
     """Whether it may take a while. If it is cancelled, nothing has changed."""
 
 
-def owing_a_value() -> Answer:
+def owing_a_value() -> CommandAnswer:
     """Return an answer that says why a command gives no structured result."""
     why = "A slash command answers with text and cannot be combined with an output schema. Remove one of the two."
     return failing(SessionError(why, kind="no_structured_result"))
 
 
-def failing(error: SessionError | ModelError) -> Answer:
+def failing(error: SessionError | ModelError) -> CommandAnswer:
     """Return an answer that reports this error."""
 
     async def fail() -> str:
         raise error
 
-    return Answer(make=fail)
+    return CommandAnswer(make=fail)
 
 
-def saying(text: str) -> Answer:
+def saying(text: str) -> CommandAnswer:
     """Return an answer with this text."""
 
     async def say() -> str:
         return text
 
-    return Answer(make=say)
+    return CommandAnswer(make=say)
 
 
 @dataclass(kw_only=True)
@@ -52,7 +52,7 @@ class CommandTurn:
     """A turn that runs a command. Its events are like those of any turn, but it adds no messages to the
     conversation."""
 
-    answer: Answer
+    answer: CommandAnswer
     beginning: TurnStarted
     item_id: str
     sink: Callable[[AgentEvent], Awaitable[None]]

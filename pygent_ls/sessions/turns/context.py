@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from pygent_ls.agent.calls.turn_hooks import TurnHooks
-from pygent_ls.agent.compaction.compactor import Compacting
+from pygent_ls.agent.compaction.compactor import Compactor
 from pygent_ls.agent.context.window import ContextMode, ContextRules
 from pygent_ls.agent.events import AgentEvent, Compacted, Notice, UsageReported
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.errors import ModelError, SessionError
-from pygent_ls.sessions.turns.settings import Limits
+from pygent_ls.sessions.turns.settings import SessionLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +43,8 @@ class SessionContext:
 
     messages: list[Message]
     """The session's own list."""
-    around: Callable[[], Surroundings]
-    limits: Callable[[], Limits]
+    around: Callable[[], RunContext]
+    limits: Callable[[], SessionLimits]
     model: Callable[[], Model]
     """Returns the session's model; raises `ModelError`."""
     make_model: Callable[[str], Model]
@@ -120,7 +120,7 @@ class SessionContext:
         for problem in problems:
             await self.tell(Notice(content=problem, level="warning"))
         spent: list[Usage] = []
-        compacting = Compacting(
+        compacting = Compactor(
             around=around,
             rules=limits.compaction,
             context=self.rules,

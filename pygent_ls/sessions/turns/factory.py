@@ -11,24 +11,24 @@ from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.events import PromptAttachment
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.turn.context import chars_of_tools
 from pygent_ls.agent.turn.state import TurnSpec
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.titles import UNNAMED, name_of, name_of_attached
 from pygent_ls.sessions.turns.choices import Choices, Chosen, limits_for, narrowed
-from pygent_ls.sessions.turns.command_turn import Answer, ModelPrompt, failing, owing_a_value, saying
+from pygent_ls.sessions.turns.command_turn import CommandAnswer, ModelPrompt, failing, owing_a_value, saying
 from pygent_ls.sessions.turns.context import SessionContext
 from pygent_ls.sessions.turns.hooks import SessionHooks
 from pygent_ls.sessions.turns.ports import OwnSession
 from pygent_ls.sessions.turns.prompt import opening, system_prompt
 from pygent_ls.sessions.turns.request import TurnRequest
-from pygent_ls.sessions.turns.subagents import Delegates
+from pygent_ls.sessions.turns.subagents import SubagentFactory
 from pygent_ls.sessions.turns.transfer import moved
-from pygent_ls.sessions.turns.turn import Home, RunningTurn, SessionParts
+from pygent_ls.sessions.turns.turn import RunningTurn, SessionOwner, SessionParts
 
 
-class Beginning(TypedDict):
+class TurnOpening(TypedDict):
     """Fields of the `turn_queued` and `turn_started` events."""
 
     prompt: str
@@ -38,7 +38,7 @@ class Beginning(TypedDict):
     attachments: tuple[PromptAttachment, ...]
 
 
-class TurnMaking:
+class TurnFactory:
     """Builds the turns of one session."""
 
     def __init__(self, parts: SessionParts, choices: Choices, context: SessionContext, hooks: SessionHooks) -> None:
@@ -49,13 +49,13 @@ class TurnMaking:
         self._context = context
         self._hooks = hooks
 
-    def go_to(self, home: Home | None, session: OwnSession) -> None:
+    def go_to(self, home: SessionOwner | None, session: OwnSession) -> None:
         """Transfer the session to this front end, unless it is there already."""
         if home not in (None, self.parts.home):
             self.parts = moved(self.parts, home.parts_of(session.id, session.working_directory, session.state))
             self._choices.move(self.parts)
 
-    def choices_at(self, home: Home | None, session: OwnSession) -> Choices:
+    def choices_at(self, home: SessionOwner | None, session: OwnSession) -> Choices:
         """Return the choices that would apply to a turn that begins in that front end now."""
         if home in (None, self.parts.home):
             return self._choices
@@ -83,7 +83,7 @@ class TurnMaking:
         self._choices.take(self.parts, taken)
         return (*news, *taken.notices)
 
-    async def asked(self, turn: RunningTurn, session: OwnSession) -> Answer | None:
+    async def asked(self, turn: RunningTurn, session: OwnSession) -> CommandAnswer | None:
         """Return the answer of a slash command in the prompt; None if the model is asked, possibly with an expanded
         prompt."""
         asked = await self.parts.commands.asked_in(
@@ -97,7 +97,7 @@ class TurnMaking:
             return await self._without_model(turn, session)
         return owing_a_value() if turn.request.output_schema is not None else asked
 
-    async def _without_model(self, turn: RunningTurn, session: OwnSession) -> Answer | None:
+    async def _without_model(self, turn: RunningTurn, session: OwnSession) -> CommandAnswer | None:
         """Return the answer given because no model is configured; None if the model is asked."""
         ask, request = self.parts.answer_without_model, turn.request
         if ask is None or not self._choices.is_left_to_settings(request):
@@ -112,7 +112,7 @@ class TurnMaking:
         self,
         turn: RunningTurn,
         chosen: Chosen,
-        around: Surroundings,
+        around: RunContext,
         history: Sequence[Message],
         notices: tuple[str, ...],
     ) -> TurnSpec:
@@ -154,7 +154,7 @@ class TurnMaking:
             notices=(*notices, *profile.notices, *request.notices, *problems),
             stream=profile.stream,
             output_schema=request.output_schema,
-            delegate=Delegates(
+            delegate=SubagentFactory(
                 variants=self._choices.variants,
                 make_model=self._choices.made,
                 make_system_prompt=self.parts.make_system_prompt,
@@ -171,7 +171,7 @@ class TurnMaking:
         system = await system_prompt(self.parts.surroundings, self.parts.make_system_prompt, wanted)
         return len(system) + chars_of_tools(around.tools)
 
-    async def beginning(self, turn: RunningTurn, chosen: Chosen) -> Beginning:
+    async def beginning(self, turn: RunningTurn, chosen: Chosen) -> TurnOpening:
         """Return the fields of the events that announce that a turn waits or begins."""
         return {
             "prompt": await self.shown_prompt(turn),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pygent_ls.agent.calls.turn_hooks import TurnHooks
 from pygent_ls.agent.events import AgentEvent
 from pygent_ls.agent.ports.hooks import HookEnd, HookSource
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 
 END_S = 1.0
 """Timeout of the `session_end` hooks. The daemon must exit within 3 s, including its turns and processes."""
@@ -34,7 +34,7 @@ class SessionHooks:
         self._has_started = True
         return source
 
-    async def ended(self, around: Surroundings, reason: HookEnd) -> None:
+    async def ended(self, around: RunContext, reason: HookEnd) -> None:
         """Run the `session_end` hooks if the session has started. No turn may be running."""
         if self._has_started:
             self._has_started, self._due = False, "resume"

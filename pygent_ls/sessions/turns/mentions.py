@@ -11,7 +11,7 @@ from pygent_ls.agent.context.attachments import FilePart, ImagePart, NotePart, P
 from pygent_ls.agent.context.editor_text import masked_problems, problems_text
 from pygent_ls.agent.ports.editor_state import LineRange
 from pygent_ls.agent.ports.workspace import MISSING
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.errors import ToolError
 
@@ -87,7 +87,7 @@ def agent_mentioned(words: str) -> str | None:
     return next((each[1] for each in names if each), None)
 
 
-async def expanded(parts: Sequence[PromptPart], around: Surroundings) -> tuple[PromptPart, ...]:
+async def expanded(parts: Sequence[PromptPart], around: RunContext) -> tuple[PromptPart, ...]:
     """Return the parts, and what the mentions in the user's text refer to. The text stays unchanged.
 
     A word that is not a file of the workspace remains plain text.
@@ -97,7 +97,7 @@ async def expanded(parts: Sequence[PromptPart], around: Surroundings) -> tuple[P
     return (*parts, *dict.fromkeys(part for part in added if part is not None and part not in parts))
 
 
-async def _part_of(mention: Mention, around: Surroundings) -> PromptPart | None:
+async def _part_of(mention: Mention, around: RunContext) -> PromptPart | None:
     view = around.editor.view
     match mention.word:
         case "diagnostics":
@@ -120,7 +120,7 @@ async def _part_of(mention: Mention, around: Surroundings) -> PromptPart | None:
             return await _file(mention, around)
 
 
-def _page(url: str, around: Surroundings) -> NotePart:
+def _page(url: str, around: RunContext) -> NotePart:
     """Return a request that the model fetches the page with its tool, so that the user is asked for permission as for
     any call."""
     what = "there is no tool here that could fetch it: say so if you need it."
@@ -129,7 +129,7 @@ def _page(url: str, around: Surroundings) -> NotePart:
     return NotePart(kind="page", text=f"The user names the page {url} as context: {what}", from_outside=False)
 
 
-async def _file(mention: Mention, around: Surroundings) -> PromptPart | None:
+async def _file(mention: Mention, around: RunContext) -> PromptPart | None:
     workspace = around.workspace
     try:
         path = workspace.resolve(mention.word)
@@ -142,7 +142,7 @@ async def _file(mention: Mention, around: Surroundings) -> PromptPart | None:
     return FilePart(path=path, lines=mention.lines)
 
 
-async def _folder(mention: Mention, around: Surroundings) -> PromptPart | None:
+async def _folder(mention: Mention, around: RunContext) -> PromptPart | None:
     """Return the contents of a folder, as `list_files` shows them."""
     try:
         if await around.workspace.stamp(around.workspace.resolve(mention.word)) == MISSING:
@@ -152,7 +152,7 @@ async def _folder(mention: Mention, around: Surroundings) -> PromptPart | None:
         return None
 
 
-async def _diff(around: Surroundings) -> str:
+async def _diff(around: RunContext) -> str:
     """Return the differences from the last commit."""
     try:
         return await _told_by("git_diff", around, revision="HEAD")
@@ -160,7 +160,7 @@ async def _diff(around: Surroundings) -> str:
         return f"Could not be created: {error}"
 
 
-async def _told_by(name: str, around: Surroundings, **arguments: object) -> str:
+async def _told_by(name: str, around: RunContext, **arguments: object) -> str:
     """Return the result of a read-only tool. Raises `ToolError`."""
     tool = around.tools.get(name)
     if tool is None:

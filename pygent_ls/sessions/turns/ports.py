@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pygent_ls.sessions.turns.command_turn import Answer, ModelPrompt
+from pygent_ls.sessions.turns.command_turn import CommandAnswer, ModelPrompt
 
 if TYPE_CHECKING:
     from pygent_ls.sessions.journal.records import State
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from pygent_ls.agent.events import Compacted
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.agent.permissions.permissions import Permissions
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.sessions.checkpoints.undo import GoingBack
 from pygent_ls.sessions.export.exporter import Exportable
 from pygent_ls.sessions.journal.files import Journal
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # these modules import the commands
     from pygent_ls.sessions.turns.choices import Choices
 
 
-class CommandSession(Exportable, Protocol):
+class SessionOfCommands(Exportable, Protocol):
     """What commands need of their session. They run in one of its turns, so no other turn runs. The methods raise
     `SessionError`."""
 
@@ -45,7 +45,7 @@ class CommandSession(Exportable, Protocol):
         ...
 
     @property
-    def around(self) -> Surroundings:
+    def around(self) -> RunContext:
         """Run context of its turns."""
         ...
 
@@ -89,7 +89,7 @@ class CommandSession(Exportable, Protocol):
         ...
 
 
-class OwnSession(CommandSession, Protocol):
+class OwnSession(SessionOfCommands, Protocol):
     """Session that turns are made for."""
 
     @property
@@ -102,8 +102,8 @@ class PromptCommands(Protocol):
     """Slash commands of a session."""
 
     async def asked_in(
-        self, prompt: str, session: CommandSession, *, has_attachments: bool = False
-    ) -> Answer | ModelPrompt | None:
+        self, prompt: str, session: SessionOfCommands, *, has_attachments: bool = False
+    ) -> CommandAnswer | ModelPrompt | None:
         """Return what the prompt stands for: an answer to be made, a prompt for the model, or None if the model reads
         the prompt as it is."""
         ...
@@ -113,7 +113,7 @@ class NoCommands:
     """A session without slash commands."""
 
     async def asked_in(
-        self, prompt: str, session: CommandSession, *, has_attachments: bool = False
-    ) -> Answer | ModelPrompt | None:
+        self, prompt: str, session: SessionOfCommands, *, has_attachments: bool = False
+    ) -> CommandAnswer | ModelPrompt | None:
         """Return None: every prompt is for the model."""
         return None

@@ -22,7 +22,7 @@ from pygent_ls.agent.context.instructions import Instruction, block_of, without_
 from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.context.window import ContextRules
 from pygent_ls.agent.messages import Block, ImageBlock, Message, TextBlock
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.session_secrets import Secrets
 from pygent_ls.secrets.env_files import is_env_file
 from pygent_ls.sessions.turns.mentions import expanded
@@ -39,7 +39,7 @@ class Opening:
 
 async def opening(
     parts: Sequence[PromptPart],
-    around: Surroundings,
+    around: RunContext,
     make_system_prompt: MakeSystemPrompt,
     *,
     history: Sequence[Message],
@@ -57,14 +57,14 @@ async def opening(
     return Opening(system=await _system_prompt(shared, around, make_system_prompt, wanted), content=content)
 
 
-async def system_prompt(around: Surroundings, make_system_prompt: MakeSystemPrompt, wanted: PromptFor) -> str:
+async def system_prompt(around: RunContext, make_system_prompt: MakeSystemPrompt, wanted: PromptFor) -> str:
     """Return the system prompt alone."""
     shared = await around.instructions.of_workspace(around.permissions.reading())
     return await _system_prompt(shared, around, make_system_prompt, wanted)
 
 
 async def _system_prompt(
-    shared: Sequence[Instruction], around: Surroundings, make_system_prompt: MakeSystemPrompt, wanted: PromptFor
+    shared: Sequence[Instruction], around: RunContext, make_system_prompt: MakeSystemPrompt, wanted: PromptFor
 ) -> str:
     found = [await _as_its_name_says(each, around.secrets) for each in shared if not each.problem]
     prompt = await make_system_prompt(
@@ -73,7 +73,7 @@ async def _system_prompt(
     return await around.secrets.masked(prompt)
 
 
-async def content_of(parts: Sequence[PromptPart], around: Surroundings) -> str | tuple[Block, ...]:
+async def content_of(parts: Sequence[PromptPart], around: RunContext) -> str | tuple[Block, ...]:
     """Return the user's message as the model reads it: the instructions for the files named, the attachments, the
     text."""
     reading = around.permissions.reading()
@@ -92,7 +92,7 @@ async def _as_its_name_says(instruction: Instruction, secrets: Secrets) -> Instr
     return await without_secrets(instruction, secrets) if is_env_file(instruction.path.name) else instruction
 
 
-def _still_read(history: Sequence[Message], around: Surroundings, rules: ContextRules) -> Sequence[Message]:
+def _still_read(history: Sequence[Message], around: RunContext, rules: ContextRules) -> Sequence[Message]:
     """Return the earlier messages that the model reads, with compacted parts replaced."""
     if rules.mode == "fresh":
         return ()
@@ -100,7 +100,7 @@ def _still_read(history: Sequence[Message], around: Surroundings, rules: Context
     return around.context.cut(rules, turn_id="").of(around.context.messages)
 
 
-def _active(around: Surroundings) -> Iterator[Path]:
+def _active(around: RunContext) -> Iterator[Path]:
     if around.editor.view.active:
         yield around.editor.view.active
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.journal.records import State
 from pygent_ls.sessions.turns.choices import Choices
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # imports pydantic, which is slow
     from pygent_ls.sessions.journal.replay import Recalled
 
 
-def state_of(name: str, at: datetime, choices: Choices, around: Surroundings, context: SessionContext) -> State:
+def state_of(name: str, at: datetime, choices: Choices, around: RunContext, context: SessionContext) -> State:
     """Return the session's state: its name, choices and plan; `at` is when it was last used."""
     return State(
         at=at,
@@ -34,7 +34,7 @@ def state_of(name: str, at: datetime, choices: Choices, around: Surroundings, co
     )
 
 
-def take_up(recalled: Recalled, around: Surroundings, choices: Choices, context: SessionContext) -> Sequence[str]:
+def take_up(recalled: Recalled, around: RunContext, choices: Choices, context: SessionContext) -> Sequence[str]:
     """Restore choices, plan and compactions in a new session; return the notices for the user."""
     state = recalled.state
     around.context.recall(recalled.compactions)

@@ -12,7 +12,7 @@ from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.model.retry import RetryPolicy
 from pygent_ls.agent.permissions.permissions import Policy
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.variants import DEFAULT, Variants, variants
 
@@ -23,7 +23,7 @@ MakeSystemPrompt = Callable[[PromptFor], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class SessionLimits:
     """Limits of a turn and of its model calls, from the settings."""
 
     turn: TurnLimits
@@ -47,7 +47,7 @@ class TurnSettings:
     """Model of sessions that have chosen none."""
     mode: Mode
     """Mode of sessions that have chosen none."""
-    limits: Limits
+    limits: SessionLimits
     policy: Policy
     agent: str = DEFAULT
     """Agent of sessions that have chosen none."""
@@ -60,7 +60,7 @@ class TurnSettings:
     make_model_at: MakeModelAt | None = None
     """Makes a model whose API base URL differs from the settings'."""
     make_system_prompt: MakeSystemPrompt
-    renewed: Callable[[Surroundings], Surroundings]
+    renewed: Callable[[RunContext], RunContext]
     """Returns a session's run context with the settings' values replaced; the session's own memory stays."""
     notices: tuple[str, ...] = ()
     """Notices shown to the user when the turn begins."""

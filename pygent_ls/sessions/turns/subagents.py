@@ -12,7 +12,7 @@ from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.permissions.permissions import stricter
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.ports.subagents import SubagentTask
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.plan import Plan
 from pygent_ls.agent.tools.read_log import ReadLog
 from pygent_ls.agent.turn.limits import TurnLimits
@@ -28,7 +28,7 @@ what is left open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delegates:
+class SubagentFactory:
     """Creates the subagents of one turn."""
 
     variants: Variants
@@ -97,7 +97,7 @@ class Delegates:
         except ModelError as error:
             raise ToolError(f"The agent {profile.name} cannot be started: {error.message}") from None
 
-    async def _system(self, profile: AgentProfile, around: Surroundings, mode: str) -> str:
+    async def _system(self, profile: AgentProfile, around: RunContext, mode: str) -> str:
         found = await around.instructions.of_workspace(around.permissions.reading())
         wanted = PromptFor(
             mode=mode,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
 from pygent_ls.sessions.turns.turn import SessionParts
 
@@ -17,7 +17,7 @@ def moved(old: SessionParts, there: SessionParts) -> SessionParts:
     return replace(there, surroundings=_moved(old.surroundings, there.surroundings))
 
 
-def _moved(old: Surroundings, there: Surroundings) -> Surroundings:
+def _moved(old: RunContext, there: RunContext) -> RunContext:
     old.permissions.move(there.permissions)
     kept = replace(
         there,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.agent.variants import Variants, variants
@@ -18,14 +18,20 @@ from pygent_ls.sessions.event_stream import Subscriber
 from pygent_ls.sessions.turns.command_turn import CommandTurn
 from pygent_ls.sessions.turns.ports import NoCommands, PromptCommands
 from pygent_ls.sessions.turns.request import TurnRequest
-from pygent_ls.sessions.turns.settings import AnswerWithoutModel, Limits, MakeModelAt, MakeSystemPrompt, TakeSettings
+from pygent_ls.sessions.turns.settings import (
+    AnswerWithoutModel,
+    MakeModelAt,
+    MakeSystemPrompt,
+    SessionLimits,
+    TakeSettings,
+)
 
 if TYPE_CHECKING:  # imports pydantic, which is slow
     from pygent_ls.sessions.journal.records import State
     from pygent_ls.sessions.journal.replay import Recalled
 
 
-class Home(Protocol):
+class SessionOwner(Protocol):
     """Front end in which a session is used: its editor, settings and folders."""
 
     def parts_of(self, session_id: str, folder: Path, state: State) -> SessionParts:
@@ -47,8 +53,8 @@ class SessionParts:
     working_directory: Path
     agent: str
     model: str
-    surroundings: Surroundings
-    limits: Limits
+    surroundings: RunContext
+    limits: SessionLimits
     make_model: Callable[[str], Model]
     """Makes a model by name. Raises `ModelError` for a name that no provider takes."""
     make_model_at: MakeModelAt | None = None
@@ -71,7 +77,7 @@ class SessionParts:
     """Whether `model` was chosen for this session; otherwise it comes from the settings."""
     answer_without_model: AnswerWithoutModel | None = None
     """Called before a turn for which no model is chosen."""
-    home: Home | None = None
+    home: SessionOwner | None = None
     """Front end that the session belongs to; None if there is only one."""
     recalled: Recalled | None = None
     """What the journal held of a resumed session; None for a new one."""
@@ -80,7 +86,9 @@ class SessionParts:
 class RunningTurn:
     """A turn that waits or runs. Its session owns the task and awaits it when it closes."""
 
-    def __init__(self, turn_id: str, request: TurnRequest, subscriber: Subscriber, home: Home | None = None) -> None:
+    def __init__(
+        self, turn_id: str, request: TurnRequest, subscriber: Subscriber, home: SessionOwner | None = None
+    ) -> None:
         self.turn_id = turn_id
         self.home = home
         """Front end whose editor and settings the turn uses."""

@@ -11,7 +11,7 @@ from typing import Literal
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.files.line_numbers import numbered
 from pygent_ls.tools.files.near_matches import explain_missing
-from pygent_ls.tools.files.unified_diff import Hunk
+from pygent_ls.tools.files.unified_diff import PatchHunk
 
 MAX_FAILURES = 4
 """Maximum number of failures described in full: as many as a model can correct in one more attempt."""
@@ -47,7 +47,7 @@ class HunkError(ToolError):
     """Raised if hunks do not apply; the text says which, what they expect, and what the file contains."""
 
 
-def apply_hunks(text: str, hunks: Sequence[Hunk], name: str) -> Patched:
+def apply_hunks(text: str, hunks: Sequence[PatchHunk], name: str) -> Patched:
     """Apply all hunks to a text; `name` is the file's, for messages.
 
     A hunk is applied at the line in its header if its old lines match there, otherwise at the only place that contains
@@ -58,11 +58,11 @@ def apply_hunks(text: str, hunks: Sequence[Hunk], name: str) -> Patched:
     lines = _LINE.findall(text)
     if "\r" in text and "\n" not in text and not any(line in lines for hunk in hunks for line in hunk.old):
         lines = _CR_LINE.findall(text)  # as in classic Mac OS
-    return _Text(lines, name).after(hunks)
+    return _HunkText(lines, name).after(hunks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _HunkPlace:
     """Place where a hunk is applied."""
 
     start: int
@@ -130,7 +130,7 @@ class _Taken:
         self.ends.insert(at, end)
 
 
-class _Text:
+class _HunkText:
     def __init__(self, lines: Sequence[str], name: str) -> None:
         self._lines = lines
         self._name = name
@@ -138,8 +138,8 @@ class _Text:
         self._steps_left = MAX_STEPS
         self._n_explained = 0
 
-    def after(self, hunks: Sequence[Hunk]) -> Patched:
-        placed: list[tuple[_Place, Hunk, list[str]]] = []
+    def after(self, hunks: Sequence[PatchHunk]) -> Patched:
+        placed: list[tuple[_HunkPlace, PatchHunk, list[str]]] = []
         notes: list[str] = []
         failures: list[str] = []
         taken = _Taken()
@@ -164,7 +164,7 @@ class _Text:
 
     # Location
 
-    def _place(self, hunk: Hunk, drift: int, floor: int, taken: _Taken) -> _Place:
+    def _place(self, hunk: PatchHunk, drift: int, floor: int, taken: _Taken) -> _HunkPlace:
         """Return the place of the hunk. Raises `HunkError` if it is missing or ambiguous."""
         old = hunk.old
         if not old:
@@ -172,7 +172,7 @@ class _Text:
         expected = None if hunk.at is None else hunk.at + drift
         if expected is not None and self._stands_at(expected, old) and not taken.overlaps(expected, len(old)):
             self._refuse_applied(hunk, expected)
-            return _Place(start=expected, match="exact")
+            return _HunkPlace(start=expected, match="exact")
         match: Literal["exact", "endings", "spaces"]
         for match in _FOLDS:
             everywhere = self._found(match, old)
@@ -183,13 +183,13 @@ class _Text:
                 continue
             start = self._chosen(found, everywhere, expected, floor)
             self._refuse_applied(hunk, start)
-            return _Place(start=start, match=match)
+            return _HunkPlace(start=start, match=match)
         raise HunkError(self._explained(hunk))
 
     def _stands_at(self, at: int, old: Sequence[str]) -> bool:
         return at >= 0 and self._lines[at : at + len(old)] == old
 
-    def _place_of_insertion(self, hunk: Hunk, drift: int, taken: _Taken) -> _Place:
+    def _place_of_insertion(self, hunk: PatchHunk, drift: int, taken: _Taken) -> _HunkPlace:
         if hunk.at is None and self._lines:
             raise HunkError("it has neither context lines nor a line number, so its position is unknown.")
         start = 0 if hunk.at is None else hunk.at + drift
@@ -200,7 +200,7 @@ class _Text:
         if taken.overlaps(start, 0):
             raise HunkError(OVERLAPS)
         self._refuse_applied(hunk, start)
-        return _Place(start=start, match="endings")
+        return _HunkPlace(start=start, match="endings")
 
     def _chosen(self, found: Sequence[int], everywhere: Sequence[int], expected: int | None, floor: int) -> int:
         """Choose one of `found`, the places not taken by other hunks; `floor` is the end of the preceding hunk."""
@@ -236,7 +236,7 @@ class _Text:
             self._folded[match] = [_FOLDS[match](line) for line in self._lines]
         return self._folded[match]
 
-    def _refuse_applied(self, hunk: Hunk, start: int) -> None:
+    def _refuse_applied(self, hunk: PatchHunk, start: int) -> None:
         """Raise `HunkError` if a hunk only adds lines, beside context on one side, that already exist there."""
         sides = [line.side for line in hunk.lines]
         if "-" in sides or "+" not in sides:
@@ -252,7 +252,7 @@ class _Text:
         if (follows and n_trail < max(n_lead, 1)) or (precedes and n_lead < max(n_trail, 1)):
             raise HunkError("the lines that it adds already exist. Was the patch applied before?")
 
-    def _explained(self, hunk: Hunk) -> str:
+    def _explained(self, hunk: PatchHunk) -> str:
         """Explain that the old lines are missing, with the nearest text; briefly after `MAX_FAILURES`."""
         self._n_explained += 1
         if self._n_explained > MAX_FAILURES:
@@ -275,7 +275,7 @@ class _Text:
 
     # Contents
 
-    def _replaced(self, place: _Place, hunk: Hunk) -> list[str]:
+    def _replaced(self, place: _HunkPlace, hunk: PatchHunk) -> list[str]:
         """Return the replacement for the hunk's old lines. Context lines are taken from the file."""
         knows_endings = place.match == "exact" and (
             any(line.endswith("\n") for line in hunk.old) or any(line.endswith("\r\n") for line in hunk.new)
@@ -299,7 +299,7 @@ class _Text:
             self._keep_last_ending(hunk, new)
         return new
 
-    def _keep_last_ending(self, hunk: Hunk, new: list[str]) -> None:
+    def _keep_last_ending(self, hunk: PatchHunk, new: list[str]) -> None:
         """Leave a file without a final line break unchanged in that, unless the patch specifies it."""
         had_one = not self._lines or self._lines[-1].endswith(("\n", "\r"))
         says = any(not line.text.endswith("\n") for line in hunk.lines)
@@ -316,7 +316,7 @@ class _Text:
                         return ending
         return "\n"
 
-    def _indent(self, place: _Place, hunk: Hunk) -> Callable[[str], str]:
+    def _indent(self, place: _HunkPlace, hunk: PatchHunk) -> Callable[[str], str]:
         """Return a function that indents added lines as the file does. Raises `HunkError` if the indentation is
         ambiguous.
         """
@@ -336,7 +336,7 @@ class _Text:
             return lambda line: more + line if line.strip() else line
         raise HunkError(self._explained(hunk))
 
-    def _joined(self, placed: Sequence[tuple[_Place, Hunk, list[str]]]) -> str:
+    def _joined(self, placed: Sequence[tuple[_HunkPlace, PatchHunk, list[str]]]) -> str:
         pieces: list[str] = []
         done = 0
         for place, hunk, new in sorted(placed, key=lambda each: (each[0].start, bool(each[1].old))):
@@ -348,7 +348,7 @@ class _Text:
         whole = [line if line.endswith(("\n", "\r")) else line + self._ending_at(0) for line in most]
         return "".join(whole) + last
 
-    def _notes(self, which: str, hunk: Hunk, place: _Place) -> list[str]:
+    def _notes(self, which: str, hunk: PatchHunk, place: _HunkPlace) -> list[str]:
         notes: list[str] = []
         if hunk.at is not None and hunk.at != place.start:
             notes.append(f"{which} was applied at line {place.start + 1}, not at {hunk.at + 1}")

@@ -16,7 +16,7 @@ from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.secrets.redactor import whole_placeholders
 from pygent_ls.tools.files.line_numbers import numbered
-from pygent_ls.tools.search.ripgrep import Place, list_place, places
+from pygent_ls.tools.search.ripgrep import SearchPlace, list_place, places
 
 MAX_LINES = 2_000
 """Maximum number of lines of one reading: more than most source files have."""
@@ -147,7 +147,7 @@ async def list_files(
     return "\n\n".join(listings)
 
 
-async def _list(context: ToolContext, place: Place, depth: int) -> str:
+async def _list(context: ToolContext, place: SearchPlace, depth: int) -> str:
     names = await list_place(context, place)
     name = context.workspace.shown(place.path)
     inside = place.name_of(place.path)

@@ -34,7 +34,7 @@ class HunkLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hunk:
+class PatchHunk:
     """Change at one place of a file."""
 
     header: str
@@ -62,14 +62,14 @@ class FilePatch:
     """Old name of the file; the new name of a created one."""
     new_path: str
     """New name; differs only if the file is renamed."""
-    hunks: tuple[Hunk, ...]
+    hunks: tuple[PatchHunk, ...]
     mode: int | None = None
     """Permission bits of a new file; None if the patch gives none."""
 
 
 def parse_patch(text: str) -> tuple[FilePatch, ...]:
     """Parse the files of a patch, in its order. Raises `ToolError` with the line, from 1, that cannot be parsed."""
-    return _Reader(_without_fences(text.split("\n"))).files()
+    return _PatchReader(_without_fences(text.split("\n"))).files()
 
 
 def _without_fences(lines: list[str]) -> list[str]:
@@ -96,10 +96,10 @@ class _Section:
     mode: int | None = None
     is_crlf: bool = False
     """Whether the patch itself has CRLF endings, which are not the file's."""
-    hunks: list[Hunk] = field(default_factory=list[Hunk])
+    hunks: list[PatchHunk] = field(default_factory=list[PatchHunk])
 
 
-class _Reader:
+class _PatchReader:
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
         self._at = 0
@@ -205,7 +205,7 @@ class _Reader:
         if section.is_crlf:
             lines = [HunkLine(side=line.side, text=line.text.replace("\r\n", "\n")) for line in lines]
         at = None if found[1] is None else max(0, int(found[1]) - (0 if found[2] == "0" else 1))
-        section.hunks.append(Hunk(header=header[:80], at=at, lines=tuple(lines)))
+        section.hunks.append(PatchHunk(header=header[:80], at=at, lines=tuple(lines)))
 
     def _counted(self, n_old: int, n_new: int) -> list[HunkLine] | None:
         """Parse the body by the counts of its header; return None, and read nothing, if they are wrong."""

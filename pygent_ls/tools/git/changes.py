@@ -17,7 +17,7 @@ MAX_PATHS_CHARS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class DiffScope:
     """Scope of a diff."""
 
     paths: Sequence[str]
@@ -26,13 +26,15 @@ class Shown:
     """Number of changed files that a rule protects from being read."""
 
 
-async def changed_and_shown(context: ToolContext, repository: Repository, asked: Sequence[str], below: Path) -> Shown:
+async def changed_and_shown(
+    context: ToolContext, repository: Repository, asked: Sequence[str], below: Path
+) -> DiffScope:
     """Return the scope of a diff that may be shown; `asked` are the arguments that select it, ending with a revision.
 
     Raises `ToolError` for a revision that is not a commit: its files could have other names or no names.
     """
     if not context.reading.rules:
-        return Shown(paths=(str(below),))
+        return DiffScope(paths=(str(below),))
     revision = asked[-1] if asked[-1] != "--end-of-options" else ""
     for each in filter(None, re.split(r"\.{2,3}", revision)):
         wanted = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{each}^{{commit}}")
@@ -48,12 +50,12 @@ async def changed_and_shown(context: ToolContext, repository: Repository, asked:
     names = list(filter(None, result.stdout.split("\0")))
     withheld = [name for name in names if is_withheld(context, repository.top / name)]
     if not withheld and not is_withheld(context, below):
-        return Shown(paths=(str(below),))
+        return DiffScope(paths=(str(below),))
     kept = set(names) - set(withheld)
     paths = [name for name in names if name in kept and not _holds_any(name, withheld)]
     if sum(map(len, paths)) > MAX_PATHS_CHARS:
         raise ToolError(f"{len(paths)} files changed, and permission rules withhold others. Name a folder as `path`.")
-    return Shown(paths=paths, n_withheld=len(withheld))
+    return DiffScope(paths=paths, n_withheld=len(withheld))
 
 
 def _holds_any(name: str, withheld: Sequence[str]) -> bool:

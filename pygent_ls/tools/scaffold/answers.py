@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from pygent_ls.agent.ports.templates import Question, QuestionType, Template
+from pygent_ls.agent.ports.templates import QuestionType, Template, TemplateQuestion
 from pygent_ls.errors import ToolError
 
 MAX_SHOWN_CHARS = 120
@@ -40,7 +40,7 @@ def _lines(template: Template) -> Iterable[str]:
     yield from map(_question, template.questions)
 
 
-def _question(question: Question) -> str:
+def _question(question: TemplateQuestion) -> str:
     facts: list[str] = [question.type or "depends on other answers"]
     if question.choices:
         which = "any number of" if question.is_multiple else "one of"
@@ -84,7 +84,7 @@ def _unknown(name: str, asked: Iterable[str]) -> str:
     return f"`{name}` is not a question" + (f" (did you mean `{close[0]}`?)" if close else "")
 
 
-def problem_with(question: Question, value: object) -> str:
+def problem_with(question: TemplateQuestion, value: object) -> str:
     """Return the problem with an answer, as far as it can be detected beforehand; empty for a valid answer."""
     if question.is_multiple:
         if not isinstance(value, list):
@@ -94,7 +94,7 @@ def problem_with(question: Question, value: object) -> str:
     return _problem_with_one(question, value)
 
 
-def _problem_with_one(question: Question, value: object) -> str:
+def _problem_with_one(question: TemplateQuestion, value: object) -> str:
     if question.type is not None and not _has_type(question.type, value):
         return f"must be {_IN_WORDS[question.type]}, not {_shown(value)}"
     if question.choices and not any(_equal(value, choice) for choice in question.choices):

@@ -15,7 +15,7 @@ from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.search.grammars import LANGUAGES, definitions_in
 from pygent_ls.tools.search.grep import search_all
-from pygent_ls.tools.search.ripgrep import Line, places
+from pygent_ls.tools.search.ripgrep import SearchLine, places
 
 MAX_FILES_PARSED = 300
 """Maximum number of files that are parsed; parsing takes about a millisecond for each 100 kB."""
@@ -80,11 +80,11 @@ async def find_definition(
     return "\n".join([_result(symbol, confirmed, guesses, n_skipped), *left_out(n_withheld)])
 
 
-def _told(shown: str, line: Line) -> str:
+def _told(shown: str, line: SearchLine) -> str:
     return f"{shown}:{line.number}: guess: {line.text.strip()[:MAX_LINE_CHARS]}"
 
 
-def _looks_defined(line: Line, name: str) -> bool:
+def _looks_defined(line: SearchLine, name: str) -> bool:
     return (
         re.search(_LOOKS_LIKE.replace("{name}", re.escape(name)).replace("{{", "{"), line.text[:MAX_JUDGED_CHARS])
         is not None

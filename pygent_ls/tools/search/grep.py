@@ -18,9 +18,9 @@ from pygent_ls.secrets.redactor import unsearchable, whole_placeholders
 from pygent_ls.tools.search.ripgrep import (
     EVERYTHING,
     TOO_LONG,
-    Line,
     Matches,
-    Place,
+    SearchLine,
+    SearchPlace,
     list_place,
     overrides_gitignore,
     places,
@@ -123,7 +123,7 @@ async def grep_search(  # noqa: PLR0913 - the arguments that the model is offere
         ToolError: the path does not exist, or the pattern or the glob is invalid.
     """
     options = ("--ignore-case",) if ignore_case else ()
-    found: list[tuple[str, Sequence[Line]]] = []
+    found: list[tuple[str, Sequence[SearchLine]]] = []
     is_cut = has_failures = False
     n_withheld = 0
     for place in await places(context, path):
@@ -146,7 +146,7 @@ async def grep_search(  # noqa: PLR0913 - the arguments that the model is offere
 
 
 async def search_all(
-    context: ToolContext, place: Place, pattern: str, options: Sequence[str], glob: str, n_around: int = 0
+    context: ToolContext, place: SearchPlace, pattern: str, options: Sequence[str], glob: str, n_around: int = 0
 ) -> Matches:
     """Search the disk, and unsaved texts in place of their files, with `n_around` context lines; files protected by
     read rules are left out.
@@ -163,7 +163,7 @@ async def search_all(
 
 
 async def _search(
-    context: ToolContext, place: Place, pattern: str, options: Sequence[str], glob: str, n_around: int
+    context: ToolContext, place: SearchPlace, pattern: str, options: Sequence[str], glob: str, n_around: int
 ) -> Matches:
     unsaved = unsaved_below(context, place)
     if not unsaved and not overrides_gitignore(glob) and not context.masks.is_on:
@@ -191,14 +191,14 @@ async def _search(
     )
 
 
-def _as_shown(line: Line) -> Line:
+def _as_shown(line: SearchLine) -> SearchLine:
     """Return a line of a searchable text."""
     start = None if line.match_start is None else len(unsearchable(line.text[: line.match_start]))
     return replace(line, text=unsearchable(line.text), match_start=start)
 
 
 async def _with_secrets(
-    context: ToolContext, place: Place, names: Sequence[str], lines: dict[str, Sequence[Line]]
+    context: ToolContext, place: SearchPlace, names: Sequence[str], lines: dict[str, Sequence[SearchLine]]
 ) -> tuple[dict[str, str], bool]:
     """Return the masked texts of files that contain secrets, to be searched in place of the disk's: so a pattern
     matches no secret, and no part of one. The matches in those files are removed from `lines`.
@@ -231,14 +231,14 @@ async def _with_secrets(
     return texts, n_chars <= MAX_MASKED_CHARS
 
 
-async def _masked_alone(context: ToolContext, path: Path, lines: Sequence[Line]) -> Sequence[Line]:
+async def _masked_alone(context: ToolContext, path: Path, lines: Sequence[SearchLine]) -> Sequence[SearchLine]:
     """Mask the lines of a file that is too large to be read whole. Lines that are cut, or may belong to a private key,
     are not shown.
     """
     text = "\n".join(TOO_LONG if each.n_before or each.n_after else each.text for each in lines)
     masked = (await context.masks.text(text, str(path))).split("\n")
     return [
-        Line(
+        SearchLine(
             number=each.number,
             text=NOT_SHOWN if _OF_A_KEY.fullmatch(text) else text,
             match_start=None if each.match_start is None else 0,
@@ -247,7 +247,7 @@ async def _masked_alone(context: ToolContext, path: Path, lines: Sequence[Line])
     ]
 
 
-def _rendered(found: Sequence[tuple[str, Sequence[Line]]], max_results: int, *, is_cut: bool) -> str:
+def _rendered(found: Sequence[tuple[str, Sequence[SearchLine]]], max_results: int, *, is_cut: bool) -> str:
     """Format the matches by file; omitted ones are counted."""
     blocks: list[str] = []
     n_shown, room = 0, MAX_CHARS
@@ -272,7 +272,7 @@ def _rendered(found: Sequence[tuple[str, Sequence[Line]]], max_results: int, *, 
     return "\n\n".join(blocks)
 
 
-def _shown_lines(name: str, lines: Sequence[Line], max_matches: int) -> Iterator[tuple[str, bool]]:
+def _shown_lines(name: str, lines: Sequence[SearchLine], max_matches: int) -> Iterator[tuple[str, bool]]:
     """Yield displayed lines, each with whether it is a match; `--` marks lines omitted in between."""
     has_context = any(line.match_start is None for line in lines)
     before: int | None = None
@@ -289,7 +289,7 @@ def _shown_lines(name: str, lines: Sequence[Line], max_matches: int) -> Iterator
         yield f"{name}{mark}{line.number}{mark} {_cut(line)}", is_match
 
 
-def _cut(line: Line) -> str:
+def _cut(line: SearchLine) -> str:
     if len(line.text) <= MAX_LINE_CHARS:
         return line.text
     start = max(0, min((line.match_start or 0) - MAX_LINE_CHARS // 3, len(line.text) - MAX_LINE_CHARS))

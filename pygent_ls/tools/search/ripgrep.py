@@ -57,7 +57,7 @@ so that it would search all of node_modules.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SearchPlace:
     """Folder or file to search, and its workspace folder."""
 
     path: Path
@@ -69,7 +69,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class SearchLine:
     """Matching line, or a context line."""
 
     number: int
@@ -88,7 +88,7 @@ class Line:
 class Matches:
     """Result of a search."""
 
-    lines: Mapping[str, Sequence[Line]]
+    lines: Mapping[str, Sequence[SearchLine]]
     """Lines in order, by file, relative to the place's workspace folder, with `/`."""
     is_cut: bool = False
     """Whether the search was stopped because there were too many results."""
@@ -98,7 +98,7 @@ class Matches:
     """Number of files not searched because of read rules, whatever they contain."""
 
 
-async def places(context: ToolContext, path: str) -> list[Place]:
+async def places(context: ToolContext, path: str) -> list[SearchPlace]:
     """Return the places to search; `.` is every workspace folder. Makes the result depend on everything below them.
 
     Raises `ToolError` if the path does not exist.
@@ -106,7 +106,7 @@ async def places(context: ToolContext, path: str) -> list[Place]:
     workspace = context.workspace
     if path in ("", ".", "./") and len(workspace.folders) > 1:
         outermost = [each for each in workspace.folders if _folder_of(context, each) == each]
-        found = [Place(path=each, folder=each) for each in outermost]
+        found = [SearchPlace(path=each, folder=each) for each in outermost]
     else:
         resolved = workspace.resolve(path or ".")
         if await workspace.stamp(resolved) == MISSING:
@@ -117,9 +117,9 @@ async def places(context: ToolContext, path: str) -> list[Place]:
     return found
 
 
-def place_of(context: ToolContext, path: Path) -> Place:
+def place_of(context: ToolContext, path: Path) -> SearchPlace:
     """Return the place at a resolved path."""
-    return Place(path=path, folder=_folder_of(context, path))
+    return SearchPlace(path=path, folder=_folder_of(context, path))
 
 
 def _folder_of(context: ToolContext, path: Path) -> Path:
@@ -130,7 +130,7 @@ def _folder_of(context: ToolContext, path: Path) -> Path:
     return min(holding, key=lambda each: len(each.parts), default=path)
 
 
-async def _depend(context: ToolContext, place: Place) -> None:
+async def _depend(context: ToolContext, place: SearchPlace) -> None:
     await context.depend_on_tree(place.path)
     for above in place.path.parents:
         if not above.is_relative_to(place.folder):
@@ -139,7 +139,7 @@ async def _depend(context: ToolContext, place: Place) -> None:
             context.dependencies[above / name] = await context.workspace.stamp(above / name)
 
 
-async def list_place(context: ToolContext, place: Place, glob: str = "") -> list[str]:
+async def list_place(context: ToolContext, place: SearchPlace, glob: str = "") -> list[str]:
     """List the files below a place that .gitignore does not exclude and that match the glob, relative to the place's
     workspace folder, sorted, including those that so far exist only in the editor.
 
@@ -155,13 +155,13 @@ async def list_place(context: ToolContext, place: Place, glob: str = "") -> list
     return await asyncio.to_thread(sorted, files | never_saved)
 
 
-def unsaved_below(context: ToolContext, place: Place) -> dict[str, Document]:
+def unsaved_below(context: ToolContext, place: SearchPlace) -> dict[str, Document]:
     """Return the unsaved buffers below a place by their paths relative to the workspace folder."""
     unsaved = context.workspace.unsaved()
     return {place.name_of(each.path): each for each in unsaved if each.path.is_relative_to(place.path)}
 
 
-async def _list(context: ToolContext, place: Place, *filters: str) -> set[str]:
+async def _list(context: ToolContext, place: SearchPlace, *filters: str) -> set[str]:
     args = ("--files", "--null", *await _scope(context, place, filters))
     result = await _run(context, place.folder, args, max_output_chars=MAX_LIST_CHARS)
     if result.exit_code not in _ANSWERED and not result.stdout:
@@ -184,7 +184,9 @@ def _matches_glob(glob: str, path: str) -> bool:
     return (globs.compiled(pattern).fullmatch(path) is not None) != glob.startswith("!")
 
 
-async def search_place(context: ToolContext, place: Place, pattern: str, options: Sequence[str], glob: str) -> Matches:
+async def search_place(
+    context: ToolContext, place: SearchPlace, pattern: str, options: Sequence[str], glob: str
+) -> Matches:
     """Return the matching lines in the files of a place; a glob may include ignored files, which the caller drops.
 
     Raises `ToolError`, also for an invalid pattern.
@@ -194,13 +196,13 @@ async def search_place(context: ToolContext, place: Place, pattern: str, options
     return await _confirmed(context, place, found)
 
 
-async def _confirmed(context: ToolContext, place: Place, found: Matches) -> Matches:
+async def _confirmed(context: ToolContext, place: SearchPlace, found: Matches) -> Matches:
     """Keep only lines that the files of the workspace contain: rg opens files by path, so a link that replaces a folder
     meanwhile leads it elsewhere.
     """
     wanted = {place.folder / name: [line.number for line in lines] for name, lines in found.lines.items()}
     there = await context.workspace.lines_on_disk(wanted)
-    kept: dict[str, Sequence[Line]] = {}
+    kept: dict[str, Sequence[SearchLine]] = {}
     for name, lines in found.lines.items():
         own = there.get(place.folder / name, {})
         if confirmed := [line for line in lines if line.text == TOO_LONG or _is_of(line, own.get(line.number))]:
@@ -209,12 +211,17 @@ async def _confirmed(context: ToolContext, place: Place, found: Matches) -> Matc
     return replace(found, lines=kept, has_failures=found.has_failures or not is_whole)
 
 
-def _is_of(line: Line, raw: bytes | None) -> bool:
+def _is_of(line: SearchLine, raw: bytes | None) -> bool:
     return raw is not None and _text(raw)[line.n_before :].startswith(line.text)
 
 
 async def search_texts(
-    context: ToolContext, place: Place, texts: Mapping[str, str], pattern: str, options: Sequence[str], n_around: int
+    context: ToolContext,
+    place: SearchPlace,
+    texts: Mapping[str, str],
+    pattern: str,
+    options: Sequence[str],
+    n_around: int,
 ) -> Matches:
     """Return the matching lines in texts that replace the files of these names, with `n_around` context lines, which
     `options` must also request. Raises `ToolError`.
@@ -233,7 +240,12 @@ async def search_texts(
 
 
 async def _search_joined(
-    context: ToolContext, place: Place, texts: Mapping[str, str], pattern: str, options: Sequence[str], n_around: int
+    context: ToolContext,
+    place: SearchPlace,
+    texts: Mapping[str, str],
+    pattern: str,
+    options: Sequence[str],
+    n_around: int,
 ) -> Matches:
     """Search the texts with one call of rg, joined into one text: a match lies within one line."""
     names, starts, pieces = list(texts), [0], list[str]()
@@ -244,18 +256,18 @@ async def _search_joined(
     stdin = "".join(pieces).encode("utf-8", "surrogatepass")
     args = (*options, "--text", f"--regexp={pattern}", "--", "-")
     found = await _search(context, place.folder, args, pattern, stdin=stdin)
-    lines: dict[str, list[Line]] = {}
+    lines: dict[str, list[SearchLine]] = {}
     for line in next(iter(found.lines.values()), ()):
         at = bisect_left(starts, line.number) - 1
         lines.setdefault(names[at], []).append(replace(line, number=line.number - starts[at]))
     return replace(found, lines={name: near for name, each in lines.items() if (near := _around_own(each, n_around))})
 
 
-def _around_own(lines: Sequence[Line], n_around: int) -> list[Line]:
+def _around_own(lines: Sequence[SearchLine], n_around: int) -> list[SearchLine]:
     """Return the lines of one text, without context lines of matches in the adjacent texts."""
     matches = [line.number for line in lines if line.match_start is not None]
 
-    def is_near(line: Line) -> bool:
+    def is_near(line: SearchLine) -> bool:
         at = bisect_left(matches, line.number - n_around)
         return at < len(matches) and matches[at] <= line.number + n_around
 
@@ -270,7 +282,7 @@ async def _search(
     context: ToolContext, folder: Path, args: Sequence[str], pattern: str, *, stdin: bytes = b""
 ) -> Matches:
     """Search, and stop when there is more than enough: a pattern that matches everywhere would take minutes."""
-    reader = _Reader()
+    reader = _RipgrepReader()
 
     async def take(piece: str) -> None:
         await asyncio.to_thread(reader.feed, piece)
@@ -304,7 +316,7 @@ def overrides_gitignore(glob: str) -> bool:
     return not glob.startswith("!") and "/" in glob.removeprefix("**/") and glob not in EVERYTHING
 
 
-def _filters(glob: str, place: Place) -> tuple[str, ...]:
+def _filters(glob: str, place: SearchPlace) -> tuple[str, ...]:
     """Return options that limit a search to matching files. A file type matches names only, but excludes ignored
     files.
     """
@@ -315,7 +327,7 @@ def _filters(glob: str, place: Place) -> tuple[str, ...]:
     return f"--type-add=wanted:{glob.removeprefix('**/')}", "--type=wanted"
 
 
-def _anchored(glob: str, place: Place) -> str:
+def _anchored(glob: str, place: SearchPlace) -> str:
     """Return the glob for rg, whose globs are relative to its working directory; ours are relative to the place."""
     exclude = "!" if glob.startswith("!") else ""
     body = glob.removeprefix("!").removeprefix(f"{place.path}/").removeprefix("./")
@@ -328,7 +340,7 @@ def _anchored(glob: str, place: Place) -> str:
     return f"{exclude}/{escaped}{body.lstrip('/')}"
 
 
-async def _scope(context: ToolContext, place: Place, filters: Sequence[str]) -> tuple[str, ...]:
+async def _scope(context: ToolContext, place: SearchPlace, filters: Sequence[str]) -> tuple[str, ...]:
     """Return rg's arguments that select the files; the path is the last.
 
     Outside a repository .gitignore is also applied, but none above the workspace folder: a home folder kept in git
@@ -368,11 +380,11 @@ async def _run(
     return result
 
 
-class _Reader:
+class _RipgrepReader:
     """Incremental reader of rg's JSON that keeps the displayable part of each line, by file, without binary files."""
 
     def __init__(self) -> None:
-        self.lines: dict[str, list[Line]] = {}
+        self.lines: dict[str, list[SearchLine]] = {}
         self.n_chars = 0
         """Total length kept."""
         self.has_messages = False
@@ -469,7 +481,7 @@ _PATH = '"path":'
 _LINE_NUMBER = re.compile(r'(?<!\\)"line_number":(\d+),')
 
 
-def _line(data: Mapping[str, Any], *, is_match: bool) -> Line:
+def _line(data: Mapping[str, Any], *, is_match: bool) -> SearchLine:
     """Return the line; a long one is reduced to the text around its first match."""
     raw, encoding = _bytes(data["lines"])
     start: int | None = None
@@ -480,7 +492,7 @@ def _line(data: Mapping[str, Any], *, is_match: bool) -> Line:
     first = max(0, min((start or 0) - MAX_KEPT_CHARS // 2, len(text) - MAX_KEPT_CHARS))
     first, end = (whole_placeholders(text, at) for at in (first, first + MAX_KEPT_CHARS))
     kept = text[first:end]
-    return Line(
+    return SearchLine(
         number=data["line_number"],
         text=kept,
         match_start=None if start is None else start - first,

@@ -13,9 +13,9 @@ from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
 from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
-from pygent_ls.tools.search.ripgrep import Place, list_place
+from pygent_ls.tools.search.ripgrep import SearchPlace, list_place
 from pygent_ls.tools.tests.reports import Failure, Report
-from pygent_ls.tools.tests.runners import Runner, Wanted, is_there, runner_for
+from pygent_ls.tools.tests.runners import SuiteRunner, SuiteSelection, is_there, runner_for
 
 DEFAULT_TIMEOUT_S = 600.0
 """Default time limit of ten minutes, for a suite that runs while the user waits."""
@@ -89,7 +89,7 @@ async def run_tests(
     return _told(runner, result, runner.read(result.stdout), timeout_s)
 
 
-async def _chosen(context: ToolContext, target: str | None, name_filter: str) -> tuple[Wanted, Runner]:
+async def _chosen(context: ToolContext, target: str | None, name_filter: str) -> tuple[SuiteSelection, SuiteRunner]:
     """Return the tests and the runner: the innermost folder around the target whose files indicate a runner."""
     if name_filter.startswith("-"):
         raise ToolError(f"{name_filter!r} is not a valid filter: it starts with `-`.")
@@ -103,7 +103,7 @@ async def _chosen(context: ToolContext, target: str | None, name_filter: str) ->
         ):
             continue
         below = resolved if resolved != folder else None
-        wanted = Wanted(folder=folder, target=below, inside=divider + inside, filter=name_filter)
+        wanted = SuiteSelection(folder=folder, target=below, inside=divider + inside, filter=name_filter)
         if not _may_be_the_root(context, folder) and not await _has_manifest(context, folder):
             continue
         if runner := await runner_for(context, wanted):
@@ -133,7 +133,7 @@ async def _has_manifest(context: ToolContext, folder: Path) -> bool:
 
 async def _nothing_found(context: ToolContext, path: Path) -> str:
     folders = [each for each in _folders(context) if path.is_relative_to(each)]
-    place = Place(path=folders[0], folder=folders[0]) if folders else None
+    place = SearchPlace(path=folders[0], folder=folders[0]) if folders else None
     names = await list_place(context, place, "{pyproject.toml,package.json,Cargo.toml,go.mod}") if place else []
     below = sorted({name.rpartition("/")[0] for name in names if "/" in name})[:10]
     hint = f" Projects are in: {', '.join(below)}; name one as `target`." if below else ""
@@ -143,7 +143,7 @@ async def _nothing_found(context: ToolContext, path: Path) -> str:
     )
 
 
-def _told(runner: Runner, result: ProcessResult, report: Report, limit_s: float) -> str:
+def _told(runner: SuiteRunner, result: ProcessResult, report: Report, limit_s: float) -> str:
     """Format the numbers first, then the failures, then the command: both ends survive if the middle is cut."""
     command = shlex.join((runner.argv[0].rpartition("/")[2], *runner.argv[1:]))
     how = f"[{command}; exit code {result.exit_code}; {result.duration_s:.1f} s]"

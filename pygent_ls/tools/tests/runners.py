@@ -12,7 +12,7 @@ from typing import Any, cast
 from pygent_ls.agent.ports.workspace import MISSING, ProcessSpec
 from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.errors import ToolError
-from pygent_ls.tools.search.ripgrep import Place, list_place
+from pygent_ls.tools.search.ripgrep import SearchPlace, list_place
 from pygent_ls.tools.tests.reports import Report, read_cargo, read_go, read_javascript, read_pytest, read_unittest
 
 PYTHONS = (".venv/bin/python", "venv/bin/python")
@@ -31,7 +31,7 @@ _NAME_FILTERS = (("jest", "-t"), ("vitest", "-t"), ("mocha", "--grep"), ("node -
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class SuiteSelection:
     """Tests to run."""
 
     folder: Path
@@ -49,7 +49,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Runner:
+class SuiteRunner:
     """Program with its arguments, and the parser of its output."""
 
     name: str
@@ -57,7 +57,7 @@ class Runner:
     read: Callable[[str], Report]
 
 
-async def runner_for(context: ToolContext, wanted: Wanted) -> Runner | None:
+async def runner_for(context: ToolContext, wanted: SuiteSelection) -> SuiteRunner | None:
     """Return the runner of this folder itself; None if its files do not indicate one. Raises `ToolError` if the runner
     is not installed, or does not support the target or filter.
     """
@@ -67,7 +67,7 @@ async def runner_for(context: ToolContext, wanted: Wanted) -> Runner | None:
     return None
 
 
-_Find = Callable[[ToolContext, Wanted], Awaitable[Runner | None]]
+_Find = Callable[[ToolContext, SuiteSelection], Awaitable[SuiteRunner | None]]
 
 
 async def is_there(context: ToolContext, path: Path) -> bool:
@@ -92,7 +92,7 @@ def _program(context: ToolContext, *names: str) -> str:
 # Python
 
 
-async def _pytest(context: ToolContext, wanted: Wanted) -> Runner | None:
+async def _pytest(context: ToolContext, wanted: SuiteSelection) -> SuiteRunner | None:
     if wanted.target and wanted.target.suffix not in ("", ".py"):
         return None
     marks = [name for name in ("pytest.ini", "conftest.py") if await is_there(context, wanted.folder / name)]
@@ -107,7 +107,7 @@ async def _pytest(context: ToolContext, wanted: Wanted) -> Runner | None:
     chosen = (f"-k{wanted.filter}",) if wanted.filter else ()
     target = (f"./{wanted.relative}{wanted.inside}",) if wanted.target else ()
     argv = (python, "-m", "pytest", "-q", "-rfE", "--tb=short", "--color=no", *chosen, *target)
-    return Runner(name="pytest", argv=argv, read=read_pytest)
+    return SuiteRunner(name="pytest", argv=argv, read=read_pytest)
 
 
 async def _imports_pytest(context: ToolContext, folder: Path) -> bool:
@@ -120,7 +120,7 @@ async def _imports_pytest(context: ToolContext, folder: Path) -> bool:
 
 async def _python_tests(context: ToolContext, folder: Path) -> list[str]:
     """Return the test files below a folder, relative to it."""
-    names = await list_place(context, Place(path=folder, folder=folder), "*.py")
+    names = await list_place(context, SearchPlace(path=folder, folder=folder), "*.py")
     return [name for name in names if re.fullmatch(r"(?:.*/)?(?:test\w*|\w+_test)\.py", name)]
 
 
@@ -142,7 +142,7 @@ async def _has_pytest(context: ToolContext, python: str, folder: Path) -> bool:
     return (await context.processes.run(spec)).exit_code == 0
 
 
-async def _unittest(context: ToolContext, wanted: Wanted) -> Runner | None:
+async def _unittest(context: ToolContext, wanted: SuiteSelection) -> SuiteRunner | None:
     if wanted.target and wanted.target.suffix not in ("", ".py"):
         return None
     tests = await _python_tests(context, wanted.folder)
@@ -158,10 +158,10 @@ async def _unittest(context: ToolContext, wanted: Wanted) -> Runner | None:
         what: tuple[str, ...] = (wanted.relative,)
     else:
         what = ("discover", *_start(tests, wanted))
-    return Runner(name="unittest", argv=(python, "-m", "unittest", *what, *chosen), read=read_unittest)
+    return SuiteRunner(name="unittest", argv=(python, "-m", "unittest", *what, *chosen), read=read_unittest)
 
 
-def _start(tests: Sequence[str], wanted: Wanted) -> tuple[str, ...]:
+def _start(tests: Sequence[str], wanted: SuiteSelection) -> tuple[str, ...]:
     """Return unittest's start folder option: tests below a folder are only found if each folder on the way is a
     package.
     """
@@ -175,7 +175,7 @@ def _start(tests: Sequence[str], wanted: Wanted) -> tuple[str, ...]:
 # Other languages
 
 
-async def _javascript(context: ToolContext, wanted: Wanted) -> Runner | None:
+async def _javascript(context: ToolContext, wanted: SuiteSelection) -> SuiteRunner | None:
     scripts = _scripts(await _text(context, wanted.folder / "package.json"))
     script = scripts.get("test", "")
     if not script or "no test specified" in script:
@@ -189,7 +189,9 @@ async def _javascript(context: ToolContext, wanted: Wanted) -> Runner | None:
             raise ToolError(f"It is unknown how `{script}` takes a filter. Omit `filter`, or use shell.")
         more += [option, wanted.filter]
     divider = ["--"] if more and name == "npm" else []
-    return Runner(name=f"{name} test", argv=(_program(context, name), "test", *divider, *more), read=read_javascript)
+    return SuiteRunner(
+        name=f"{name} test", argv=(_program(context, name), "test", *divider, *more), read=read_javascript
+    )
 
 
 def _scripts(text: str) -> dict[str, str]:
@@ -203,7 +205,7 @@ def _scripts(text: str) -> dict[str, str]:
     return {key: value for key, value in cast("dict[str, Any]", scripts).items() if isinstance(value, str)}
 
 
-async def _cargo(context: ToolContext, wanted: Wanted) -> Runner | None:
+async def _cargo(context: ToolContext, wanted: SuiteSelection) -> SuiteRunner | None:
     if not await is_there(context, wanted.folder / "Cargo.toml"):
         return None
     target: tuple[str, ...] = ()
@@ -214,10 +216,10 @@ async def _cargo(context: ToolContext, wanted: Wanted) -> Runner | None:
         target = ("--test", found[1])
     chosen = (wanted.filter,) if wanted.filter else ()
     argv = (_program(context, "cargo"), "test", "--no-fail-fast", "--color=never", *target, *chosen)
-    return Runner(name="cargo test", argv=argv, read=read_cargo)
+    return SuiteRunner(name="cargo test", argv=argv, read=read_cargo)
 
 
-async def _go(context: ToolContext, wanted: Wanted) -> Runner | None:
+async def _go(context: ToolContext, wanted: SuiteSelection) -> SuiteRunner | None:
     if not await is_there(context, wanted.folder / "go.mod"):
         return None
     package = "./..."
@@ -225,10 +227,10 @@ async def _go(context: ToolContext, wanted: Wanted) -> Runner | None:
         is_file = wanted.target.suffix == ".go"
         package = f"./{wanted.relative.rpartition('/')[0]}" if is_file else f"./{wanted.relative}/..."
     chosen = (f"-run={wanted.filter}",) if wanted.filter else ()
-    return Runner(name="go test", argv=(_program(context, "go"), "test", "-v", *chosen, package), read=read_go)
+    return SuiteRunner(name="go test", argv=(_program(context, "go"), "test", "-v", *chosen, package), read=read_go)
 
 
-async def _make(context: ToolContext, wanted: Wanted) -> Runner | None:
+async def _make(context: ToolContext, wanted: SuiteSelection) -> SuiteRunner | None:
     names = [name for name in ("GNUmakefile", "makefile", "Makefile") if await is_there(context, wanted.folder / name)]
     text = await _text(context, wanted.folder / names[0]) if names else ""
     goal = next((goal for goal in ("test", "check") if re.search(rf"^{goal}\s*:(?!=)", text, re.M)), None)
@@ -236,7 +238,7 @@ async def _make(context: ToolContext, wanted: Wanted) -> Runner | None:
         return None
     if wanted.target or wanted.filter:
         raise ToolError(f"`make {goal}` accepts neither `target` nor `filter`. Omit them, or use shell.")
-    return Runner(name=f"make {goal}", argv=(_program(context, "make"), goal), read=_read_any)
+    return SuiteRunner(name=f"make {goal}", argv=(_program(context, "make"), goal), read=_read_any)
 
 
 def _read_any(output: str) -> Report:

@@ -19,7 +19,7 @@ READ_ONLY = ("-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class WorktreePlace:
     """Folder with the work tree that contains it."""
 
     folder: Path
@@ -51,13 +51,13 @@ def git_stamp(folder: Path) -> str:
     return ""
 
 
-def place_of(folder: Path, git: Git) -> Place:
+def place_of(folder: Path, git: Git) -> WorktreePlace:
     """Look up a folder; one outside of any work tree, or ignored there, is its own place."""
     repository = find_repository(folder)
-    alone = Place(folder=folder, top=folder)
+    alone = WorktreePlace(folder=folder, top=folder)
     if repository is None:
         return alone
-    place = Place(
+    place = WorktreePlace(
         folder=folder,
         top=Path(os.path.realpath(repository.top)),
         index=repository.own / "index",
@@ -67,7 +67,7 @@ def place_of(folder: Path, git: Git) -> Place:
     return place if is_kept_there and not _is_ignored(place, git) else alone
 
 
-def tracked_though_ignored(place: Place, git: Git) -> list[str]:
+def tracked_though_ignored(place: WorktreePlace, git: Git) -> list[str]:
     """Return the paths in the user's index that match ignore patterns, relative to `top`."""
     if place.index is None or not place.index.exists():
         return []
@@ -75,7 +75,7 @@ def tracked_though_ignored(place: Place, git: Git) -> list[str]:
     return [os.fsdecode(name) for name in (_read(place.folder, git, arguments) or b"").split(b"\0") if name]
 
 
-def _is_ignored(place: Place, git: Git) -> bool:
+def _is_ignored(place: WorktreePlace, git: Git) -> bool:
     if not place.prefix:
         return False
     arguments = ["check-ignore", "-q", "--no-index", "--", f"./{place.prefix.rstrip('/')}"]

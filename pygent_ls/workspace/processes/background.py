@@ -53,7 +53,7 @@ def note_line(note: str) -> str:
     return f"[sandbox: {note}]\n"
 
 
-class Runner(Protocol):
+class ProgramRunner(Protocol):
     """Starts programs and follows them to their end."""
 
     async def begin(self, spec: ProcessSpec, on_output: OnOutput | None, stdin: int | None = None) -> Running:
@@ -135,13 +135,13 @@ class _Command:
 class LocalBackground:
     """Implementation of `Background`. Owns the tasks that follow the commands, and awaits them in `end_all`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: ProgramRunner) -> None:
         self._runner = runner
         self._commands: dict[str, dict[str, _Command]] = {}
         self._numbers = itertools.count(1)
         self._listeners: dict[str, tuple[Callable[[BackgroundCommand], None], Callable[[], None]]] = {}
 
-    def beside(self, runner: Runner) -> LocalBackground:
+    def beside(self, runner: ProgramRunner) -> LocalBackground:
         """Return a view of the same commands that starts new ones with another runner."""
         other = LocalBackground(runner)
         other._commands, other._numbers, other._listeners = self._commands, self._numbers, self._listeners

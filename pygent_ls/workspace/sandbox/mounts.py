@@ -39,7 +39,7 @@ _ESCAPE = re.compile(rb"\\\\([0-7]{3})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class SandboxLimits:
     """Paths that a command in the sandbox may see and change."""
 
     folders: tuple[Path, ...]
@@ -57,7 +57,7 @@ class Limits:
     """Whether bubblewrap, in addition to the filter, prevents commands from creating user namespaces."""
 
 
-def arguments(limits: Limits, cwd: Path, read_only: ReadOnly | None = None) -> list[str]:
+def arguments(limits: SandboxLimits, cwd: Path, read_only: ReadOnly | None = None) -> list[str]:
     """Return bubblewrap's arguments. Later mounts cover earlier ones, so the order is: everything, hidden parts of it,
     visible parts of those, folders, protected paths.
 
@@ -115,7 +115,7 @@ def _caches() -> Iterator[str]:
     yield from ("--setenv", "npm_config_cache", f"{CACHES}/npm")
 
 
-def _mounts(limits: Limits, folders: Sequence[Path], cwd: Path, read_only: ReadOnly | None) -> Iterator[str]:
+def _mounts(limits: SandboxLimits, folders: Sequence[Path], cwd: Path, read_only: ReadOnly | None) -> Iterator[str]:
     """Yield the arguments for the folders, and for paths hidden or protected around them and in them."""
     bind = "--ro-bind" if read_only else "--bind"
     system = dict(_system(network=limits.network))
@@ -157,7 +157,7 @@ def _seen(read_only: ReadOnly) -> Iterator[str]:
 
 
 def _emptied(
-    limits: Limits, empty: Sequence[Path], system: Mapping[Path, Sequence[Path]], show: Sequence[Path]
+    limits: SandboxLimits, empty: Sequence[Path], system: Mapping[Path, Sequence[Path]], show: Sequence[Path]
 ) -> Iterator[str]:
     """Yield the arguments for folders of which little is visible."""
     for base in empty:
@@ -185,7 +185,7 @@ def _system(*, network: bool) -> Iterator[tuple[Path, Sequence[Path]]]:
             yield path, ()
 
 
-def _hidden(limits: Limits) -> Iterator[Path]:
+def _hidden(limits: SandboxLimits) -> Iterator[Path]:
     """Yield the existing secrets, by their real paths, and the sockets of programs that act for the user."""
     below_home = (limits.home / name for name in SECRETS)
     outside = (path for path in sockets(os.environ) if not any(path.is_relative_to(each) for each in limits.folders))

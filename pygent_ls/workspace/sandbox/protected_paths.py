@@ -106,7 +106,7 @@ class Protections:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class GitSettingsReader:
     """Reads git's settings with the given program and environment."""
 
     git: str
@@ -156,7 +156,7 @@ class Settings:
             yield Path(os.path.realpath(top / file)) if file != origin else None, key, value
 
 
-def protections(folders: Sequence[Path], found: Survey, settings: Settings | None) -> Protections:
+def protections(folders: Sequence[Path], found: Survey, settings: GitSettingsReader | None) -> Protections:
     """Return the protections for these folders with the surveyed contents; without `settings`, none from git's
     settings.
     """
@@ -287,7 +287,7 @@ def links_in(git: Path, *, opens: bool = False) -> dict[Path, bytes]:
     return found
 
 
-def _protect_all_settings(made: Protections, found: Survey, settings: Settings) -> None:
+def _protect_all_settings(made: Protections, found: Survey, settings: GitSettingsReader) -> None:
     tops = [path.parent for path in found.repositories if path.parent not in made.folders]
     for top in (*made.folders, *tops[:MAX_REPOSITORIES]):
         _protect_settings(made, top, settings)
@@ -295,7 +295,7 @@ def _protect_all_settings(made: Protections, found: Survey, settings: Settings) 
         _protect_named(made, bare, settings.of(bare, [bare / "config"]))
 
 
-def _protect_settings(made: Protections, top: Path, settings: Settings) -> None:
+def _protect_settings(made: Protections, top: Path, settings: GitSettingsReader) -> None:
     """Protect paths named by the settings that apply in a work tree's folder."""
     with contextlib.suppress(OSError, RuntimeError):  # the second for circular links
         if repository := find_repository(top):

@@ -27,14 +27,14 @@ from pygent_ls.agent.permissions.autorun_files import OPENED
 from pygent_ls.agent.ports.workspace import ReadOnly, SandboxState
 from pygent_ls.workspace.environment import clean_environment
 from pygent_ls.workspace.git.program import QUIET
-from pygent_ls.workspace.sandbox.mounts import Limits, arguments, listed
+from pygent_ls.workspace.sandbox.mounts import SandboxLimits, arguments, listed
 from pygent_ls.workspace.sandbox.placeholders import Placeholders
 from pygent_ls.workspace.sandbox.planted_files import look_after
 from pygent_ls.workspace.sandbox.protected_paths import (
     COVERED_IN_GIT,
+    GitSettingsReader,
     Protection,
     Protections,
-    Settings,
     explanations,
     protections,
 )
@@ -114,7 +114,9 @@ class SandboxOptions:
 class Stay:
     """Files on the disk for one running command, from before it begins until it has ended."""
 
-    def __init__(self, folders: Sequence[Path], settings: Settings | None, known: Survey | None = None) -> None:
+    def __init__(
+        self, folders: Sequence[Path], settings: GitSettingsReader | None, known: Survey | None = None
+    ) -> None:
         """Create the placeholders. `known` is the survey after an earlier command. Blocking; `leave` must be called."""
         self._lock = threading.Lock()
         self._has_left = False
@@ -228,7 +230,7 @@ class Sandbox:
         """Return the start of a command line that runs the rest in the sandbox, with its placeholders. Blocking; some
         20 ms, and 40 more in a workspace of 20,000 files.
         """
-        settings = Settings(git, clean_environment({**os.environ, **QUIET}, self.may_write)) if git else None
+        settings = GitSettingsReader(git, clean_environment({**os.environ, **QUIET}, self.may_write)) if git else None
         stay = Stay(_existing(self._folders()), settings, self._known)
         self._stays.add(stay)
         try:
@@ -275,7 +277,9 @@ class Sandbox:
             self._removal()
             self._temporary = self._removal = None
 
-    def _beginning(self, bwrap: str, limits: Limits, cwd: Path, read_only: ReadOnly | None = None) -> tuple[str, ...]:
+    def _beginning(
+        self, bwrap: str, limits: SandboxLimits, cwd: Path, read_only: ReadOnly | None = None
+    ) -> tuple[str, ...]:
         filtered = os.uname().machine in MACHINES
         beginning = (SHELL, "-c", WITH_FILTER, SHELL, str(limits.temporary / "filter")) if filtered else ()
         resources = self._options.resources
@@ -289,7 +293,7 @@ class Sandbox:
             *(str(len(mounted)), *mounted),
         )
 
-    def _limits(self) -> Limits:
+    def _limits(self) -> SandboxLimits:
         with self._making:
             if self._temporary is None:
                 self._temporary = Path(tempfile.mkdtemp(prefix="pygent-ls-")).resolve()
@@ -299,7 +303,7 @@ class Sandbox:
                 (self._temporary / "nothing").touch(mode=0o444)
                 (self._temporary / "filter").write_bytes(program())
             temporary = self._temporary
-        return Limits(
+        return SandboxLimits(
             folders=_existing(self._folders(), Path("/")),
             network=self._options.network,
             home=Path.home(),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from pygent_ls.workspace.snapshots.capture import TreeState
-from pygent_ls.workspace.snapshots.store import Difference, Entry, GitStore
+from pygent_ls.workspace.snapshots.store import Difference, GitStore, TreeEntry
 
-Pairs = dict[str, tuple[Entry | None, Entry | None]]
+Pairs = dict[str, tuple[TreeEntry | None, TreeEntry | None]]
 """Old and new entry by path."""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.git.program import SnapshotAbortedError
 from pygent_ls.workspace.snapshots.restore import bytes_on_disk
-from pygent_ls.workspace.snapshots.store import Entry, GitStore, joined, split
+from pygent_ls.workspace.snapshots.store import GitStore, TreeEntry, joined, split
 
 N_PACKED = 200
 """Number of files from which they are packed: separate object files take four times as long, and as much space."""
@@ -40,7 +40,7 @@ class StoreIndex:
         if paths:
             self._run("update-index", "-z", "--force-remove", "--stdin", stdin=joined(paths))
 
-    def add(self, paths: Sequence[str], *, packed: bool, known: Mapping[str, Entry] | None = None) -> list[str]:
+    def add(self, paths: Sequence[str], *, packed: bool, known: Mapping[str, TreeEntry] | None = None) -> list[str]:
         """Update the index to the current files, removing deleted ones; return the paths that git rejects.
 
         `packed`: use one pack, if there are many files and git supports it. `known` holds the index's current entries
@@ -53,7 +53,7 @@ class StoreIndex:
             self._correct(paths, known or {})
         return refused
 
-    def _correct(self, paths: Sequence[str], known: Mapping[str, Entry]) -> None:
+    def _correct(self, paths: Sequence[str], known: Mapping[str, TreeEntry]) -> None:
         """Correct the index to what is at the paths themselves. Git opens files by path, so a link that replaces a
         folder meanwhile leads it elsewhere.
         """
@@ -106,11 +106,11 @@ class StoreIndex:
         return self._store.run(*arguments, stdin=stdin, index=self.file)
 
 
-def entries_listed(output: bytes) -> dict[str, Entry]:
+def entries_listed(output: bytes) -> dict[str, TreeEntry]:
     """Parse the output of `ls-files -s -z` into entries by path."""
-    found: dict[str, Entry] = {}
+    found: dict[str, TreeEntry] = {}
     for listed in split(output):
         facts, _, path = listed.partition("\t")
         mode, blob, _ = facts.split(" ")
-        found[path] = Entry(mode, blob)
+        found[path] = TreeEntry(mode, blob)
     return found

@@ -11,14 +11,14 @@ from pygent_ls.file_access import status_of
 from pygent_ls.workspace.snapshots.blobs import MAX_CONTENT_BYTES
 from pygent_ls.workspace.snapshots.capture import USUAL_MODES
 from pygent_ls.workspace.snapshots.restore import LINK, blob_of, bytes_of_buffer, bytes_on_disk
-from pygent_ls.workspace.snapshots.store import Entry
+from pygent_ls.workspace.snapshots.store import TreeEntry
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
     """State of a path; equal values mean the same file."""
 
-    entry: Entry | None
+    entry: TreeEntry | None
     mode: int | None = None
     """Permission bits of a file if they are known and differ from git's own two modes."""
 
@@ -79,4 +79,4 @@ def with_bytes(path: Path, text: str | None = None) -> tuple[Held, bytes]:
     if text is None or (found and found[0].mode == LINK):
         return (Held(found[0], unusual), found[1]) if found else (NOTHING, b"")
     data = bytes_of_buffer(path, text)
-    return Held(Entry(found[0].mode if found else "100644", blob_of(data)), unusual), data
+    return Held(TreeEntry(found[0].mode if found else "100644", blob_of(data)), unusual), data

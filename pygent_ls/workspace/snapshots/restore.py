@@ -24,7 +24,7 @@ from pygent_ls.workspace.files.document_text import decode
 from pygent_ls.workspace.files.relocation import stage_link
 from pygent_ls.workspace.files.temporary_files import remove
 from pygent_ls.workspace.files.writer import replace_file, write_error
-from pygent_ls.workspace.snapshots.store import Entry
+from pygent_ls.workspace.snapshots.store import TreeEntry
 
 LINK = "120000"
 """Git's mode of a link; its content is the link's target."""
@@ -35,7 +35,7 @@ def blob_of(data: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-def entry_on_disk(path: Path) -> Entry | None:
+def entry_on_disk(path: Path) -> TreeEntry | None:
     """Return the entry at a path; None if it is missing or a folder. Raises OSError, or `SnapshotError` for a
     device.
     """
@@ -43,7 +43,7 @@ def entry_on_disk(path: Path) -> Entry | None:
     return found[0] if found else None
 
 
-def bytes_on_disk(path: Path) -> tuple[Entry, bytes, int] | None:
+def bytes_on_disk(path: Path) -> tuple[TreeEntry, bytes, int] | None:
     """Return the entry with its bytes (for a link, its target) and its permission bits."""
     try:
         data, status = read_file(path)
@@ -54,9 +54,9 @@ def bytes_on_disk(path: Path) -> tuple[Entry, bytes, int] | None:
             raise SnapshotError("a device, a socket or a named pipe has taken its place") from None
         if error.errno == errno.ELOOP and stat.S_ISLNK((status := status_of(path)).st_mode):
             target = read_link(path)
-            return Entry(LINK, blob_of(target)), target, stat.S_IMODE(status.st_mode)
+            return TreeEntry(LINK, blob_of(target)), target, stat.S_IMODE(status.st_mode)
         raise
-    entry = Entry("100755" if status.st_mode & stat.S_IXUSR else "100644", blob_of(data))
+    entry = TreeEntry("100755" if status.st_mode & stat.S_IXUSR else "100644", blob_of(data))
     return entry, data, stat.S_IMODE(status.st_mode)
 
 
@@ -82,7 +82,9 @@ def encoded(text: str, encoding: TextEncoding) -> bytes:
         return text.encode("utf-8", "surrogatepass")
 
 
-def restore_file(folder: Path, path: Path, now: Entry | None, then: tuple[Entry, bytes] | None, mode: int) -> None:
+def restore_file(
+    folder: Path, path: Path, now: TreeEntry | None, then: tuple[TreeEntry, bytes] | None, mode: int
+) -> None:
     """Restore `path`, below `folder`, to `then` with its permission bits, or remove it without a `then`. Blocking.
 
     `now` is what the caller expects at the path. Raises `SnapshotError` if something else is there; OSError, or

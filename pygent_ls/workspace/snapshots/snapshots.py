@@ -22,10 +22,10 @@ from typing import TypeVar
 
 from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.git.program import Git, SnapshotAbortedError
-from pygent_ls.workspace.git.worktree import Place, git_stamp, place_of
+from pygent_ls.workspace.git.worktree import WorktreePlace, git_stamp, place_of
 from pygent_ls.workspace.snapshots.capture import GONE, TreeState, take
 from pygent_ls.workspace.snapshots.comparison import disk_changes, tree_changes
-from pygent_ls.workspace.snapshots.store import Difference, Entry, GitStore, NoStoreError, forget_unused
+from pygent_ls.workspace.snapshots.store import Difference, GitStore, NoStoreError, TreeEntry, forget_unused
 
 SNAPSHOT_TIMEOUT_S = 30.0
 """Maximum time for taking or reading a snapshot: a first one of 100,000 files on a slow disk."""
@@ -68,7 +68,7 @@ class _Pruned:
 class Snapshot:
     """Snapshot of the workspace."""
 
-    states: Mapping[Path, tuple[Place, TreeState]]
+    states: Mapping[Path, tuple[WorktreePlace, TreeState]]
     """States by absolute folder; a repository inside another is a folder of its own."""
 
     def __bool__(self) -> bool:
@@ -111,8 +111,8 @@ class PathChange:
 
     path: Path
     folder: Path
-    old: Entry | None
-    new: Entry | None
+    old: TreeEntry | None
+    new: TreeEntry | None
 
 
 class Snapshots:
@@ -134,7 +134,7 @@ class Snapshots:
         self._find_git = find_git
         self.days = days
         """Number of days that a snapshot is kept."""
-        self._places: dict[Path, tuple[str, Place]] = {}
+        self._places: dict[Path, tuple[str, WorktreePlace]] = {}
         self._pruned: dict[str, _Pruned] = {}
         self._looked_at_all = False
         self._forgotten: set[str] = set()
@@ -186,7 +186,7 @@ class Snapshots:
         """Return the paths that the snapshot contains."""
         return await self._job(lambda git: self._present(git, snapshot, paths)) if paths else set()
 
-    async def contents(self, snapshot: Snapshot, wanted: Iterable[tuple[Path, Entry]]) -> dict[str, bytes]:
+    async def contents(self, snapshot: Snapshot, wanted: Iterable[tuple[Path, TreeEntry]]) -> dict[str, bytes]:
         """Return the contents of entries (folder, entry) by their blob; unavailable ones are left out."""
         pairs = list(wanted)
         return await self._job(lambda git: self._contents(git, snapshot, pairs)) if pairs else {}
@@ -202,7 +202,7 @@ class Snapshots:
         self, git: Git, name: str, folders: Sequence[Path], overlays: Mapping[Path, bytes], like: Snapshot | None
     ) -> Snapshot:
         waiting = [*dict.fromkeys([*folders, *(like.states if like else ())])]
-        states: dict[Path, tuple[Place, TreeState]] = {}
+        states: dict[Path, tuple[WorktreePlace, TreeState]] = {}
         while waiting and len(states) < MAX_REPOSITORIES:
             folder = waiting.pop(0)
             if folder in states:
@@ -228,7 +228,7 @@ class Snapshots:
             waiting += [folder / nested for nested in state.nested]
         return Snapshot(states=states)
 
-    def _forget(self, git: Git, places: Iterable[Place]) -> None:
+    def _forget(self, git: Git, places: Iterable[WorktreePlace]) -> None:
         git.hurry(FORGET_TIMEOUT_S)
         stores = [GitStore(self._root, place, git) for place in places]
         for store in stores:
@@ -238,7 +238,7 @@ class Snapshots:
             with contextlib.suppress(NoStoreError), store.locked():
                 store.clean()
 
-    def _place(self, folder: Path, git: Git) -> Place:
+    def _place(self, folder: Path, git: Git) -> WorktreePlace:
         stamp = git_stamp(folder)
         known = self._places.get(folder)
         if known is None or known[0] != stamp:
@@ -290,7 +290,7 @@ class Snapshots:
                 found |= {folder / name for name in GitStore(self._root, place, git).paths_in(state.tree)} & set(paths)
         return found
 
-    def _contents(self, git: Git, snapshot: Snapshot, wanted: Sequence[tuple[Path, Entry]]) -> dict[str, bytes]:
+    def _contents(self, git: Git, snapshot: Snapshot, wanted: Sequence[tuple[Path, TreeEntry]]) -> dict[str, bytes]:
         found: dict[str, bytes] = {}
         for folder, (place, _) in snapshot.states.items():
             blobs = list(dict.fromkeys(entry.blob for each, entry in wanted if each == folder))

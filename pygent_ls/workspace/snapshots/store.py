@@ -20,7 +20,7 @@ from pathlib import Path
 from pygent_ls.errors import SnapshotError
 from pygent_ls.file_access import read_file
 from pygent_ls.workspace.git.program import Git, RunningGit, own_environment
-from pygent_ls.workspace.git.worktree import Place
+from pygent_ls.workspace.git.worktree import WorktreePlace
 
 CONFIG = """[core]
 \trepositoryformatversion = 0
@@ -88,14 +88,14 @@ REPACK = ("repack", "-a", "-d", "-l", "-q", "--window=0")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """File in a tree: git's mode (`100644`, `100755`, `120000` for a link) and its content's name."""
 
     mode: str
     blob: str
 
 
-Difference = tuple[str, Entry | None, Entry | None]
+Difference = tuple[str, TreeEntry | None, TreeEntry | None]
 """Path with its entry in the first and in the second tree."""
 
 
@@ -106,7 +106,7 @@ class NoStoreError(SnapshotError):
 class GitStore:
     """Store of one place. Blocking; for one job, which runs programs with `git`."""
 
-    def __init__(self, root: Path, place: Place, git: Git) -> None:
+    def __init__(self, root: Path, place: WorktreePlace, git: Git) -> None:
         self.place = place
         self.path = root / place.key
         self.git = git
@@ -167,14 +167,14 @@ class GitStore:
             found.append((os.fsdecode(path), _entry(old_mode, old_blob), _entry(new_mode, new_blob)))
         return sorted(found, key=lambda each: each[0])
 
-    def entries(self, tree: str) -> dict[str, Entry]:
+    def entries(self, tree: str) -> dict[str, TreeEntry]:
         """Return all entries of a tree, by path."""
-        found: dict[str, Entry] = {}
+        found: dict[str, TreeEntry] = {}
         for listed in split(self.run("ls-tree", "-r", "-z", tree)):
             facts, _, path = listed.partition("\t")
             mode, kind, blob = facts.split(" ")
             if kind == "blob":
-                found[path] = Entry(mode, blob)
+                found[path] = TreeEntry(mode, blob)
         return found
 
     def paths_in(self, tree: str) -> list[str]:
@@ -365,8 +365,8 @@ def _owner(name: str) -> str:
     return name.split("-", 2)[2] if name.count("-") >= 2 else ""
 
 
-def _entry(mode: str, blob: str) -> Entry | None:
-    return None if mode == "000000" else Entry(mode, blob)
+def _entry(mode: str, blob: str) -> TreeEntry | None:
+    return None if mode == "000000" else TreeEntry(mode, blob)
 
 
 def forget_unused(root: Path, oldest: str) -> None:

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeGuard, cast, get_args
 
-from pygent_ls.agent.ports.templates import Question, QuestionType, Template, TemplateKind
+from pygent_ls.agent.ports.templates import QuestionType, Template, TemplateKind, TemplateQuestion
 from pygent_ls.data_files import read_yaml
 from pygent_ls.file_access import read_beginning
 
@@ -32,7 +32,7 @@ MAX_VALUE_CHARS = 10_000
 _TYPES: Mapping[str, QuestionType] = {name: name for name in get_args(QuestionType)}
 
 
-class _BrokenError(Exception):
+class _BrokenTemplateError(Exception):
     """Raised if the configuration cannot be used; the text says why."""
 
 
@@ -50,44 +50,44 @@ def read_template(folder: Path, name: str, kind: TemplateKind, *, is_users: bool
             questions=tuple(_questions(given)),
             not_run=tuple(_not_run(given)),
         )
-    except _BrokenError as error:
+    except _BrokenTemplateError as error:
         return Template(name=name, kind=kind, description="", folder=folder, is_users=is_users, problem=str(error))
 
 
 def _configuration(folder: Path) -> dict[str, Any]:
-    """Return the documents of `copier.yml` as one. Raises `_BrokenError`."""
+    """Return the documents of `copier.yml` as one. Raises `_BrokenTemplateError`."""
     files = [file for file in (folder / each for each in CONFIGURATIONS) if file.is_file()]
     if len(files) > 1:
-        raise _BrokenError("it has both a copier.yml and a copier.yaml")
+        raise _BrokenTemplateError("it has both a copier.yml and a copier.yaml")
     if not files:
         if (folder / "cookiecutter.json").exists():
-            raise _BrokenError("it is a template for cookiecutter, but only copier templates are supported")
+            raise _BrokenTemplateError("it is a template for cookiecutter, but only copier templates are supported")
         return {}
     real = files[0].resolve()
     if not real.is_relative_to(folder):
-        raise _BrokenError(f"its {files[0].name} is a link to a place outside its folder")
+        raise _BrokenTemplateError(f"its {files[0].name} is a link to a place outside its folder")
     try:
         data = read_beginning(real, MAX_CONFIGURATION_BYTES + 1)
     except OSError as error:
-        raise _BrokenError(f"its {files[0].name} cannot be read: {error.strerror}") from None
+        raise _BrokenTemplateError(f"its {files[0].name} cannot be read: {error.strerror}") from None
     if len(data) > MAX_CONFIGURATION_BYTES:
-        raise _BrokenError(f"its {files[0].name} is larger than {MAX_CONFIGURATION_BYTES // 1000} kB")
+        raise _BrokenTemplateError(f"its {files[0].name} is larger than {MAX_CONFIGURATION_BYTES // 1000} kB")
     merged = _parsed(data)
     if merged.get("_jinja_extensions"):
-        raise _BrokenError("it needs Jinja extensions, which are programs; templates may not load any")
+        raise _BrokenTemplateError("it needs Jinja extensions, which are programs; templates may not load any")
     return merged
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
-    """Parse YAML. Raises `_BrokenError`."""
+    """Parse YAML. Raises `_BrokenTemplateError`."""
     merged: dict[str, Any] = {}
     try:
         for document in filter(None, read_yaml(data)):
             if not _is_table(document):
-                raise _BrokenError("its copier.yml contains something other than questions and settings")
+                raise _BrokenTemplateError("its copier.yml contains something other than questions and settings")
             merged.update(document)
     except (ValueError, RecursionError) as error:  # also an invalid date, or lists nested too deep
-        raise _BrokenError(f"its copier.yml is invalid: {str(error)[:300]}") from None
+        raise _BrokenTemplateError(f"its copier.yml is invalid: {str(error)[:300]}") from None
     return merged
 
 
@@ -95,11 +95,11 @@ def _is_table(value: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict) and all(isinstance(key, str) for key in cast("dict[object, object]", value))
 
 
-def _questions(given: Mapping[str, Any]) -> Iterable[Question]:
-    """Return the questions. Raises `_BrokenError` for too many, or for an invalid one."""
+def _questions(given: Mapping[str, Any]) -> Iterable[TemplateQuestion]:
+    """Return the questions. Raises `_BrokenTemplateError` for too many, or for an invalid one."""
     asked = {name: value for name, value in given.items() if not name.startswith("_")}
     if len(asked) > MAX_QUESTIONS:
-        raise _BrokenError(f"it has more than {MAX_QUESTIONS} questions")
+        raise _BrokenTemplateError(f"it has more than {MAX_QUESTIONS} questions")
     marks = _marks(given)
     for name, value in asked.items():
         details = cast("dict[str, Any]", value) if isinstance(value, dict) else {"default": value}
@@ -114,12 +114,12 @@ def _marks(given: Mapping[str, Any]) -> tuple[str, str]:
     return str(options.get("variable_start_string", "{{")), str(options.get("block_start_string", "{%"))
 
 
-def _question(name: str, details: Mapping[str, Any], marks: tuple[str, str]) -> Question:
+def _question(name: str, details: Mapping[str, Any], marks: tuple[str, str]) -> TemplateQuestion:
     default = details.get("default")
     kind = str(details.get("type") or (type(default).__name__ if type(default).__name__ in _TYPES else "yaml"))
     condition = details.get("when", True)
     choices = _choices(details.get("choices"))
-    return Question(
+    return TemplateQuestion(
         name=name,
         type=_TYPES.get(kind),
         help=" ".join(str(details.get("help") or "").split())[:300],
@@ -150,14 +150,14 @@ def _holds(value: object, marks: tuple[str, str]) -> bool:
 
 
 def _bounded(name: str, value: object) -> object:
-    """Return the value as JSON data. Raises `_BrokenError` for one that is too long or contains itself."""
+    """Return the value as JSON data. Raises `_BrokenTemplateError` for one that is too long or contains itself."""
     try:
         text = "".join(islice(json.JSONEncoder(default=str).iterencode(value), MAX_VALUE_CHARS))
         if len(text) > MAX_VALUE_CHARS:
-            raise _BrokenError(f"the default of {name} is longer than {MAX_VALUE_CHARS:,} characters")
+            raise _BrokenTemplateError(f"the default of {name} is longer than {MAX_VALUE_CHARS:,} characters")
         return json.loads(text)
     except (ValueError, TypeError, RecursionError):
-        raise _BrokenError(f"the default of {name} is not a plain value") from None
+        raise _BrokenTemplateError(f"the default of {name} is not a plain value") from None
 
 
 def _not_run(given: Mapping[str, Any]) -> Iterable[str]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.calls.executor import ToolGuard
+from pygent_ls.agent.calls.executor import ToolExecutor
 from pygent_ls.agent.events import PermissionDenied, PermissionRequested, PermissionResolved, ToolProgress, ToolResult
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.messages import ToolUseBlock
@@ -26,11 +26,11 @@ from tests.agent.guards import guard_in
 from tests.fakes import FakeApprover, FakeProcesses, Gate, Rig, bounded, make_rig
 
 
-def guard_of(rig: Rig) -> ToolGuard:
+def guard_of(rig: Rig) -> ToolExecutor:
     return guard_in(rig.around, rig.events.emit)
 
 
-async def run(rig: Rig, name: str, *, guard: ToolGuard | None = None, **arguments: Any) -> ToolResult:
+async def run(rig: Rig, name: str, *, guard: ToolExecutor | None = None, **arguments: Any) -> ToolResult:
     """Run one call, and return the event that ends it, which must be what the model reads."""
     guard = guard or guard_of(rig)
     call = ToolUseBlock(id=f"call_{len(rig.events.of(ToolResult))}", name=name, input=arguments)

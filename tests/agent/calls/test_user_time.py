@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pygent_ls.agent.events import Finished, ToolResult
 from pygent_ls.agent.kinds import ToolRisk
-from pygent_ls.agent.ports.questioner import Answered
+from pygent_ls.agent.ports.questioner import QuestionAnswered
 from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.tools.ask_user import ask_user
 from pygent_ls.tools.tasks import task
@@ -28,7 +28,7 @@ def rig_of_a_slow_user() -> Rig:
     def think(_: object) -> None:
         rig.clock.advance(ANSWER_S)
 
-    approver, questioner = FakeApprover(otherwise="allow_once"), FakeQuestioner(Answered(choice="Plum"))
+    approver, questioner = FakeApprover(otherwise="allow_once"), FakeQuestioner(QuestionAnswered(choice="Plum"))
     rig = make_rig(replace(named("work", work), risk=ToolRisk.HIGH), ask_user, task, approver=approver)
     approver.on_question = think
     questioner.on_question = think

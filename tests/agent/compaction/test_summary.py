@@ -20,7 +20,7 @@ from pygent_ls.agent.compaction.summary import (
     without_results,
 )
 from pygent_ls.agent.context.memory import Compaction, ContextMemory
-from pygent_ls.agent.context.window import ContextRules, Rows, chars_of, is_prompt
+from pygent_ls.agent.context.window import ContextRows, ContextRules, chars_of, is_prompt
 from pygent_ls.agent.messages import Block, ImageBlock, Message, TextBlock, ToolResultBlock, user_message
 from tests.agent.histories import check_pairs, histories
 
@@ -72,7 +72,7 @@ def test_whatever_is_compacted_taken_back_and_gone_on_with_what_is_sent_is_a_con
     memory, whole = ContextMemory(), list(history)
     for rules, kind, size in steps:
         if kind == "back":
-            rows = Rows(history)
+            rows = ContextRows(history)
             history = history[: max(rows[size % len(history)].unit, 1)]
         elif kind == "again":
             history = list(whole)
@@ -121,7 +121,7 @@ def test_a_compaction_counts_only_for_the_history_that_it_is_of(history: list[Me
 
 def test_the_last_exchange_stays_however_little_room_there_is() -> None:
     history = [user_message("task", turn_id="t"), Message(role="assistant", content="x" * 5_000, turn_id="t")]
-    rows = Rows(history)
+    rows = ContextRows(history)
     parts = parts_of(rows, history, ContextMemory().cut(ContextRules(), "t"), None, 0)
     assert (parts.tail_place, parts.middle) == (1, ())
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.context.window import (
     CHARS_PER_TOKEN,
+    ContextRows,
     ContextRules,
-    Rows,
     chars_of,
     cut_for,
     is_prompt,
@@ -106,7 +106,7 @@ def test_sliding_by_one_keeps_the_calls_of_one_answer_and_their_results() -> Non
 def test_a_configured_context_that_is_empty_is_not_replaced_by_a_default() -> None:
     """The rules count from the first message on, and hold for a conversation of nothing."""
     rules = ContextRules(mode="fresh", max_messages=1)
-    rows = Rows()
+    rows = ContextRows()
     assert cut_for(rows, rules, "turn-0").of([]) == []
     rows.append(user_message("old", turn_id="turn-0"))
     rows.append(user_message("new", turn_id="turn-1"))
@@ -144,7 +144,7 @@ def test_the_last_message_always_stays_and_the_first_is_the_users(messages: list
 @given(histories(), RULES)
 def test_limits_hold_unless_the_last_unit_alone_is_more(messages: list[Message], rules: ContextRules) -> None:
     turn_id = turn_of(messages)
-    rows = Rows(messages)
+    rows = ContextRows(messages)
     sent = window(messages, rules, turn_id)
     last_unit = messages[rows[len(rows) - 1].unit :]
     if len(sent) <= len(last_unit) + 1:
@@ -163,7 +163,7 @@ def test_limits_hold_unless_the_last_unit_alone_is_more(messages: list[Message],
 def test_a_limit_leaves_out_no_more_than_it_must(messages: list[Message], rules: ContextRules) -> None:
     """One unit more would break a limit."""
     turn_id = turn_of(messages)
-    rows = Rows(messages, counts_words=True)
+    rows = ContextRows(messages, counts_words=True)
     cut = cut_for(rows, rules, turn_id, rules.max_tokens * CHARS_PER_TOKEN)
     if cut.start == 0 or rules.mode == "fresh":
         return

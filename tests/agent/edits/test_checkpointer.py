@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.edits.checkpointer import TurnKeeper
+from pygent_ls.agent.edits.checkpointer import TurnCheckpoints
 from pygent_ls.agent.edits.named_paths import NamedPaths
 from pygent_ls.agent.ports.workspace import EditPlan
 from tests.fakes import Gate, bounded
@@ -40,13 +40,13 @@ class FakeCheckpointer:
         self.asked.append(f"applied {plan.label}")
 
 
-def keeper(checkpointer: FakeCheckpointer) -> tuple[TurnKeeper, list[str]]:
+def keeper(checkpointer: FakeCheckpointer) -> tuple[TurnCheckpoints, list[str]]:
     said: list[str] = []
 
     async def warn(problem: str) -> None:
         said.append(problem)
 
-    return TurnKeeper(checkpointer=checkpointer, turn_id="t1", warn=warn), said
+    return TurnCheckpoints(checkpointer=checkpointer, turn_id="t1", warn=warn), said
 
 
 async def test_a_failure_is_told_and_the_program_runs_all_the_same() -> None:

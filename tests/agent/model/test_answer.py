@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolUseBlock, Usage
-from pygent_ls.agent.model.answer import CUT_OFF, Answer
+from pygent_ls.agent.model.answer import CUT_OFF, ModelAnswer
 from pygent_ls.agent.ports.model import (
     Chunk,
     FinishChunk,
@@ -22,8 +22,8 @@ from pygent_ls.agent.ports.model import (
 )
 
 
-def answer_of(*chunks: Chunk) -> Answer:
-    answer = Answer()
+def answer_of(*chunks: Chunk) -> ModelAnswer:
+    answer = ModelAnswer()
     for chunk in chunks:
         answer.add(chunk)
     answer.close()

@@ -12,13 +12,13 @@ from pygent_ls.agent.events import (
     TokenLimitReached,
 )
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.turn.limits import Allowance, Spent, Stop, TurnLimits
+from pygent_ls.agent.turn.limits import Allowance, Stop, TurnLimits, TurnSpent
 
 USED = Usage(input_tokens=90, output_tokens=10, cost_usd=0.5)
 
 
-def spent(*, iterations: int = 2, usage: Usage = USED, seconds: float = 0.0) -> Spent:
-    return Spent(iterations=iterations, usage=usage, seconds=seconds)
+def spent(*, iterations: int = 2, usage: Usage = USED, seconds: float = 0.0) -> TurnSpent:
+    return TurnSpent(iterations=iterations, usage=usage, seconds=seconds)
 
 
 def test_without_limits_nothing_stops_a_turn() -> None:
@@ -132,11 +132,11 @@ def test_a_cost_that_is_not_known_is_not_called_nothing() -> None:
     ],
 )
 def test_who_lets_it_go_on_grants_as_much_again(
-    limits: TurnLimits, first: Spent, enough: Spent, too_much: Spent
+    limits: TurnLimits, first: TurnSpent, enough: TurnSpent, too_much: TurnSpent
 ) -> None:
     allowance = Allowance(limits)
 
-    def stop_at(now: Spent) -> Stop | None:
+    def stop_at(now: TurnSpent) -> Stop | None:
         return allowance.before_call(now) or allowance.after_answer(now, "m")
 
     stop = stop_at(first)

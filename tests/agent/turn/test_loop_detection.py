@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.events import LoopDetected
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
-from pygent_ls.agent.ports.questioner import Answered
+from pygent_ls.agent.ports.questioner import QuestionAnswered
 from pygent_ls.agent.tools.tool import Tool, ToolContext
 from pygent_ls.agent.turn.limits import Stop, TurnLimits
-from pygent_ls.agent.turn.loop_detection import TOLD, CircleWatch
+from pygent_ls.agent.turn.loop_detection import TOLD, LoopDetector
 from pygent_ls.tools.shell.background import shell_output
 from tests.agent.abilities import FILE_TOOLS, named
 from tests.agent.turns import run_turn
@@ -26,7 +26,7 @@ READ_A = Call(name="read_file", arguments={"path": "a.txt"})
 READ_B = Call(name="read_file", arguments={"path": "b.txt"})
 
 
-def watched(*answers: Answered, tools: Sequence[Tool] = FILE_TOOLS) -> tuple[Rig, FakeQuestioner]:
+def watched(*answers: QuestionAnswered, tools: Sequence[Tool] = FILE_TOOLS) -> tuple[Rig, FakeQuestioner]:
     user = FakeQuestioner(*answers)
     rig = make_rig(*tools, files={"a.txt": "one\n", "b.txt": "uno\n"})
     rig.around = replace(rig.around, pauser=user)
@@ -70,7 +70,7 @@ async def test_a_model_that_is_told_may_find_its_way_out() -> None:
 
 
 async def test_who_lets_it_go_on_lets_it_begin_anew() -> None:
-    rig, user = watched(Answered(choice="Continue"))
+    rig, user = watched(QuestionAnswered(choice="Continue"))
     history = list[Message]()
     result = await run_turn(rig, FakeModel([say("", READ_A)] * 20), history, limits=TurnLimits())
     assert (result.stop_reason, result.iterations, len(user.questions)) == ("loop_detected", 8, 2)
@@ -119,7 +119,7 @@ async def test_a_name_that_the_model_made_up_cannot_change_the_question() -> Non
 # The watch alone
 
 
-def seen(watch: CircleWatch, name: str) -> TextBlock | Stop | None:
+def seen(watch: LoopDetector, name: str) -> TextBlock | Stop | None:
     call = ToolUseBlock(id="c", name=name, input={})
     return watch.note([call], {"c": ToolResultBlock(tool_use_id="c", content=name)}, is_polling=False)
 
@@ -133,14 +133,14 @@ def in_circles(rounds: str) -> bool:
 
 @given(st.text("ab", max_size=30) | st.text("abc", max_size=30))
 def test_a_circle_is_three_equal_rounds_or_three_equal_pairs(rounds: str) -> None:
-    watch = CircleWatch()
+    watch = LoopDetector()
     for n, name in enumerate(rounds, start=1):
         assert (seen(watch, name) is not None) == in_circles(rounds[:n]), rounds[:n]
 
 
 @given(st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=3) | st.lists(st.none()), max_size=4))
 def test_the_order_of_arguments_makes_no_difference(arguments: dict[str, Any]) -> None:
-    watch = CircleWatch()
+    watch = LoopDetector()
     results = {"c": ToolResultBlock(tool_use_id="c", content="same")}
     turned = dict(reversed(arguments.items()))
     calls = [ToolUseBlock(id="c", name="x", input=json.loads(json.dumps(each))) for each in (arguments, turned, turned)]

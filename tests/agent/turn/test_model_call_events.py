@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 
-from pygent_ls.agent.events import Answered, UsageReported
+from pygent_ls.agent.events import ModelAnswered, UsageReported
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.model.retry import RetryPolicy
 from pygent_ls.agent.ports.model import Chunk, ModelRequest
@@ -34,7 +34,7 @@ class SlowModel(FakeModel):
         self._clock.advance(2)
 
 
-def answers(rig: Rig) -> list[Answered | None]:
+def answers(rig: Rig) -> list[ModelAnswered | None]:
     return [each.answered for each in rig.events.of(UsageReported)]
 
 
@@ -52,9 +52,9 @@ async def test_each_answer_tells_who_gave_it_why_it_ended_and_what_it_took() -> 
 
     name = "fake/model"
     assert answers(rig) == [
-        Answered(model=name, finish="tools", usage=Usage(input_tokens=10, output_tokens=2), n_calls=2),
-        Answered(model=name, finish="length", usage=Usage(input_tokens=20, output_tokens=3), n_calls=0),
-        Answered(model=name, finish="end_turn", usage=Usage(input_tokens=30, output_tokens=4), n_calls=0),
+        ModelAnswered(model=name, finish="tools", usage=Usage(input_tokens=10, output_tokens=2), n_calls=2),
+        ModelAnswered(model=name, finish="length", usage=Usage(input_tokens=20, output_tokens=3), n_calls=0),
+        ModelAnswered(model=name, finish="end_turn", usage=Usage(input_tokens=30, output_tokens=4), n_calls=0),
     ]
 
 

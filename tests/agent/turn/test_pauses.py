@@ -19,8 +19,15 @@ from pygent_ls.agent.events import (
 )
 from pygent_ls.agent.messages import Message, ToolResultBlock, Usage
 from pygent_ls.agent.ports.model import ModelFacts
-from pygent_ls.agent.ports.questioner import Answered, CannotAsk, Choice, NotAnswered, Question, QuestionAnswer
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.ports.questioner import (
+    AnswerChoice,
+    CannotAsk,
+    Question,
+    QuestionAnswer,
+    QuestionAnswered,
+    QuestionNotAnswered,
+)
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.state import Steering, TurnSpec
@@ -31,7 +38,7 @@ from tests.agent.turns import cancel_turn, check_history, new_turn, run_turn
 from tests.fakes import Call, FakeModel, Gate, Rig, Step, bounded, make_rig, say
 from tests.questioner import FakeQuestioner
 
-CONTINUE, STOP = Answered(choice="Continue"), Answered(choice="Stop")
+CONTINUE, STOP = QuestionAnswered(choice="Continue"), QuestionAnswered(choice="Stop")
 
 
 def asking_rig(*answers: QuestionAnswer) -> tuple[Rig, FakeQuestioner]:
@@ -72,14 +79,21 @@ async def test_the_user_is_told_of_the_limit_and_then_asked_with_two_answers() -
             session_id="session-1",
             tool_id="",
             text="Paused after 3 iterations (360 tokens, cost unknown). Continue?",
-            choices=(Choice(title="Stop"), Choice(title="Continue")),
+            choices=(AnswerChoice(title="Stop"), AnswerChoice(title="Continue")),
             from_model=False,
         )
     ]
 
 
 @pytest.mark.parametrize(
-    "answer", [STOP, NotAnswered(), CannotAsk("nobody"), Answered(text="Continue"), Answered(choice="continue")]
+    "answer",
+    [
+        STOP,
+        QuestionNotAnswered(),
+        CannotAsk("nobody"),
+        QuestionAnswered(text="Continue"),
+        QuestionAnswered(choice="continue"),
+    ],
 )
 async def test_every_answer_but_continue_stops(answer: QuestionAnswer) -> None:
     rig, _ = asking_rig(answer)
@@ -212,7 +226,7 @@ async def test_the_model_of_an_agent_that_is_chosen_meanwhile_is_asked_about_bef
     model.facts = ModelFacts(has_price=True)
     turn = new_turn(rig, model, limits=TurnLimits(max_budget_usd=1))
 
-    async def other_agent() -> tuple[TurnSpec, Surroundings]:
+    async def other_agent() -> tuple[TurnSpec, RunContext]:
         return replace(turn.spec, model=unpriced, agent="other"), turn.around
 
     task = asyncio.ensure_future(turn.run())

@@ -29,7 +29,7 @@ from pygent_ls.agent.model.retry import WaitingRetries
 from pygent_ls.agent.ports.approver import PermissionAnswer
 from pygent_ls.agent.ports.hooks import HookOutcome
 from pygent_ls.agent.ports.model import ModelFacts
-from pygent_ls.agent.ports.questioner import Answered, NotAnswered, QuestionAnswer
+from pygent_ls.agent.ports.questioner import QuestionAnswer, QuestionAnswered, QuestionNotAnswered
 from pygent_ls.agent.ports.subagents import MAX_AT_ONCE, SubagentTask
 from pygent_ls.agent.tools.plan import Plan
 from pygent_ls.agent.tools.read_log import ReadLog
@@ -165,7 +165,9 @@ async def test_what_is_left_of_the_turns_tokens_stops_a_subagent_and_then_the_tu
     assert (len(child.requests), len(model.requests)) == (1, 1)
 
 
-@pytest.mark.parametrize(("answer", "is_called"), [(Answered(choice="Continue"), True), (NotAnswered(), False)])
+@pytest.mark.parametrize(
+    ("answer", "is_called"), [(QuestionAnswered(choice="Continue"), True), (QuestionNotAnswered(), False)]
+)
 async def test_a_subagent_whose_price_is_unknown_is_asked_about_once_before_its_first_call(
     answer: QuestionAnswer, *, is_called: bool
 ) -> None:
@@ -188,7 +190,7 @@ async def test_a_subagent_whose_price_is_unknown_is_asked_about_once_before_its_
 
 
 async def test_who_asks_in_vain_for_a_price_is_named_and_not_its_parent() -> None:
-    user, rig = FakeQuestioner(NotAnswered()), make_rig(task)
+    user, rig = FakeQuestioner(QuestionNotAnswered()), make_rig(task)
     rig.around = replace(rig.around, pauser=user)
     child = FakeModel([say("Yes.", usage=Usage(input_tokens=1))], name="model/lies")
     model = FakeModel([say("", ask("other"), usage=PAID)])
@@ -325,7 +327,7 @@ async def test_its_questions_name_it_and_wait_for_each_other() -> None:
 
 
 async def test_what_one_asks_the_user_names_it() -> None:
-    user, rig = FakeQuestioner(Answered(choice="red")), make_rig(task, ask_user)
+    user, rig = FakeQuestioner(QuestionAnswered(choice="red")), make_rig(task, ask_user)
     rig.around = replace(rig.around, questioner=user)
     question = Call(name="ask_user", arguments={"question": "Which colour?", "choices": [{"title": "red"}]})
     child = FakeModel([say("", question), say("Red.")])

@@ -20,16 +20,16 @@ from pygent_ls.agent.edits.checkpointer import Checkpointer, NoCheckpoints
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.permissions.permissions import Permissions, Rule
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.ports.questioner import Answered, Question
+from pygent_ls.agent.ports.questioner import Question, QuestionAnswered
 from pygent_ls.agent.rules import globs
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.cache import ToolCache
 from pygent_ls.agent.tools.read_log import ReadLog
 from pygent_ls.agent.tools.tool import Tool, ToolRegistry
 from pygent_ls.agent.variants import AgentProfile, variants
 from pygent_ls.editors.lsp.server import PygentServer
 from pygent_ls.editors.lsp.transport.stdio import BrokenFrame, FrameReader, FrameWriter, Message, message_of
-from pygent_ls.editors.ports import Beginning, FrontEnd
+from pygent_ls.editors.ports import FrontEnd, SessionStart
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.keys.editor_keys import EditorKeys
 from pygent_ls.llm.model_list import ListedModel
@@ -141,9 +141,9 @@ class FakeCore:
         given = self._setup.tools
         return ToolRegistry(offered_tools(has_folder=True, shell_timeout_s=10.0) if given is None else given)
 
-    async def beginning(self) -> Beginning:
+    async def beginning(self) -> SessionStart:
         """See `Core`."""
-        return Beginning(model=self._setup.model, agent="default", mode=self._setup.mode, modes=("default", "plan"))
+        return SessionStart(model=self._setup.model, agent="default", mode=self._setup.mode, modes=("default", "plan"))
 
     async def models(self) -> Sequence[ListedModel]:
         """See `Core`."""
@@ -195,7 +195,7 @@ class FakeCore:
         question = Question(question_id="q", session_id="", tool_id="", text="Key?", from_model=False, secret=True)
         answer = await self._front_end.questioner.ask(question)
         del way
-        return SetUp(text=answer.text if isinstance(answer, Answered) else type(answer).__name__)
+        return SetUp(text=answer.text if isinstance(answer, QuestionAnswered) else type(answer).__name__)
 
     def kill_processes(self) -> None:
         """See `Core`."""
@@ -216,8 +216,8 @@ class FakeCore:
             return NoCheckpoints()
         return Checkpoints(self._front_end.workspace, self._snapshots, self._past.records(session_id))
 
-    def _surroundings(self, session_id: str, mode: Mode) -> Surroundings:
-        return Surroundings(
+    def _surroundings(self, session_id: str, mode: Mode) -> RunContext:
+        return RunContext(
             session_id=session_id,
             tools=self.tools,
             workspace=self._front_end.workspace,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pygent_ls.editors.lsp.daemon.socket_server import Daemon
+from pygent_ls.editors.lsp.daemon.socket_server import SocketDaemon
 from pygent_ls.editors.lsp.transport.stdio import BrokenFrame, FrameReader, FrameWriter
 from pygent_ls.editors.lsp.transport.unix_socket import listening, reach
 from pygent_ls.editors.ports import ReadSettings
@@ -95,7 +95,7 @@ class NothingShared:
 class Served:
     """A daemon that listens."""
 
-    daemon: Daemon
+    daemon: SocketDaemon
     path: Path
     folder: Path
     """In which each editor has a folder of its own."""
@@ -138,7 +138,7 @@ async def served(
     with tempfile.TemporaryDirectory(prefix="pygent-") as short:  # a test's own folder may be too deep for a socket
         path = Path(short) / "socket"
         with listening(path) as listener:
-            daemon = Daemon(listener, read_settings or blueprint.read, core or NothingShared(), **options)
+            daemon = SocketDaemon(listener, read_settings or blueprint.read, core or NothingShared(), **options)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(daemon.serve())
                 try:

@@ -13,10 +13,10 @@ from itertools import count
 from typing import Any
 
 from pygent_ls.agent.tools.tool import Tool
-from pygent_ls.editors.run_options import Errand
+from pygent_ls.editors.run_options import RunOptions
 from pygent_ls.editors.scripts.approver import LineApprover
-from pygent_ls.editors.scripts.conversation import Exchange
-from pygent_ls.editors.scripts.input_lines import Answer
+from pygent_ls.editors.scripts.conversation import ScriptConversation
+from pygent_ls.editors.scripts.input_lines import ToolPermissionResponse
 from pygent_ls.editors.scripts.program_hooks import ProgramHooks
 from pygent_ls.editors.scripts.requests import OpenRequests
 from pygent_ls.editors.scripts.stdin import lines_of
@@ -35,7 +35,7 @@ Line = dict[str, Any]
 class Program:
     """Writes lines to a run, and reads its lines."""
 
-    exchange: Exchange
+    exchange: ScriptConversation
     conversation: Conversation
     view: ScriptView
     status: io.StringIO
@@ -121,7 +121,7 @@ async def program(
         session_id="session-1",
     )
     hooks = ProgramHooks(requests=OpenRequests(write=view.write, new_id=view.new_id))
-    questions: OpenRequests[Answer] = OpenRequests(write=view.write, new_id=view.new_id)
+    questions: OpenRequests[ToolPermissionResponse] = OpenRequests(write=view.write, new_id=view.new_id)
     approver = LineApprover(requests=questions) if asks_on_stdio else None
 
     def asking_us(parts: SessionParts) -> SessionParts:
@@ -138,10 +138,10 @@ async def program(
 
     talk = conversation(script, *tools, other=other, files=files, change=asking_us)
     defined: dict[str, Any] = {}
-    exchange = Exchange(
+    exchange = ScriptConversation(
         session=talk.session,
         view=view,
-        request=Errand(prompt=None, folder=FOLDER).request,
+        request=RunOptions(prompt=None, folder=FOLDER).request,
         abilities={"commands": [], "agents": [{"name": "default", "description": ""}]},
         define_agents=defined.update,
         hooks=hooks,

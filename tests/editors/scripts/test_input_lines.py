@@ -13,12 +13,12 @@ from pygent_ls.agent.kinds import Mode
 from pygent_ls.editors.scripts import conversation as exchange
 from pygent_ls.editors.scripts.input_lines import (
     SUBTYPES,
-    Answer,
-    Asked,
     BadLineError,
+    ControlRequest,
     Prompt,
     Request,
     Response,
+    ToolPermissionResponse,
     answer_of,
     read,
 )
@@ -46,9 +46,9 @@ NEARLY = st.recursive(
 def test_whatever_a_line_holds_it_is_something_or_a_problem_in_words(line: str) -> None:
     with suppress(BadLineError):
         said = read(line)
-        assert isinstance(said, Prompt | Asked | Response | None)
+        assert isinstance(said, Prompt | ControlRequest | Response | None)
         if isinstance(said, Response):
-            assert isinstance(answer_of(said), Answer)
+            assert isinstance(answer_of(said), ToolPermissionResponse)
 
 
 @given(st.text().filter(str.strip))
@@ -70,7 +70,9 @@ def test_an_answer_has_rules_as_settings_write_them() -> None:
     response = read(line)
     assert isinstance(response, Response)
     assert response.request_id == "q1"
-    assert answer_of(response) == Answer(allows=True, rules=("shell(make:*)", "git_add"), are_kept=True, mode="plan")
+    assert answer_of(response) == ToolPermissionResponse(
+        allows=True, rules=("shell(make:*)", "git_add"), are_kept=True, mode="plan"
+    )
 
 
 def test_every_request_has_its_subtype_in_the_list_that_errors_tell() -> None:

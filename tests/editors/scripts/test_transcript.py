@@ -52,7 +52,9 @@ def answered(
     finish: FinishReason = "end_turn", n_calls: int = 0, model: str = "m/one", usage: Usage | None = None
 ) -> ev.UsageReported:
     own = usage or Usage(input_tokens=10, output_tokens=2)
-    return ev.UsageReported(usage=Usage(), answered=ev.Answered(model=model, finish=finish, usage=own, n_calls=n_calls))
+    return ev.UsageReported(
+        usage=Usage(), answered=ev.ModelAnswered(model=model, finish=finish, usage=own, n_calls=n_calls)
+    )
 
 
 def call(tool_id: str = "c1", **given: Any) -> ev.ToolCall:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pygent_ls.editors.scripts.stdin import lines_of
 from pygent_ls.editors.scripts.writer import LineWriter
-from pygent_ls.editors.terminal.output_writer import Outlet
+from pygent_ls.editors.terminal.output_writer import OutputWriter
 from pygent_ls.sessions.event_stream import MAX_PENDING_CHARS
 from tests.fakes import bounded
 
@@ -69,7 +69,7 @@ async def test_what_goes_to_two_streams_comes_in_its_order_and_one_may_be_lost()
     """Both may be the same terminal."""
     (reads, writes), (lost_reads, lost_writes) = os.pipe(), os.pipe()
     lost: list[tuple[int, type[OSError]]] = []
-    outlet = Outlet(lambda descriptor, error: lost.append((descriptor, type(error))))
+    outlet = OutputWriter(lambda descriptor, error: lost.append((descriptor, type(error))))
     with (
         os.fdopen(writes, "w", encoding="ascii", errors="backslashreplace", closefd=False) as one,
         os.fdopen(os.dup(writes), "w", encoding="utf-8") as other,

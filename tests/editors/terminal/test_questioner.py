@@ -11,7 +11,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from pygent_ls.agent.ports.questioner import Answered, Choice, NotAnswered, Question, QuestionAnswer
+from pygent_ls.agent.ports.questioner import (
+    AnswerChoice,
+    Question,
+    QuestionAnswer,
+    QuestionAnswered,
+    QuestionNotAnswered,
+)
 from pygent_ls.editors.terminal.approver import Terminal
 from pygent_ls.editors.terminal.questioner import (
     WAYS_TO_CHOOSE,
@@ -32,7 +38,7 @@ COLOURS = Question(
     session_id="s1",
     tool_id="c1",
     text="Which colour?",
-    choices=(Choice(title="Red", description="as now"), Choice(title="Blue")),
+    choices=(AnswerChoice(title="Red", description="as now"), AnswerChoice(title="Blue")),
 )
 
 
@@ -43,7 +49,7 @@ LONG = Question(
     session_id="",
     tool_id="",
     text="Which of all these models do you want to use for your prompts from now on?",
-    choices=(Choice(title="The first of them", description="which has a description that is long, too"),),
+    choices=(AnswerChoice(title="The first of them", description="which has a description that is long, too"),),
     from_model=False,
 )
 
@@ -98,11 +104,11 @@ async def asked(
 @pytest.mark.parametrize(
     ("typed", "answer"),
     [
-        ("2\n", Answered(choice="Blue")),
-        ("red\n", Answered(choice="Red")),
-        ("a dark green\n", Answered(text="a dark green")),
-        ("\n", NotAnswered()),
-        ("\x04", NotAnswered()),
+        ("2\n", QuestionAnswered(choice="Blue")),
+        ("red\n", QuestionAnswered(choice="Red")),
+        ("a dark green\n", QuestionAnswered(text="a dark green")),
+        ("\n", QuestionNotAnswered()),
+        ("\x04", QuestionNotAnswered()),
     ],
 )
 async def test_the_person_types_a_number_or_words_or_nothing(typed: str, answer: QuestionAnswer) -> None:
@@ -127,7 +133,7 @@ async def test_what_was_typed_before_the_question_is_no_answer_to_it() -> None:
         await person.sees(WAYS_WITH_CHOICES)
         person.types("2\n")
 
-        assert await bounded(given) == Answered(choice="Blue")
+        assert await bounded(given) == QuestionAnswered(choice="Blue")
 
 
 async def test_a_question_of_a_cancelled_turn_takes_no_answer_any_more() -> None:
@@ -156,7 +162,7 @@ def test_without_choices_only_words_are_asked_for() -> None:
 
 @pytest.mark.parametrize("line", ["0", "3", "12", "-1", "1 and 2"])
 def test_a_number_that_no_choice_has_is_an_answer_in_words(line: str) -> None:
-    assert parse_answer(line, COLOURS) == Answered(text=line)
+    assert parse_answer(line, COLOURS) == QuestionAnswered(text=line)
 
 
 def echoes(fd: int) -> bool:
@@ -168,7 +174,7 @@ async def test_a_key_is_typed_unseen_and_the_terminal_shows_again_what_is_typed(
         await person.sees(WAYS_UNSEEN)
         assert not echoes(person.fd)
         person.types("my0wnkey\n")
-        assert await bounded(answer) == Answered(text="my0wnkey")
+        assert await bounded(answer) == QuestionAnswered(text="my0wnkey")
 
         assert echoes(person.fd)
         await person.sees(f"{WAYS_UNSEEN}\r\n")

@@ -17,7 +17,7 @@ from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResu
 from pygent_ls.agent.ports.model import FinishChunk, ModelFacts, ModelRequest, TextChunk, UsageChunk
 from pygent_ls.agent.ports.workspace import ProcessResult
 from pygent_ls.errors import ModelError, ModelErrorType, SettingError
-from pygent_ls.llm.cli.model import MAX_ARGUMENT_BYTES, CliModel, CliSurroundings
+from pygent_ls.llm.cli.model import MAX_ARGUMENT_BYTES, CliEnvironment, CliModel
 from pygent_ls.llm.cli.output import MAX_QUOTED_CHARS
 from pygent_ls.llm.cli.programs import CALL_IN_BLOCKS, CONTINUE, PRESETS, CliProgram
 from pygent_ls.llm.text_tools.model import tools_as_text
@@ -47,7 +47,7 @@ def model_of(
 ) -> CliModel:
     """A Python script as a model."""
     program = CliProgram(command=(sys.executable, "-c", script, *arguments), form=form, stream=stream, noise=noise)
-    around = CliSurroundings(
+    around = CliEnvironment(
         processes=LocalProcesses(hidden_variables={"SECRET_KEY"}),
         folder=folder / "empty",
         environment=environment or {},
@@ -172,7 +172,7 @@ async def test_it_runs_in_an_empty_folder_with_the_providers_keys(
 async def test_a_known_program_is_given_its_own_providers_keys_alone(tmp_path: Path) -> None:
     processes = FakeProcesses({"claude": lambda _: ENDED})
     keys = {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o"}
-    around = CliSurroundings(processes=processes, folder=tmp_path, environment=keys)
+    around = CliEnvironment(processes=processes, folder=tmp_path, environment=keys)
     await bounded(chunks_of(around.model("cli:claude")))
     (spec,) = processes.specs
     assert dict(spec.env) == {"NO_COLOR": "1", "TERM": "dumb", "ANTHROPIC_API_KEY": "a"}
@@ -318,7 +318,7 @@ async def test_the_whole_answer_is_asked_for_without_tools(tmp_path: Path) -> No
 def test_the_presets_take_a_model_where_they_have_a_place_for_it(
     tmp_path: Path, name: str, command: tuple[str, ...]
 ) -> None:
-    model = CliSurroundings(processes=LocalProcesses(), folder=tmp_path).model(name)
+    model = CliEnvironment(processes=LocalProcesses(), folder=tmp_path).model(name)
     assert model.name == name
     assert model.command[-len(command) :] == command
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pygent_ls.agent.model.answer import Answer
+from pygent_ls.agent.model.answer import ModelAnswer
 from pygent_ls.errors import ExhaustedError, ModelErrorType, NoToolsError
 from tests.llm.answers import STREAM, answered, error_of, events, named_events, whole
 from tests.model_server import Step
@@ -290,7 +290,7 @@ async def test_an_answer_that_failed_at_the_provider_is_tried_again(word: str, k
 async def test_an_answer_that_zai_withholds_is_a_refusal() -> None:
     choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "sensitive"}
 
-    answer = Answer()
+    answer = ModelAnswer()
     for chunk in await answered(events({"choices": [choice]}), "zai/m"):
         answer.add(chunk)
 

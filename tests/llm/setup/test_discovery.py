@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pygent_ls.llm.setup.discovery import Found, LocalServer, discover, places, server_at
+from pygent_ls.llm.setup.discovery import Discovered, LocalServer, discover, places, server_at
 from tests.fakes import bounded
 from tests.llm.setup.local_servers import (
     EMPTY_OLLAMA,
@@ -22,7 +22,7 @@ from tests.llm.setup.local_servers import (
 )
 
 
-async def found(environment: Mapping[str, str]) -> Found:
+async def found(environment: Mapping[str, str]) -> Discovered:
     return await bounded(discover({**nowhere(), **environment}, lambda _: None))
 
 
@@ -63,7 +63,7 @@ async def test_a_web_server_that_lists_no_models_is_none() -> None:
     async with serving(NOTHING) as server, serving({"/v1/models": ["odd"], "/api/tags": "odd"}) as odd:
         both = await found({"LLAMAFILE_API_BASE": server.url, "OLLAMA_API_BASE": odd.url})
 
-    assert both == Found()
+    assert both == Discovered()
 
 
 async def test_a_name_that_no_model_has_is_not_listed() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pygent_ls.agent.ports.questioner import Answered, CannotAsk, NotAnswered, Question, QuestionAnswer
+from pygent_ls.agent.ports.questioner import CannotAsk, Question, QuestionAnswer, QuestionAnswered, QuestionNotAnswered
 from pygent_ls.errors import KeyringError, KeyStoreError, ModelError, SettingError
 from pygent_ls.llm.providers.known_providers import provider_named
-from pygent_ls.llm.setup.discovery import Found, InstalledProgram, LocalServer
+from pygent_ls.llm.setup.discovery import Discovered, InstalledProgram, LocalServer
 from pygent_ls.llm.setup.flow import Candidate, SetUp, SetupPorts, Way, set_up
 from tests.fakes import bounded
 from tests.questioner import FakeQuestioner
@@ -27,11 +27,11 @@ EMPTY = LocalServer(kind="Ollama", provider="ollama_chat", address="http://local
 
 
 def choose(title: str) -> QuestionAnswer:
-    return Answered(choice=title)
+    return QuestionAnswered(choice=title)
 
 
 def typed(text: str) -> QuestionAnswer:
-    return Answered(text=text)
+    return QuestionAnswered(text=text)
 
 
 @dataclass
@@ -39,7 +39,7 @@ class House:
     """A user, and what is kept for them."""
 
     answers: Sequence[QuestionAnswer]
-    found: Found = field(default_factory=Found)
+    found: Discovered = field(default_factory=Discovered)
     servers: Mapping[str, LocalServer] = field(default_factory=dict[str, LocalServer])
     """By the address that the user types."""
     failures: Sequence[ModelError | None] = ()
@@ -71,7 +71,7 @@ class House:
         """The choices of a question."""
         return [each.title for each in self.questions[number].choices]
 
-    async def _found(self) -> Found:
+    async def _found(self) -> Discovered:
         return self.found
 
     async def _server_at(self, address: str) -> LocalServer | None:
@@ -155,7 +155,9 @@ async def test_a_provider_that_is_not_reached_can_be_tried_again_or_kept_all_the
 async def test_something_else_can_be_chosen_after_a_failure() -> None:
     again = [choose("Choose something else"), choose("Program claude")]
     house = House(
-        [*ENTERED, *again], Found(programs=(InstalledProgram(name="claude", model="cli:claude"),)), failures=[REFUSED]
+        [*ENTERED, *again],
+        Discovered(programs=(InstalledProgram(name="claude", model="cli:claude"),)),
+        failures=[REFUSED],
     )
 
     done = await house.set_up()
@@ -165,7 +167,7 @@ async def test_something_else_can_be_chosen_after_a_failure() -> None:
 
 
 async def test_a_local_server_is_chosen_with_one_of_its_models() -> None:
-    house = House([choose("Ollama at 127.0.0.1:1"), choose("b")], Found(servers=(OLLAMA,)))
+    house = House([choose("Ollama at 127.0.0.1:1"), choose("b")], Discovered(servers=(OLLAMA,)))
 
     await house.set_up()
 
@@ -174,7 +176,7 @@ async def test_a_local_server_is_chosen_with_one_of_its_models() -> None:
 
 
 async def test_a_server_without_models_is_told_and_cannot_be_chosen() -> None:
-    house = House([NotAnswered()], Found(servers=(EMPTY,)))
+    house = House([QuestionNotAnswered()], Discovered(servers=(EMPTY,)))
 
     await house.set_up()
 
@@ -186,7 +188,7 @@ async def test_a_key_that_is_there_already_is_not_asked_for() -> None:
     openai, mistral = provider_named("openai"), provider_named("mistral")
     assert openai is not None
     assert mistral is not None
-    found = Found(keyed=((openai, "OPENAI_API_KEY"), (mistral, "")))
+    found = Discovered(keyed=((openai, "OPENAI_API_KEY"), (mistral, "")))
     house = House([choose("openai, with the key in OPENAI_API_KEY"), choose("openai/second")], found)
 
     await house.set_up()
@@ -198,7 +200,7 @@ async def test_a_key_that_is_there_already_is_not_asked_for() -> None:
 async def test_a_provider_of_which_no_model_is_known_is_said() -> None:
     nvidia = provider_named("nvidia_nim")
     assert nvidia is not None
-    house = House([choose("nvidia_nim, with the saved key")], Found(keyed=((nvidia, ""),)))
+    house = House([choose("nvidia_nim, with the saved key")], Discovered(keyed=((nvidia, ""),)))
 
     done = await house.set_up()
 
@@ -214,7 +216,7 @@ async def test_a_saved_key_that_is_refused_is_replaced() -> None:
         choose("Enter the key again"),
         typed("new-key"),
     ]
-    house = House(answers, Found(keyed=((mistral, ""),)), failures=[REFUSED])
+    house = House(answers, Discovered(keyed=((mistral, ""),)), failures=[REFUSED])
 
     await house.set_up()
 
@@ -224,7 +226,7 @@ async def test_a_saved_key_that_is_refused_is_replaced() -> None:
 async def test_a_provider_whose_key_is_in_the_environment_takes_no_other_key() -> None:
     openai = provider_named("openai")
     assert openai is not None
-    house = House([choose("Enter an API key")], Found(keyed=((openai, "OPENAI_API_KEY"),)))
+    house = House([choose("Enter an API key")], Discovered(keyed=((openai, "OPENAI_API_KEY"),)))
 
     await house.set_up()
 
@@ -264,7 +266,7 @@ async def test_what_cannot_be_a_key_is_asked_for_again_three_times() -> None:
 
 
 async def test_an_answer_that_is_no_choice_is_asked_again() -> None:
-    house = House([typed("42"), NotAnswered()])
+    house = House([typed("42"), QuestionNotAnswered()])
 
     await house.set_up()
 
@@ -299,7 +301,10 @@ async def test_a_key_that_the_keyring_does_not_take_can_be_tried_again_or_kept_i
     def fail(_provider: str, _key: str) -> str:
         raise KeyringError("The system keyring did not answer.")
 
-    again, in_file = Answered(choice="Try again"), Answered(choice="Save it in a file that only you can read")
+    again, in_file = (
+        QuestionAnswered(choice="Try again"),
+        QuestionAnswered(choice="Save it in a file that only you can read"),
+    )
     house = House((*ENTERED, again, in_file), save_key=fail)
     done = await house.set_up()
 
@@ -312,7 +317,7 @@ async def test_who_stops_at_a_keyring_that_fails_has_changed_nothing() -> None:
     def fail(_provider: str, _key: str) -> str:
         raise KeyringError("The system keyring did not answer.")
 
-    house = House((*ENTERED, Answered(choice="Not now")), save_key=fail)
+    house = House((*ENTERED, QuestionAnswered(choice="Not now")), save_key=fail)
 
     assert (await house.set_up()).text.startswith("Nothing was changed.")
     assert (house.keys, house.models) == ({}, [])
@@ -342,7 +347,7 @@ async def test_a_server_at_an_address_of_the_users_own_is_used() -> None:
 async def test_a_server_that_runs_is_offered_before_an_address_is_asked_for() -> None:
     house = House(
         [choose("Another address"), typed("box"), choose("a")],
-        found=Found(servers=(OLLAMA,)),
+        found=Discovered(servers=(OLLAMA,)),
         servers={"box": replace(OLLAMA, api_base="http://box:1")},
     )
 
@@ -370,7 +375,7 @@ async def test_an_editor_without_a_line_for_an_address_says_what_to_do() -> None
 async def test_only_programs_are_offered_where_one_is_wanted() -> None:
     house = House(
         [choose("claude")],
-        found=Found(servers=(OLLAMA,), programs=(InstalledProgram(name="claude", model="cli:claude"),)),
+        found=Discovered(servers=(OLLAMA,), programs=(InstalledProgram(name="claude", model="cli:claude"),)),
     )
 
     done = await house.set_up("program")
@@ -387,7 +392,7 @@ async def test_without_a_program_it_is_said_which_could_be_used() -> None:
 
 
 async def test_a_key_is_asked_for_at_once_where_one_is_wanted() -> None:
-    house = House(ENTERED[1:], found=Found(servers=(OLLAMA,)))
+    house = House(ENTERED[1:], found=Discovered(servers=(OLLAMA,)))
 
     done = await house.set_up("key")
 

@@ -19,12 +19,12 @@ from pygent_ls.errors import SessionError
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
 from pygent_ls.sessions.checkpoints.past_sessions import PastSession, PastSessions
 from pygent_ls.sessions.checkpoints.records import CheckpointRecords, RecordedCheckpoint, Went, session_of
-from pygent_ls.sessions.checkpoints.rewind import Wanted
+from pygent_ls.sessions.checkpoints.rewind import RewindTarget
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from tests.workspace.repositories import commit_all, snapshots_beside
 from tests.workspace.trees import snapshot
 
-FILES = Wanted(files=True, conversation=False)
+FILES = RewindTarget(files=True, conversation=False)
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ async def test_the_conversation_is_gone_with_the_session_and_that_is_said(folder
     session = await recalled(folder)
 
     with pytest.raises(SessionError, match="Restore only the files") as caught:
-        await session.restore(session.checkpoints[0], Wanted(files=True, conversation=True))
+        await session.restore(session.checkpoints[0], RewindTarget(files=True, conversation=True))
 
     assert caught.value.kind == "session_not_loaded"
     assert (folder / "a.txt").read_text() == "A\n"
@@ -249,7 +249,7 @@ async def test_a_kill_between_a_snapshot_and_its_record_costs_that_checkpoint_al
 
     session = await recalled(folder)
     assert [each.turn_id for each in session.checkpoints] == ["t1"]
-    await session.restore(session.checkpoints[0], Wanted(files=True, conversation=False, force=True))
+    await session.restore(session.checkpoints[0], RewindTarget(files=True, conversation=False, force=True))
     await edit(checkpoints_of(folder, "s2"), "t3", folder / "a.txt", "AA\n")
 
     assert len((await recalled(folder, "s2")).checkpoints) == 1

@@ -23,15 +23,15 @@ from pygent_ls.agent.ports.workspace import (
     WriteText,
 )
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint, Checkpoints
-from pygent_ls.sessions.checkpoints.rewind import NEVER_KEPT, Restored, Wanted, go_back, last_turn
+from pygent_ls.sessions.checkpoints.rewind import NEVER_KEPT, Restored, RewindTarget, go_back, last_turn
 from pygent_ls.sessions.checkpoints.write_log import WriteLog
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from tests.workspace.repositories import bytes_of, commit_all, snapshots_beside
 from tests.workspace.trees import snapshot
 
-FILES = Wanted(files=True, conversation=False)
-FORCED = Wanted(files=True, conversation=False, force=True)
-ALL = Wanted(files=True, conversation=True)
+FILES = RewindTarget(files=True, conversation=False)
+FORCED = RewindTarget(files=True, conversation=False, force=True)
+ALL = RewindTarget(files=True, conversation=True)
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Desk:
         assert await process.wait() == 0
         assert await self.checkpoints.after_program(turn, command) is None
 
-    async def back(self, to: Checkpoint | None = None, wanted: Wanted = FILES) -> Restored:
+    async def back(self, to: Checkpoint | None = None, wanted: RewindTarget = FILES) -> Restored:
         """Go back, to the first checkpoint by default."""
         return await go_back(self.checkpoints, to or self.checkpoints.all()[0], wanted, self.messages)
 
@@ -272,7 +272,7 @@ async def test_a_change_that_a_command_does_not_name_goes_back_once_it_was_named
     await desk.shell("t1", "sh script")
     done = await desk.back()
     names = [path.name for path in done.uncertain]
-    again = await desk.back(wanted=Wanted(files=True, conversation=False, uncertain=True))
+    again = await desk.back(wanted=RewindTarget(files=True, conversation=False, uncertain=True))
 
     assert (desk.restored(done), names) == ([], ["a.txt", "keep.txt", "made.txt"])
     assert set(desk.skipped(done)) == {"a.txt", "keep.txt", "made.txt"}
@@ -287,7 +287,7 @@ async def test_an_ignored_file_that_a_command_removed_comes_back_or_is_named(des
     (desk.folder / "cache" / "x").write_text("x\n")
 
     await desk.shell("t1", "rm -r .env cache")
-    done = await desk.back(wanted=Wanted(files=True, conversation=False, uncertain=True))
+    done = await desk.back(wanted=RewindTarget(files=True, conversation=False, uncertain=True))
 
     assert (desk.folder / ".env").read_text() == "KEY=1\n"
     assert desk.skipped(done) == {"cache": NEVER_KEPT}

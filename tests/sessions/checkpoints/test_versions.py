@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from pygent_ls.sessions.checkpoints.versions import MACHINE, MACHINE_AND_PROGRAMS, Author, Versions, way_back
 from pygent_ls.workspace.snapshots.path_state import NOTHING, Held
-from pygent_ls.workspace.snapshots.store import Entry
+from pygent_ls.workspace.snapshots.store import TreeEntry
 
 
 def held(text: str, mode: int | None = None) -> Held:
-    return Held(Entry("100644", text), mode)
+    return Held(TreeEntry("100644", text), mode)
 
 
 @dataclass

@@ -9,7 +9,7 @@ import pytest
 from pygent_ls.agent.context.attachments import FilePart
 from pygent_ls.agent.events import Finished, Text, TurnStarted
 from pygent_ls.agent.kinds import ToolRisk
-from pygent_ls.sessions.commands.registry import BUILT_IN, Commands
+from pygent_ls.sessions.commands.registry import BUILT_IN, SlashCommands
 from pygent_ls.sessions.turns.request import TurnRequest
 from tests.agent.abilities import edit_file, saying
 from tests.fakes import Call, Gate, Step, bounded, say
@@ -190,7 +190,7 @@ async def test_help_lists_every_command(folder: Path) -> None:
 async def test_prose_and_paths_are_for_the_model(folder: Path, prompt: str) -> None:
     session = talk_in(folder).session
 
-    assert await Commands().asked_in(prompt, session) is None
+    assert await SlashCommands().asked_in(prompt, session) is None
 
 
 @pytest.mark.parametrize(("prompt", "says"), [("/udno", "Did you mean `/undo`?"), ("/frobnicate", "`/help`")])

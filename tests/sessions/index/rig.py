@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pygent_ls.sessions.index.database import Connect, connect
-from pygent_ls.sessions.index.entries import Entry
+from pygent_ls.sessions.index.entries import SessionEntry
 from pygent_ls.sessions.index.index import Index
 from pygent_ls.sessions.index.query import query_of
 from pygent_ls.sessions.index.search import search, sessions_with
 from pygent_ls.sessions.index.sources import FolderSource, Source
-from pygent_ls.sessions.index.tables import Wanted
+from pygent_ls.sessions.index.tables import EntryFilter
 from pygent_ls.sessions.journal.folder import JournalFolder
 from tests.fakes import bounded
 
@@ -25,9 +25,9 @@ class Indexed:
         self.source: Source = FolderSource(self.journals)
         self.index = Index(folder / "index.sqlite3", connect=connect)
 
-    async def listed(self) -> dict[str, Entry]:
+    async def listed(self) -> dict[str, SessionEntry]:
         """All sessions by their ids, the last one used first."""
-        entries = await bounded(self.index.ask(self.source, lambda tables: tables.entries(Wanted(limit=100))))
+        entries = await bounded(self.index.ask(self.source, lambda tables: tables.entries(EntryFilter(limit=100))))
         return {each.id: each for each in entries}
 
     async def found(self, query: str, limit: int = 20) -> list[tuple[str, str]]:
@@ -40,7 +40,9 @@ class Indexed:
         entries = await bounded(
             self.index.ask(
                 self.source,
-                lambda tables: tables.entries(Wanted(limit=100, among=sessions_with(tables, query_of(query), query))),
+                lambda tables: tables.entries(
+                    EntryFilter(limit=100, among=sessions_with(tables, query_of(query), query))
+                ),
             )
         )
         return {each.id for each in entries}

@@ -20,7 +20,7 @@ from pygent_ls.errors import SessionError
 from pygent_ls.sessions.index.database import connect
 from pygent_ls.sessions.index.index import Index
 from pygent_ls.sessions.index.sources import FolderSource
-from pygent_ls.sessions.journal.files import Line
+from pygent_ls.sessions.journal.files import JournalLine
 from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.sessions.journal.replay import Recalled
 from tests.fakes import WAIT_S, bounded
@@ -41,7 +41,7 @@ class Watched(FolderSource):
         self.goes_on = threading.Event()
         self.goes_on.set()
 
-    def lines(self, session_id: str, offset: int) -> Iterator[Line]:
+    def lines(self, session_id: str, offset: int) -> Iterator[JournalLine]:
         """See `Source`."""
         self.read_from.append(offset)
         self.is_read.set()

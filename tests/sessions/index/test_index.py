@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock, Usage
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.index.entries import Entry
+from pygent_ls.sessions.index.entries import SessionEntry
 from pygent_ls.sessions.index.index import Index
 from pygent_ls.sessions.index.query import query_of
-from pygent_ls.sessions.index.search import Found, search
+from pygent_ls.sessions.index.search import FoundTurn, search
 from pygent_ls.sessions.index.sources import FolderSource, MemorySource
-from pygent_ls.sessions.index.tables import Tables, Wanted
+from pygent_ls.sessions.index.tables import EntryFilter, Tables
 from pygent_ls.sessions.journal.files import MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder
 from tests.fakes import FOLDER, bounded
@@ -26,15 +26,15 @@ from tests.sessions.index.journals import START, Writing, written
 from tests.sessions.index.rig import indexed
 
 
-def recalled(journals: JournalFolder) -> Mapping[str, Entry]:
+def recalled(journals: JournalFolder) -> Mapping[str, SessionEntry]:
     """The sessions that can be loaded, as they are when they are."""
-    entries: dict[str, Entry] = {}
+    entries: dict[str, SessionEntry] = {}
     for path in journals.root.glob("*.jsonl"):
         try:
             session = journals.recall(path.stem)
         except SessionError:
             continue
-        entries[path.stem] = Entry.of(session, is_interrupted=session.is_interrupted)
+        entries[path.stem] = SessionEntry.of(session, is_interrupted=session.is_interrupted)
     return entries
 
 
@@ -46,7 +46,7 @@ async def test_a_session_is_listed_as_its_journal_has_it(tmp_path: Path) -> None
         written(rig.journals, "one", ("hello", "hi"), ("more", "of it"), name="A talk")
 
         assert await rig.listed() == {
-            "one": Entry(
+            "one": SessionEntry(
                 id="one",
                 name="A talk",
                 working_directory=FOLDER,
@@ -179,7 +179,7 @@ async def test_of_very_many_turns_the_last_ones_are_ranked(tmp_path: Path) -> No
             written(rig.journals, f"later{number}", ("zygote", "and what else there is to say"))
         await rig.listed()
 
-        def ranked(most_ranked: int) -> Callable[[Tables], list[Found]]:
+        def ranked(most_ranked: int) -> Callable[[Tables], list[FoundTurn]]:
             return lambda tables: search(tables, query_of("zygote"), 20, most_ranked=most_ranked)
 
         some = await bounded(rig.index.ask(rig.source, ranked(4)))
@@ -234,7 +234,7 @@ async def test_a_session_that_is_in_memory_alone_is_found_by_the_same_words() ->
         ["turn-2"],
         ["turn-1"],
     )
-    assert await bounded(index.ask(MemorySource({}, {}), lambda tables: tables.entries(Wanted(limit=9)))) == []
+    assert await bounded(index.ask(MemorySource({}, {}), lambda tables: tables.entries(EntryFilter(limit=9)))) == []
     await bounded(index.close())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.index.entries import Entry
+from pygent_ls.sessions.index.entries import SessionEntry
 from pygent_ls.sessions.index.session_list import Page, SessionFilter
 from pygent_ls.sessions.lifecycle.defaults import NewSession
 from pygent_ls.sessions.turns.request import TurnRequest
@@ -65,7 +65,7 @@ async def test_of_a_session_in_memory_it_is_told_what_it_is_now(tmp_path: Path) 
         running = session.start_turn(TurnRequest(parts=("look for plums",)), Reader())
         await bounded(gate.reached())
 
-        assert (await page_of(kept)).sessions == [Entry.of(each) for each in (session, other)]
+        assert (await page_of(kept)).sessions == [SessionEntry.of(each) for each in (session, other)]
         assert await ids(kept, SessionFilter(query="plums")) == [session.id]
         running.cancel()
 

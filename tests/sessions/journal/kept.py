@@ -23,7 +23,7 @@ from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message, ToolResultBlock
 from pygent_ls.agent.ports.hooks import Hooks, NoHooks
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.run_context import Surroundings
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.errors import ModelError
@@ -108,7 +108,7 @@ class Kept:
             raise ModelError(f"there is no model {name}", type="invalid_request")
         return self.model
 
-    def _surroundings(self, session_id: str, mode: Mode) -> Surroundings:
+    def _surroundings(self, session_id: str, mode: Mode) -> RunContext:
         rig = self.rigs[session_id] = make_rig(
             *self.tools, files=FILES, mode=mode, approver=self.approver or FakeApprover(otherwise="allow_once")
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pygent_ls.agent.context.window import ContextRules
 from pygent_ls.agent.messages import Usage
-from pygent_ls.sessions.checkpoints.rewind import Wanted
+from pygent_ls.sessions.checkpoints.rewind import RewindTarget
 from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.sessions.journal.records import Begun
 from pygent_ls.sessions.journal.replay import Recalled
@@ -83,9 +83,9 @@ async def test_what_is_on_the_disk_is_at_any_moment_what_there_is_in_memory(tmp_
     check(8, "two")
     await talking.turn("and then?")
     check(10, "two")
-    await bounded(session.restore(session.checkpoints[0], Wanted(files=True, conversation=False)))
+    await bounded(session.restore(session.checkpoints[0], RewindTarget(files=True, conversation=False)))
     check(11, "one")
-    await bounded(session.restore(session.checkpoints[0], Wanted(files=True, conversation=True)))
+    await bounded(session.restore(session.checkpoints[0], RewindTarget(files=True, conversation=True)))
     check(4, "one")
     session.rename("another")
     session.set_model("other/model")
@@ -96,7 +96,7 @@ async def test_what_is_on_the_disk_is_at_any_moment_what_there_is_in_memory(tmp_
     session.set_model(model)
     await talking.turn("once more")
     check(2, "one")
-    await bounded(session.restore(session.checkpoints[-1], Wanted(files=False, conversation=True)))
+    await bounded(session.restore(session.checkpoints[-1], RewindTarget(files=False, conversation=True)))
     check(11, "one")
     await bounded(session.close())
     check(11, "one")

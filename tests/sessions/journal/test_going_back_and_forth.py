@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.checkpoints.rewind import Wanted
+from pygent_ls.sessions.checkpoints.rewind import RewindTarget
 from pygent_ls.sessions.session import Session
 from pygent_ls.tools.tasks import plan
 from tests.fakes import Call, Step, say
@@ -141,7 +141,7 @@ class Play:
             return
         wanted = next(iter(self.story.points))
         point = next(each for each in self.session.checkpoints if each.id == wanted)
-        done = await self.session.restore(point, Wanted(files=False, conversation=True))
+        done = await self.session.restore(point, RewindTarget(files=False, conversation=True))
         self.story.points[done.undo_checkpoint_id] = self.story.said
         self.story.said = self.story.points[wanted]
 

@@ -21,7 +21,7 @@ from pygent_ls.agent.events import (
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.event_stream import SessionEvent
-from pygent_ls.sessions.journal.files import Line
+from pygent_ls.sessions.journal.files import JournalLine
 from pygent_ls.sessions.journal.interrupted_turns import CUT_OFF
 from pygent_ls.sessions.journal.records import (
     NOWHERE,
@@ -74,7 +74,7 @@ def told(seq: int, event: AgentEvent, turn_id: str = "t1") -> Told:
 def recalled(*records: Record | bytes, session_id: str = "s1") -> Recalled:
     """What the records say; bytes are a line as it is."""
     lines = [each if isinstance(each, bytes) else line_of(each).rstrip(b"\n") for each in records]
-    return recall([Line(line, end, is_whole=True) for end, line in enumerate(lines, 1)], session_id)
+    return recall([JournalLine(line, end, is_whole=True) for end, line in enumerate(lines, 1)], session_id)
 
 
 def texts(found: Recalled) -> list[str]:

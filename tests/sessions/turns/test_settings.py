@@ -16,7 +16,7 @@ from pygent_ls.errors import ModelError
 from pygent_ls.sessions.lifecycle.defaults import NewSession, SessionDefaults
 from pygent_ls.sessions.store import Sessions
 from pygent_ls.sessions.turns.request import TurnRequest
-from pygent_ls.sessions.turns.settings import Limits, TurnSettings
+from pygent_ls.sessions.turns.settings import SessionLimits, TurnSettings
 from tests.fakes import FOLDER, FakeModel, Gate, bounded, make_rig, say
 from tests.sessions.conversation import LIMITS, say_mode
 from tests.sessions.subscribers import Reader
@@ -28,7 +28,7 @@ class Now:
 
     model: str = "fake/model"
     mode: Mode = "default"
-    limits: Limits = LIMITS
+    limits: SessionLimits = LIMITS
     policy: Policy = field(default_factory=Policy)
     endpoint: str = "here"
     notices: tuple[str, ...] = ()

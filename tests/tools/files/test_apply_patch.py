@@ -12,7 +12,7 @@ from pygent_ls.errors import OutsideWorkspaceError, StaleDocumentError, ToolErro
 from pygent_ls.tools.files.apply_patch import apply_patch
 from pygent_ls.tools.files.hunks import MAX_STEPS, HunkError, apply_hunks
 from pygent_ls.tools.files.read_file import read_file
-from pygent_ls.tools.files.unified_diff import Hunk, HunkLine
+from pygent_ls.tools.files.unified_diff import HunkLine, PatchHunk
 from tests.tools.tool_bench import Bench
 
 TEXT = "alpha\nbeta\ngamma\n"
@@ -463,7 +463,7 @@ def test_the_paths_of_a_call_are_all_that_the_patch_names() -> None:
 
 
 def test_many_hunks_on_lines_that_are_all_alike_go_where_they_say() -> None:
-    hunks = [Hunk(header="@@", at=at, lines=CHANGE) for at in range(0, 2_000, 2)]
+    hunks = [PatchHunk(header="@@", at=at, lines=CHANGE) for at in range(0, 2_000, 2)]
 
     patched = apply_hunks("a\n" * 20_000, hunks, "a.txt")
 
@@ -471,7 +471,7 @@ def test_many_hunks_on_lines_that_are_all_alike_go_where_they_say() -> None:
 
 
 def test_many_hunks_that_stand_nowhere_are_not_looked_for_without_end() -> None:
-    hunks = [Hunk(header="@@", at=None, lines=(HunkLine(side="-", text=f"{n}\n"),)) for n in range(1_000)]
+    hunks = [PatchHunk(header="@@", at=None, lines=(HunkLine(side="-", text=f"{n}\n"),)) for n in range(1_000)]
 
     with pytest.raises(HunkError) as raised:
         apply_hunks("a\n" * (MAX_STEPS // 4), hunks, "a.txt")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.files.apply_patch import apply_patch
 from pygent_ls.tools.files.hunks import apply_hunks
-from pygent_ls.tools.files.unified_diff import Hunk, parse_patch
+from pygent_ls.tools.files.unified_diff import PatchHunk, parse_patch
 from tests.tools.tool_bench import Bench
 
 HEAD = "--- a/file\n+++ b/file\n"
@@ -31,7 +31,7 @@ class Case:
     has_context: bool
 
     @property
-    def hunks(self) -> tuple[Hunk, ...]:
+    def hunks(self) -> tuple[PatchHunk, ...]:
         return parse_patch(self.patch)[0].hunks
 
 
@@ -114,7 +114,7 @@ def difference(case: Case, git: str | None, ours: str | ToolError) -> str:
     return next((name for name, is_so in explained.items() if is_so), "")
 
 
-def sides(hunk: Hunk) -> set[str]:
+def sides(hunk: PatchHunk) -> set[str]:
     return {line.side for line in hunk.lines}
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
 from pygent_ls.errors import OutsideWorkspaceError, ToolError
 from pygent_ls.tools.search.grep import grep_search
-from pygent_ls.tools.search.ripgrep import Place, search_texts
+from pygent_ls.tools.search.ripgrep import SearchPlace, search_texts
 from pygent_ls.workspace.processes.child import OnOutput
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from tests.tools.tool_bench import Bench
@@ -371,7 +371,7 @@ small_texts = st.text(alphabet="ab\n\r \ufeff", max_size=12)
 async def test_texts_that_are_searched_together_match_as_each_alone(
     bench: Bench, texts: list[str], n_around: int
 ) -> None:
-    place = Place(path=bench.folder, folder=bench.folder)
+    place = SearchPlace(path=bench.folder, folder=bench.folder)
     options = (f"--context={n_around}",)
     named = {str(number): text for number, text in enumerate(texts)}
 

@@ -14,7 +14,7 @@ from pygent_ls.tools.files.read_file import list_files, read_file
 from pygent_ls.tools.search.grep import grep_search
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from pygent_ls.workspace.files.paths import Folders
-from pygent_ls.workspace.sandbox.mounts import Limits, arguments
+from pygent_ls.workspace.sandbox.mounts import SandboxLimits, arguments
 from pygent_ls.workspace.sandbox.protected_paths import protections
 from pygent_ls.workspace.sandbox.survey import survey
 from tests.tools.tool_bench import Bench
@@ -141,7 +141,7 @@ async def test_a_link_that_takes_its_place_while_the_user_thinks_leads_nowhere(b
 def test_a_command_in_the_sandbox_may_write_there_and_not_into_its_hooks(place: Path) -> None:
     folders = [place / "w", place / "beside"]
     (place / "beside" / ".git" / "hooks").mkdir(parents=True)
-    limits = Limits(
+    limits = SandboxLimits(
         folders=(place / "w", place / "beside"),
         network=False,
         home=place / "home",

@@ -25,7 +25,7 @@ from pygent_ls.workspace.snapshots.blobs import Contents
 from pygent_ls.workspace.snapshots.excluded_files import stamps_of
 from pygent_ls.workspace.snapshots.path_state import NOTHING, with_bytes
 from pygent_ls.workspace.snapshots.restore import LINK, bytes_of_buffer, entry_on_disk, restore_file
-from pygent_ls.workspace.snapshots.store import Entry
+from pygent_ls.workspace.snapshots.store import TreeEntry
 from tests.tools.tool_bench import Bench
 from tests.workspace.repositories import snapshots_beside
 from tests.workspace.swapper import swapping
@@ -115,22 +115,22 @@ OPERATIONS: dict[str, Callable[[Place], FileOperation]] = {
 """The paths lead through the folder."""
 
 
-def restoring(name: str, then: tuple[Entry, bytes] | None) -> Callable[[Place], None]:
+def restoring(name: str, then: tuple[TreeEntry, bytes] | None) -> Callable[[Place], None]:
     """Brings a file of the folder back from what stands there now, or would stand there."""
 
     def restore(at: Place) -> None:
         path = at.folder / name
-        now = Entry("100644", "") if at.folder.is_symlink() else entry_on_disk(path)
+        now = TreeEntry("100644", "") if at.folder.is_symlink() else entry_on_disk(path)
         restore_file(at.workspace, path, now, then, 0o600)
 
     return restore
 
 
 RESTORED: dict[str, Callable[[Place], None]] = {
-    "a file": restoring("same.txt", (Entry("100644", ""), b"written\n")),
-    "a missing file": restoring("new.txt", (Entry("100644", ""), b"written\n")),
-    "a file in a missing folder": restoring("inner/er/new.txt", (Entry("100644", ""), b"written\n")),
-    "a link": restoring("same.txt", (Entry(LINK, ""), b"elsewhere")),
+    "a file": restoring("same.txt", (TreeEntry("100644", ""), b"written\n")),
+    "a missing file": restoring("new.txt", (TreeEntry("100644", ""), b"written\n")),
+    "a file in a missing folder": restoring("inner/er/new.txt", (TreeEntry("100644", ""), b"written\n")),
+    "a link": restoring("same.txt", (TreeEntry(LINK, ""), b"elsewhere")),
     "nothing": restoring("same.txt", None),
 }
 

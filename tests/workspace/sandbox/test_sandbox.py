@@ -13,7 +13,7 @@ import pytest
 from pygent_ls.agent.ports.workspace import ProcessSpec, SandboxState
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
-from pygent_ls.workspace.sandbox.mounts import Limits, arguments
+from pygent_ls.workspace.sandbox.mounts import SandboxLimits, arguments
 from pygent_ls.workspace.sandbox.protected_paths import Protection
 from pygent_ls.workspace.sandbox.sandbox import Resources, Sandbox, SandboxMode, SandboxOptions
 from pygent_ls.workspace.sandbox.visible_paths import SECRETS
@@ -410,7 +410,9 @@ def test_later_mounts_cover_earlier_ones(tmp_path: Path) -> None:
     hooks = folder / ".git" / "hooks"
     hooks.mkdir(parents=True)
     protected: dict[Path, Protection] = {hooks: "read", hooks.parent: "pin"}
-    limits = Limits(folders=(folder,), network=True, home=home, own=(), temporary=home / "t", protected=protected)
+    limits = SandboxLimits(
+        folders=(folder,), network=True, home=home, own=(), temporary=home / "t", protected=protected
+    )
 
     told = arguments(limits, folder)
 

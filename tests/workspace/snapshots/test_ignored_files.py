@@ -15,7 +15,7 @@ from pygent_ls.workspace.snapshots.ignored_files import (
     MAX_LEFT_OUT,
 )
 from pygent_ls.workspace.snapshots.snapshots import Snapshot, Snapshots
-from pygent_ls.workspace.snapshots.store import Entry
+from pygent_ls.workspace.snapshots.store import TreeEntry
 from tests.workspace.repositories import commit_all, find_git, git, snapshots_beside
 
 
@@ -50,7 +50,7 @@ async def changed(folder: Path, old: Snapshot, new: Snapshot) -> dict[str, tuple
     }
 
 
-def _content(entry: Entry | None, contents: dict[str, bytes]) -> bytes | None:
+def _content(entry: TreeEntry | None, contents: dict[str, bytes]) -> bytes | None:
     return contents[entry.blob] if entry else None
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pygent_ls.agent.ports.templates import Question, Template
+from pygent_ls.agent.ports.templates import Template, TemplateQuestion
 from tests.workspace.template_folders import port, the_only, write_template
 
 SEVERAL = """
@@ -42,15 +42,17 @@ async def test_questions_have_types_defaults_and_choices(tmp_path: Path) -> None
         is_users=True,
         not_run=("2 tasks", "1 migration"),
         questions=(
-            Question(name="name", type="str", help="Who", is_required=True),
-            Question(name="short", type="int", default=3),
-            Question(name="flag", type="bool", default=True),
-            Question(name="words", type="yaml", default=["a", "b"]),
-            Question(name="kind", type="str", default="one", choices=("one", 2, True)),
-            Question(name="pairs", type="str", default="a", choices=("a", "b")),
-            Question(name="table", type="str", default="a", choices=("a", "b"), is_multiple=True),
-            Question(name="made", type="str", default="{{ name | lower }}", is_computed=True, condition="{{ flag }}"),
-            Question(name="varied", type=None),
+            TemplateQuestion(name="name", type="str", help="Who", is_required=True),
+            TemplateQuestion(name="short", type="int", default=3),
+            TemplateQuestion(name="flag", type="bool", default=True),
+            TemplateQuestion(name="words", type="yaml", default=["a", "b"]),
+            TemplateQuestion(name="kind", type="str", default="one", choices=("one", 2, True)),
+            TemplateQuestion(name="pairs", type="str", default="a", choices=("a", "b")),
+            TemplateQuestion(name="table", type="str", default="a", choices=("a", "b"), is_multiple=True),
+            TemplateQuestion(
+                name="made", type="str", default="{{ name | lower }}", is_computed=True, condition="{{ flag }}"
+            ),
+            TemplateQuestion(name="varied", type=None),
         ),
     )
 

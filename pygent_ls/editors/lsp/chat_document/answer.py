@@ -25,7 +25,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 kept."""
 
 
-class Words:
+class StreamedText:
     """Streamed text of the model. `text` only grows until `finish`."""
 
     def __init__(self, item_id: str) -> None:
@@ -88,7 +88,7 @@ class Words:
 
 
 @dataclass(slots=True)
-class _Line:
+class _AnswerLine:
     """A line that the daemon writes."""
 
     text: str
@@ -96,10 +96,10 @@ class _Line:
 
 
 @dataclass(slots=True)
-class Answer:
+class AnswerSection:
     """The text below the answer heading. It grows at its end, and becomes shorter only when text is withdrawn."""
 
-    _parts: list[Words | _Line] = field(default_factory=list[Words | _Line])
+    _parts: list[StreamedText | _AnswerLine] = field(default_factory=list[StreamedText | _AnswerLine])
     _tool_ids: set[str] = field(default_factory=set[str])
 
     @property
@@ -109,7 +109,7 @@ class Answer:
         pieces: list[str] = []
         for before, each in zip([None, *shown], shown, strict=False):
             if before is not None:
-                are_tools = all(isinstance(one, _Line) and one.is_tool for one in (before, each))
+                are_tools = all(isinstance(one, _AnswerLine) and one.is_tool for one in (before, each))
                 pieces.append("\n" if are_tools else "\n\n")
             pieces.append(each.text)
         return "".join(pieces)
@@ -151,10 +151,10 @@ class Answer:
         """Finish the answer at the end of the turn; `failure` is the reason if the turn failed."""
         self._finish_words()
         if failure:
-            self._add(_Line(status_line("The turn failed", failure)))
+            self._add(_AnswerLine(status_line("The turn failed", failure)))
         elif stop_reason != "end_turn":
             words = STOP_WORDS[stop_reason]
-            self._add(_Line(status_line("The turn ended", words[0].lower() + words[1:])))
+            self._add(_AnswerLine(status_line("The turn ended", words[0].lower() + words[1:])))
 
     def _steer(self, steered: ev.Steered) -> None:
         for report in rejection_lines(steered.attachments):
@@ -165,34 +165,34 @@ class Answer:
     def _call(self, tool_id: str, title: str) -> None:
         if tool_id not in self._tool_ids:  # the event is repeated if a hook changes the call
             self._tool_ids.add(tool_id)
-            self._add(_Line(f"> tool: {on_one_line(title)[:MAX_LINE_CHARS]}", is_tool=True))
+            self._add(_AnswerLine(f"> tool: {on_one_line(title)[:MAX_LINE_CHARS]}", is_tool=True))
 
     def _say(self, what: str) -> None:
-        self._add(_Line(status_line("pygent", what)))
+        self._add(_AnswerLine(status_line("pygent", what)))
 
-    def _add(self, line: _Line) -> None:
+    def _add(self, line: _AnswerLine) -> None:
         self._finish_words()
         self._parts.append(line)
 
-    def _words(self, item_id: str) -> Words:
+    def _words(self, item_id: str) -> StreamedText:
         last = self._parts[-1] if self._parts else None
-        if isinstance(last, Words) and last.item_id == item_id and not last.is_finished:
+        if isinstance(last, StreamedText) and last.item_id == item_id and not last.is_finished:
             return last
         self._finish_words()
-        words = Words(item_id)
+        words = StreamedText(item_id)
         self._parts.append(words)
         return words
 
     def _finish_words(self) -> None:
         last = self._parts[-1] if self._parts else None
-        if isinstance(last, Words):
+        if isinstance(last, StreamedText):
             last.finish()
 
     def _replace(self, item_id: str, content: str) -> None:
         """Set the whole text of an item if it differs from the streamed pieces."""
-        found = [each for each in self._parts if isinstance(each, Words) and each.item_id == item_id]
+        found = [each for each in self._parts if isinstance(each, StreamedText) and each.item_id == item_id]
         if "".join(piece for each in found for piece in each.said) != content:
-            whole = Words(item_id)
+            whole = StreamedText(item_id)
             whole.feed(content)
             place = self._parts.index(found[0]) if found else len(self._parts)
             if not found:
@@ -204,7 +204,7 @@ class Answer:
             each.finish()
 
     def _withdraw(self, item_ids: Sequence[str]) -> None:
-        self._parts = [each for each in self._parts if isinstance(each, _Line) or each.item_id not in item_ids]
+        self._parts = [each for each in self._parts if isinstance(each, _AnswerLine) or each.item_id not in item_ids]
 
 
 def status_line(what: str, text: str) -> str:

@@ -20,7 +20,7 @@ OPENED_S = 1.0
 """Time limit for the editor to open a document that it was asked to show; after that, the file is written."""
 
 
-class Showing:
+class DocumentDisplay:
     """Shows the document of one answer."""
 
     def __init__(self, client: Client, buffers: Buffers, path: Path) -> None:

@@ -70,7 +70,7 @@ class Section:
     """The message: the text without lines of the daemon."""
 
 
-class Said(NamedTuple):
+class ChatMessage(NamedTuple):
     """One message of a conversation."""
 
     role: Role
@@ -96,12 +96,12 @@ class ChatDocument:
         return next((each for each in reversed(self.sections) if each.role == "user"), None)
 
     @property
-    def conversation(self) -> list[Said]:
+    def conversation(self) -> list[ChatMessage]:
         """All messages, without empty ones."""
         return _said(self.sections)
 
     @property
-    def history(self) -> list[Said]:
+    def history(self) -> list[ChatMessage]:
         """The messages above the user's last section."""
         asking = self.asking
         return _said(each for each in self.sections if asking is None or each.line < asking.line)
@@ -217,8 +217,8 @@ def split(text: str) -> list[str]:
     return _BREAK.split(text)
 
 
-def _said(sections: Sequence[Section] | Iterator[Section]) -> list[Said]:
-    return [Said(each.role, each.said) for each in sections if each.said]
+def _said(sections: Sequence[Section] | Iterator[Section]) -> list[ChatMessage]:
+    return [ChatMessage(each.role, each.said) for each in sections if each.said]
 
 
 def _lines(text: str) -> Iterator[tuple[int, str, int]]:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pygent_ls.agent.events import Finished, TurnStarted
 from pygent_ls.agent.turn.state import TurnResult
-from pygent_ls.editors.lsp.chat_document.answer import Answer, cleaned
-from pygent_ls.editors.lsp.chat_document.display import Showing, tell_answer
-from pygent_ls.editors.lsp.chat_document.document import Said, lead_in, said_in_answer, trimmed
+from pygent_ls.editors.lsp.chat_document.answer import AnswerSection, cleaned
+from pygent_ls.editors.lsp.chat_document.display import DocumentDisplay, tell_answer
+from pygent_ls.editors.lsp.chat_document.document import ChatMessage, lead_in, said_in_answer, trimmed
 from pygent_ls.editors.lsp.chat_document.files import ChatFileError, make_chat, read_chat, write_chat
 from pygent_ls.editors.lsp.chat_document.region import Region
 from pygent_ls.editors.lsp.chat_document.writer import ChatWriter
@@ -23,7 +23,7 @@ from pygent_ls.sessions.turns.turn import RunningTurn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ChatPlace:
     """A chat document of one client."""
 
     client: Client
@@ -45,15 +45,15 @@ class Place:
         return buffer.text if buffer else await asyncio.to_thread(read_chat, self.path)
 
 
-class Exchange:
+class ChatExchange:
     """A turn's `Subscriber` that delays the end of its progress until the answer is in the document."""
 
-    def __init__(self, place: Place, region: Region | None = None) -> None:
+    def __init__(self, place: ChatPlace, region: Region | None = None) -> None:
         """`region` is below the question, if that is in the document. Otherwise, the question is written as well, and
         the document is shown to the user."""
         self._place = place
         self._region = region
-        self._answer = Answer()
+        self._answer = AnswerSection()
         self._writer: ChatWriter | None = None
         self._begun = asyncio.Event()
         self._over = asyncio.Event()
@@ -62,7 +62,7 @@ class Exchange:
         self._held: list[SessionEvent] = []
         self._is_done = False
         self._progress: Subscriber | None = None
-        self._showing = Showing(place.client, place.buffers, place.path)
+        self._showing = DocumentDisplay(place.client, place.buffers, place.path)
 
     # Subscriber
 
@@ -106,12 +106,12 @@ class Exchange:
         turn.task.add_done_callback(self._end)
 
     @property
-    def said(self) -> list[Said]:
+    def said(self) -> list[ChatMessage]:
         """The conversation up to the end of the answer, as this daemon wrote it."""
         assert self._region is not None
         said = [
-            Said("user", trimmed(cleaned(self._region.prompt))),
-            Said("assistant", said_in_answer(self._answer.text)),
+            ChatMessage("user", trimmed(cleaned(self._region.prompt))),
+            ChatMessage("assistant", said_in_answer(self._answer.text)),
         ]
         return [*self._region.history, *(each for each in said if each.text)]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pygent_ls.editors.lsp.documents.minimal_edits import minimal_edits
 
 
-class Edit(NamedTuple):
+class OffsetEdit(NamedTuple):
     """Replacement of the characters from `start` to `end` by `text`."""
 
     start: int
@@ -34,7 +34,7 @@ def moved(old: str, new: str, offset: int, *, behind: bool = False) -> int:
     return offset + shift
 
 
-def end_of_edit(before: str, edit: Edit, after: str) -> int | None:
+def end_of_edit(before: str, edit: OffsetEdit, after: str) -> int | None:
     """Return the end of the edit in `after`, if `after` is `before` with the edit and concurrent changes of the user;
     None if it may equally be `before` with the user's changes alone. Differences in line endings are ignored, because
     some editors normalise them."""
@@ -43,11 +43,13 @@ def end_of_edit(before: str, edit: Edit, after: str) -> int | None:
     if "\r" not in before and "\r" not in after:
         return _end_of_edit(before, edit, after)
     start, end = (len(with_line_feeds(before[:offset])) for offset in (edit.start, edit.end))
-    found = _end_of_edit(with_line_feeds(before), Edit(start, end, with_line_feeds(edit.text)), with_line_feeds(after))
+    found = _end_of_edit(
+        with_line_feeds(before), OffsetEdit(start, end, with_line_feeds(edit.text)), with_line_feeds(after)
+    )
     return None if found is None else _offset_before_feeds(after, found)
 
 
-def _end_of_edit(before: str, edit: Edit, after: str) -> int | None:
+def _end_of_edit(before: str, edit: OffsetEdit, after: str) -> int | None:
     expected = edit.applied_to(before)
     if _changed_between(expected, after) >= _changed_between(before, after):
         return None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from pygent_ls.editors.lsp.chat_document.offsets import Edit, end_of_edit
+from pygent_ls.editors.lsp.chat_document.offsets import OffsetEdit, end_of_edit
 from pygent_ls.editors.lsp.rpc.client_requests import Patience
 
 LATE_S = 0.4
@@ -18,13 +18,13 @@ REFUSED_S = 0.3
 
 
 @dataclass(kw_only=True)
-class Flight:
+class PendingEdit:
     """An edit in flight. The editor's answer does not prove it: several editors report success for edits that they
     dropped."""
 
     before: str
     """Text of the document that the edit applies to."""
-    edit: Edit
+    edit: OffsetEdit
     wanted: str
     """Text of the region after the edit; see `Region.wanted`."""
     is_last: bool

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pygent_ls.agent.edits.differences import common_head
-from pygent_ls.editors.lsp.chat_document.document import Said, lead_in, lead_out, line_ending, read_document
-from pygent_ls.editors.lsp.chat_document.offsets import Edit, moved, with_line_feeds
+from pygent_ls.editors.lsp.chat_document.document import ChatMessage, lead_in, lead_out, line_ending, read_document
+from pygent_ls.editors.lsp.chat_document.offsets import OffsetEdit, moved, with_line_feeds
 
 
 class Region:
@@ -25,7 +25,7 @@ class Region:
         """Text that the daemon wrote to the region, with line feeds, without changes of the user."""
         self._lead = lead_in(text, self.prompt, stands_there=self._stands_there)
         document = read_document(text)
-        self.history: list[Said] = document.history if self._stands_there else document.conversation
+        self.history: list[ChatMessage] = document.history if self._stands_there else document.conversation
         """The conversation above the question."""
 
     def follow(self, text: str) -> None:
@@ -55,7 +55,7 @@ class Region:
         above = with_line_feeds(self.text[max(0, self.start - 4) : self.start]) + body
         return body + lead_out(above, self.text[self.end :])
 
-    def edit_to(self, wanted: str) -> Edit | None:
+    def edit_to(self, wanted: str) -> OffsetEdit | None:
         """Return the edit that sets the text of the region; None if it is already there. Does not delete text that the
         user has changed."""
         if wanted == self.written:
@@ -64,7 +64,7 @@ class Region:
         withdrawn, new = (self._as_here(each[same:]) for each in (self.written, wanted))
         start = self.end - len(withdrawn)
         is_untouched = start >= self.start and self.text[start : self.end] == withdrawn
-        return Edit(start if is_untouched else self.end, self.end, new)
+        return OffsetEdit(start if is_untouched else self.end, self.end, new)
 
     def made(self, text: str, end: int, written: str) -> None:
         """Update after an edit was applied: the new text, the end of the region, and the text in it."""

@@ -20,15 +20,15 @@ from pygent_ls.editors.lsp.chat_document.display import show
 from pygent_ls.editors.lsp.chat_document.document import (
     SUFFIX,
     USER_HEADING,
-    Said,
+    ChatMessage,
     line_ending,
     question_line,
     read_document,
 )
-from pygent_ls.editors.lsp.chat_document.exchange import Exchange, Place
+from pygent_ls.editors.lsp.chat_document.exchange import ChatExchange, ChatPlace
 from pygent_ls.editors.lsp.chat_document.files import ChatFileError, chat_path, make_chat
 from pygent_ls.editors.lsp.chat_document.region import Region
-from pygent_ls.editors.lsp.chat_document.session_map import Known, Memory, digest_of, known_now, messages_of
+from pygent_ls.editors.lsp.chat_document.session_map import Known, SessionMap, digest_of, known_now, messages_of
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.documents.buffers import Buffers, read_text_now
 from pygent_ls.editors.lsp.handlers.turns import Turns
@@ -59,7 +59,7 @@ class _Answering(NamedTuple):
 
     path: Path
     session: Session
-    exchange: Exchange
+    exchange: ChatExchange
     task: asyncio.Task[None]
 
 
@@ -72,7 +72,7 @@ class Sent(NamedTuple):
     """Whether it was in the workspace's document, to which the answers of commands are written."""
 
 
-class Chats:
+class ChatRegistry:
     """Manages chat documents and owns the tasks that write to them. Used in the event loop's thread only."""
 
     def __init__(self, client: Client, core: Core, turns: Turns, buffers: Buffers) -> None:
@@ -81,7 +81,7 @@ class Chats:
         self._turns = turns
         self._buffers = buffers
         sessions = core.sessions
-        self._memory = Memory(
+        self._memory = SessionMap(
             core.state_folder / "chats" / "sessions",
             is_kept=lambda: sessions.journals is not None and sessions.defaults.persist,
         )
@@ -217,7 +217,7 @@ class Chats:
             self._refuse(f"There is no question in {path.name}. Write one {where}, then send it.")
             return None
         session = named or await self._session_of(path, document.history, unused)
-        exchange = Exchange(place, Region(asking.said, text, stands_there=True))
+        exchange = ChatExchange(place, Region(asking.said, text, stands_there=True))
         turn = self._begin(session, TurnRequest(parts=(asking.said,)), exchange, path, knows_all=True)
         return Sent(session, turn, path == self.workspace_path)
 
@@ -231,10 +231,10 @@ class Chats:
         said = read_document(text).conversation
         known = self._memory.of(path)
         knows_all = known.is_at(session) and known.said == digest_of(said) if known else not (said or session.messages)
-        return self._begin(session, request, Exchange(self._place(path)), path, knows_all=knows_all)
+        return self._begin(session, request, ChatExchange(self._place(path)), path, knows_all=knows_all)
 
     def _begin(
-        self, session: Session, request: TurnRequest, exchange: Exchange, path: Path, *, knows_all: bool
+        self, session: Session, request: TurnRequest, exchange: ChatExchange, path: Path, *, knows_all: bool
     ) -> RunningTurn:
         """Start a turn. `knows_all`: the session's conversation is that of the document."""
         turn = self._turns.begin(session, request, events_token=None, work_token=None, through=exchange.before)
@@ -272,7 +272,7 @@ class Chats:
         if error is not None:
             log.error("an answer could not be written to its document: %s", type(error).__name__, exc_info=error)
 
-    async def _session_of(self, path: Path, history: list[Said], unused: Session | None) -> Session:
+    async def _session_of(self, path: Path, history: list[ChatMessage], unused: Session | None) -> Session:
         """Return the session with this conversation, or a new one that starts with it."""
         sessions = self._core.sessions
         known = await asyncio.to_thread(self._memory.of, path)
@@ -335,10 +335,10 @@ class Chats:
             raise JsonRpcInvalidParams(f"{uri} is not a chat document. Its file name must end in {SUFFIX}.")
         return path
 
-    def _place(self, path: Path) -> Place:
+    def _place(self, path: Path) -> ChatPlace:
         chats = self._core.state_folder / "chats"
         stem = path.name.removesuffix(SUFFIX)
-        return Place(
+        return ChatPlace(
             client=self._client,
             buffers=self._buffers,
             path=path,

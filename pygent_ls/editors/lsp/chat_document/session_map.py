@@ -12,7 +12,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 from pygent_ls.agent.messages import Message
-from pygent_ls.editors.lsp.chat_document.document import Said, trimmed
+from pygent_ls.editors.lsp.chat_document.document import ChatMessage, trimmed
 from pygent_ls.errors import ToolError
 from pygent_ls.sessions.session import Session
 from pygent_ls.workspace.files.writer import write_atomically
@@ -39,7 +39,7 @@ class Known:
         )
 
 
-def known_now(session: Session, conversation: Sequence[Said]) -> Known:
+def known_now(session: Session, conversation: Sequence[ChatMessage]) -> Known:
     """Return the state of a session at the end of this conversation."""
     return Known(
         session_id=session.id,
@@ -49,13 +49,13 @@ def known_now(session: Session, conversation: Sequence[Said]) -> Known:
     )
 
 
-def digest_of(conversation: Sequence[Said]) -> str:
+def digest_of(conversation: Sequence[ChatMessage]) -> str:
     """Return a digest that ignores white space at the ends of lines, which editors may remove."""
     lines = [[each.role, [line.rstrip() for line in trimmed(each.text).split("\n")]] for each in conversation]
     return hashlib.sha256(json.dumps(lines).encode()).hexdigest()
 
 
-def messages_of(conversation: Sequence[Said]) -> list[Message]:
+def messages_of(conversation: Sequence[ChatMessage]) -> list[Message]:
     """Return the conversation as messages of a session; a question and its answers are one turn."""
     messages: list[Message] = []
     turn_id = ""
@@ -66,7 +66,7 @@ def messages_of(conversation: Sequence[Said]) -> list[Message]:
     return messages
 
 
-class Memory:
+class SessionMap:
     """Stores the state by the document's path; on disk if sessions are stored there."""
 
     def __init__(self, folder: Path, *, is_kept: Callable[[], bool]) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 from lsprotocol import types
 
 from pygent_ls.editors.lsp.chat_document.files import ChatFileError, read_chat, replace_chat
-from pygent_ls.editors.lsp.chat_document.offsets import Edit
-from pygent_ls.editors.lsp.chat_document.pending_edit import Flight
+from pygent_ls.editors.lsp.chat_document.offsets import OffsetEdit
+from pygent_ls.editors.lsp.chat_document.pending_edit import PendingEdit
 from pygent_ls.editors.lsp.chat_document.region import Region
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.documents.buffers import Buffer, Buffers
@@ -54,8 +54,8 @@ class ChatWriter:
         self._is_written = False
         self._surface: Buffer | None = None
         """The buffer that is written to; None for the file."""
-        self._flight: Flight | None = None
-        self._dropped: Flight | None = None
+        self._flight: PendingEdit | None = None
+        self._dropped: PendingEdit | None = None
         """The last edit that was not proven in time."""
         self._n_refused = 0
         """Number of consecutive edits that the editor did not apply for another reason than a change of the user."""
@@ -175,9 +175,9 @@ class ChatWriter:
 
     # Edits of a buffer
 
-    async def _send(self, buffer: Buffer, edit: Edit, wanted: str, *, is_last: bool) -> None:
+    async def _send(self, buffer: Buffer, edit: OffsetEdit, wanted: str, *, is_last: bool) -> None:
         """Send an edit and wait until it is applied or counts as dropped."""
-        flight = Flight(
+        flight = PendingEdit(
             before=buffer.text,
             edit=edit,
             wanted=wanted,
@@ -214,7 +214,7 @@ class ChatWriter:
             self.region.follow(text)
         self._stirred.set()
 
-    def _take(self, flight: Flight, text: str) -> bool:
+    def _take(self, flight: PendingEdit, text: str) -> bool:
         """Whether the text contains that edit; if so, note that it was applied."""
         end = flight.end_in(text)
         if end is None:
@@ -225,7 +225,7 @@ class ChatWriter:
         self._flight = self._dropped = None
         return True
 
-    def _params(self, buffer: Buffer, edit: Edit) -> dict[str, Any]:
+    def _params(self, buffer: Buffer, edit: OffsetEdit) -> dict[str, Any]:
         """Return the parameters, without a label: Neovim shows each label, and several at once need a key press."""
         features = self._client.features
         edits = text_edits(buffer.text, [Replacement(edit.start, edit.end, edit.text)], features.encoding)

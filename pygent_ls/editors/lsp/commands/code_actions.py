@@ -39,7 +39,7 @@ MAX_COMMENTS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class ActionTarget:
     """What a command applies to. Lines count from 0, and the last line is included."""
 
     uri: str
@@ -48,11 +48,11 @@ class Target:
     diagnostics: tuple[Mapping[str, Any], ...] = ()
 
 
-def target_of(params: types.CodeActionParams) -> Target:
+def target_of(params: types.CodeActionParams) -> ActionTarget:
     """Return the target of a code action request; it is used by later commands without arguments."""
     where = params.range
     last = where.end.line - (1 if where.end.character == 0 and where.end.line > where.start.line else 0)
-    return Target(
+    return ActionTarget(
         uri=params.text_document.uri,
         first_line=where.start.line,
         last_line=last,
@@ -88,18 +88,18 @@ def code_lenses(uri: str, text: str) -> list[types.CodeLens]:
     return lenses
 
 
-def is_request_of_a_comment(asked: str, target: Target, text: str) -> bool:
+def is_request_of_a_comment(asked: str, target: ActionTarget, text: str) -> bool:
     """Whether `asked` is the text of a comment request in the target's lines."""
     return asked in requests_at(target, text)
 
 
-def requests_at(target: Target, text: str) -> list[str]:
+def requests_at(target: ActionTarget, text: str) -> list[str]:
     """Return the comment requests in the target's lines."""
     lines = range(target.first_line, target.last_line + 1)
     return [request for line, request in comment_requests(target.uri, text) if line in lines]
 
 
-def prompt_for(command: str, target: Target) -> tuple[PromptPart, ...] | None:
+def prompt_for(command: str, target: ActionTarget) -> tuple[PromptPart, ...] | None:
     """Return the prompt of a command for a target; None if the target is not a file."""
     path = path_of(target.uri)
     if path is None:
@@ -111,7 +111,7 @@ def prompt_for(command: str, target: Target) -> tuple[PromptPart, ...] | None:
     return (f"{request}\n\n{where}", FilePart(path=path, lines=_lines(target, 0)))
 
 
-def ask_prompt(request: str, target: Target | None) -> tuple[PromptPart, ...]:
+def ask_prompt(request: str, target: ActionTarget | None) -> tuple[PromptPart, ...]:
     """Return the user's text with the place that it refers to."""
     path = path_of(target.uri) if target else None
     if target is None or path is None:
@@ -119,7 +119,7 @@ def ask_prompt(request: str, target: Target | None) -> tuple[PromptPart, ...]:
     return (f"{request}\n\n{_where(path, target)}", FilePart(path=path, lines=_lines(target, CONTEXT_LINES)))
 
 
-def _fix_prompt(path: Path, target: Target) -> tuple[PromptPart, ...]:
+def _fix_prompt(path: Path, target: ActionTarget) -> tuple[PromptPart, ...]:
     problems = tuple(_problem(each) for each in target.diagnostics)
     if not problems:
         return (f"Find and fix what is wrong here.\n\n{_where(path, target)}", FilePart(path=path))
@@ -130,11 +130,11 @@ def _fix_prompt(path: Path, target: Target) -> tuple[PromptPart, ...]:
     )
 
 
-def _where(path: Path, target: Target) -> str:
+def _where(path: Path, target: ActionTarget) -> str:
     return f"File: {path.name}, lines {target.first_line + 1} to {target.last_line + 1}"
 
 
-def _lines(target: Target, around: int) -> LineRange:
+def _lines(target: ActionTarget, around: int) -> LineRange:
     return LineRange(first=max(1, target.first_line + 1 - around), last=target.last_line + 1 + around)
 
 
@@ -175,7 +175,7 @@ def _fixes(uri: str, diagnostics: Sequence[types.Diagnostic]) -> Iterator[types.
             yield attrs.evolve(fix, diagnostics=[diagnostic])
 
 
-def _requests(target: Target, text: str) -> Iterator[types.CodeAction]:
+def _requests(target: ActionTarget, text: str) -> Iterator[types.CodeAction]:
     for request in list(dict.fromkeys(requests_at(target, text)))[:MAX_COMMENTS]:
         arguments = [request, target.uri, target.first_line, target.last_line]
         yield _action(f"Run pygent comment: {one_line(request, MAX_TITLE_CHARS)}", "quickfix", "pygent.ask", arguments)

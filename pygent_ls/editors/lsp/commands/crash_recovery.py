@@ -10,11 +10,11 @@ from lsprotocol import types
 
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.editors.lsp.client import Client
-from pygent_ls.editors.lsp.commands.execute_command import Commands
+from pygent_ls.editors.lsp.commands.execute_command import ClientCommands
 from pygent_ls.editors.lsp.ports.dialogs import chosen_title
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
-from pygent_ls.sessions.index.entries import Entry
+from pygent_ls.sessions.index.entries import SessionEntry
 from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.lifecycle.crash_recovery import AnsweredOffers
 from pygent_ls.sessions.session import Session
@@ -33,10 +33,10 @@ NOT_NOW, GO_ON, SEND = "Not now", "Continue", "Send"
 """The actions, in order: some clients can choose only the first."""
 
 
-class Offers:
+class RecoveryOffers:
     """Searches once for one client and asks the user. Owns the task."""
 
-    def __init__(self, client: Client, core: Core, commands: Commands) -> None:
+    def __init__(self, client: Client, core: Core, commands: ClientCommands) -> None:
         """`commands` continues the session."""
         self._client = client
         self._core = core
@@ -94,10 +94,10 @@ class Offers:
         if await chosen_title(self._client.endpoint, params) == SEND:
             self._commands.send_held(session)
 
-    async def _interrupted(self) -> Sequence[Entry]:
+    async def _interrupted(self) -> Sequence[SessionEntry]:
         """Return the interrupted sessions of the open folders that no daemon uses, most recently used first."""
         sessions = self._core.sessions
-        found: list[Entry] = []
+        found: list[SessionEntry] = []
         for folder in self._client.folders() or [sessions.defaults.working_directory]:
             page = await sessions.page(SessionFilter(folder=folder, limit=MAX_LOOKED_AT))
             found += [each for each in page.sessions if each.is_interrupted]

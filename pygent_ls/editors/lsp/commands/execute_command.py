@@ -10,11 +10,11 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from pygent_ls.agent.context.attachments import PromptPart
 from pygent_ls.agent.kinds import Mode
-from pygent_ls.editors.lsp.chat_document.registry import Chats, Sent
+from pygent_ls.editors.lsp.chat_document.registry import ChatRegistry, Sent
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.commands.code_actions import (
     SELECTION_PROMPTS,
-    Target,
+    ActionTarget,
     ask_prompt,
     code_actions,
     code_lenses,
@@ -23,7 +23,7 @@ from pygent_ls.editors.lsp.commands.code_actions import (
     prompt_for,
     target_of,
 )
-from pygent_ls.editors.lsp.commands.session_options import Choosing
+from pygent_ls.editors.lsp.commands.session_options import SessionOptions
 from pygent_ls.editors.lsp.commands.targets import fix_target_in, target_in
 from pygent_ls.editors.lsp.documents.buffers import Buffers, read_text_now
 from pygent_ls.editors.lsp.handlers.checkpoints import restored_message, restored_out
@@ -47,7 +47,7 @@ from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.turn import RunningTurn
 
 
-class Commands:
+class ClientCommands:
     """Runs the commands of one client in a session of their own."""
 
     def __init__(self, client: Client, core: Core, turns: Turns, buffers: Buffers) -> None:
@@ -55,13 +55,13 @@ class Commands:
         self._core = core
         self._turns = turns
         self._buffers = buffers
-        self._chats = Chats(client, core, turns, buffers)
-        self._choosing = Choosing(client, core)
+        self._chats = ChatRegistry(client, core, turns, buffers)
+        self._choosing = SessionOptions(client, core)
         self._session: Session | None = None
         self._chat_session: Session | None = None
         """Session of the last sent chat document, if it was sent after the last command."""
         self._running: list[RunningTurn] = []
-        self._last_target: Target | None = None
+        self._last_target: ActionTarget | None = None
 
     def code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         """Handle `textDocument/codeAction` without asking the user."""

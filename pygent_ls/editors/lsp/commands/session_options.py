@@ -28,7 +28,7 @@ MAX_NAMED_FILES = 20
 """Maximum number of files named in a question; further files are only counted."""
 
 
-class Choosing:
+class SessionOptions:
     """Sets given values, and asks for missing ones after the command was answered. Only one question is open at a time;
     a new question replaces it."""
 

@@ -8,10 +8,10 @@ from typing import Any, cast
 
 from pygls.exceptions import JsonRpcInvalidParams
 
-from pygent_ls.editors.lsp.commands.code_actions import Target, start_line
+from pygent_ls.editors.lsp.commands.code_actions import ActionTarget, start_line
 
 
-def target_in(arguments: Sequence[Any], last: Target | None) -> Target:
+def target_in(arguments: Sequence[Any], last: ActionTarget | None) -> ActionTarget:
     """Return the document and the lines, which count from 0. Raises `JsonRpcInvalidParams`."""
     match list(arguments):
         case [str() as uri, int() | float() as first, int() | float() as end, *_]:
@@ -26,7 +26,7 @@ def target_in(arguments: Sequence[Any], last: Target | None) -> Target:
             raise JsonRpcInvalidParams("no code given. Request code actions first, or pass a URI and two lines.")
 
 
-def fix_target_in(arguments: Sequence[Any], last: Target | None) -> Target:
+def fix_target_in(arguments: Sequence[Any], last: ActionTarget | None) -> ActionTarget:
     """Return the target with the diagnostics that follow the document, one or a list. Raises as `target_in`."""
     match list(arguments):
         case [str() as uri, dict() | list(), *_]:
@@ -34,15 +34,15 @@ def fix_target_in(arguments: Sequence[Any], last: Target | None) -> Target:
             found = tuple(cast("Mapping[str, Any]", each) for each in listed if isinstance(each, dict))
             lines = [start_line(each) for each in found]
             if lines:
-                return Target(uri=uri, first_line=min(lines), last_line=max(lines), diagnostics=found)
+                return ActionTarget(uri=uri, first_line=min(lines), last_line=max(lines), diagnostics=found)
             return target_in([uri], last)
         case _:
             return target_in(arguments, last)
 
 
-def _target(uri: str, first: int, end: int, last: Target | None) -> Target:
+def _target(uri: str, first: int, end: int, last: ActionTarget | None) -> ActionTarget:
     lines = sorted(max(0, line) for line in (first, end))
-    target = Target(uri=uri, first_line=lines[0], last_line=lines[1])
+    target = ActionTarget(uri=uri, first_line=lines[0], last_line=lines[1])
     if last is None or last.uri != uri:
         return target
     there = tuple(each for each in last.diagnostics if lines[0] <= start_line(each) <= lines[1])

@@ -57,7 +57,7 @@ def serve_socket(
     for descriptor in claim_standard_streams():  # standard input and output are not used
         os.close(descriptor)
     tap = trace.tap if trace else untapped
-    daemon = Daemon(listener, read_settings, core, tap=tap)
+    daemon = SocketDaemon(listener, read_settings, core, tap=tap)
     daemon.linger_s = linger_s
     code = asyncio.Runner().run(_serve(daemon))
     if trace:
@@ -65,7 +65,7 @@ def serve_socket(
     return code
 
 
-async def _serve(daemon: Daemon) -> int:
+async def _serve(daemon: SocketDaemon) -> int:
     def end() -> None:
         daemon.end()
         end_at_last()
@@ -79,7 +79,7 @@ async def _serve(daemon: Daemon) -> int:
     return 0
 
 
-class Daemon:
+class SocketDaemon:
     """Accepts clients, owns their tasks, and awaits them at the end."""
 
     def __init__(

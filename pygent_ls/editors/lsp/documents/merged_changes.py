@@ -12,7 +12,7 @@ from pygent_ls.agent.edits.diffs import split_lines
 Lines = Sequence[str]
 
 
-class Span(NamedTuple):
+class LineSpan(NamedTuple):
     """Lines from `start` up to, but excluding, `end`."""
 
     start: int
@@ -27,8 +27,8 @@ def holds_all_of(before: str, expected: str, current: str) -> bool:
     """
     old, new, now = split_lines(before), split_lines(expected), split_lines(current)
     regions = _regions(old, new)
-    in_old = [Span(region.old_start, region.old_end) for region in regions]
-    in_new = [Span(region.new_start, region.new_end) for region in regions]
+    in_old = [LineSpan(region.old_start, region.old_end) for region in regions]
+    in_new = [LineSpan(region.new_start, region.new_end) for region in regions]
     if not regions or _is_typed_into(old, in_old, now):
         return not regions
     is_typed_at_one_place = _is_typed_into(new, in_new, now)
@@ -72,7 +72,7 @@ def _widened(old: Lines, new: Lines, block: Block, above: int, below: int) -> Bl
     return Block(start - up, end + down, new_start - up, new_end + down)
 
 
-def _is_typed_into(text: Lines, kept: Sequence[Span], now: Lines) -> bool:
+def _is_typed_into(text: Lines, kept: Sequence[LineSpan], now: Lines) -> bool:
     """Whether `now` is the text with one range of lines replaced that touches none of the kept spans."""
     n_head, n_tail = common_head(text, now), common_tail(text, now, 0)
     gaps = zip([0, *(span.end for span in kept)], [*(span.start for span in kept), len(text)], strict=True)
@@ -81,9 +81,9 @@ def _is_typed_into(text: Lines, kept: Sequence[Span], now: Lines) -> bool:
     )
 
 
-def _leaves_alone(text: Lines, kept: Sequence[Span], now: Lines) -> bool:
+def _leaves_alone(text: Lines, kept: Sequence[LineSpan], now: Lines) -> bool:
     """Whether the two texts differ only outside the kept spans."""
-    changed = [Span(block.old_start, block.old_end) for block in differing_blocks(text, now)]
+    changed = [LineSpan(block.old_start, block.old_end) for block in differing_blocks(text, now)]
     return not any(_is_inside(each, span) for each in changed for span in kept)
 
 
@@ -94,13 +94,13 @@ def _n_changed(text: Lines, now: Lines) -> int:
     )
 
 
-def _is_inside(changed: Span, kept: Span) -> bool:
+def _is_inside(changed: LineSpan, kept: LineSpan) -> bool:
     if changed.start == changed.end:
         return kept.start < changed.start < kept.end
     return changed.start < kept.end and kept.start < changed.end
 
 
-def _has_in_order(text: Lines, kept: Sequence[Span], now: Lines) -> bool:
+def _has_in_order(text: Lines, kept: Sequence[LineSpan], now: Lines) -> bool:
     """Whether the kept spans are in `now`, in order and each between the same adjacent lines."""
     done = 0
     for span in kept:

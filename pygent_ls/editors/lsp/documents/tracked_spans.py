@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pygent_ls.editors.lsp.documents.minimal_edits import minimal_edits
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """Characters from `start` to `end`; both are equal for a place between two characters."""
 
     start: int
@@ -22,10 +22,10 @@ class Followed:
     A range is lost when a character inside it changes: the text there is then the user's.
     """
 
-    def __init__(self, path: Path, text: str, spans: Sequence[Span]) -> None:
+    def __init__(self, path: Path, text: str, spans: Sequence[TextSpan]) -> None:
         self.path = path
         self._text = text
-        self._spans: list[Span | None] = list(spans)
+        self._spans: list[TextSpan | None] = list(spans)
 
     def changed(self, start: int, end: int, new: str, text: str) -> None:
         """Apply a change: the characters from `start` to `end` became `new`, and the document became `text`.
@@ -47,7 +47,7 @@ class Followed:
         """Whether this is the text that the ranges refer to."""
         return self._text is text or self._text == text
 
-    def lines(self, number: int) -> Span | None:
+    def lines(self, number: int) -> TextSpan | None:
         """Return a range; None if its lines were changed, or are no longer whole lines."""
         span = self._spans[number]
         return span if span and all(_is_between_lines(self._text, at) for at in span) else None
@@ -56,12 +56,12 @@ class Followed:
         self._spans = [_moved(span, start, end, n_new) if span else None for span in self._spans]
 
 
-def _moved(span: Span, start: int, end: int, n_new: int) -> Span | None:
+def _moved(span: TextSpan, start: int, end: int, n_new: int) -> TextSpan | None:
     """Return the span after the characters from `start` to `end` became `n_new` others; None if the change was inside
     it."""
     if end <= span.start and (end < span.end or start < end):  # before it, or inserted at its start
         shift = n_new - (end - start)
-        return Span(span.start + shift, span.end + shift)
+        return TextSpan(span.start + shift, span.end + shift)
     return span if start >= span.end else None
 
 

@@ -32,7 +32,7 @@ from pygent_ls.editors.lsp.documents.merged_changes import holds_all_of
 from pygent_ls.editors.lsp.documents.minimal_edits import Replacement, at_most, minimal_edits
 from pygent_ls.editors.lsp.documents.text_edits import text_edits
 from pygent_ls.editors.lsp.rpc.client_requests import ClientError
-from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from pygent_ls.editors.lsp.uris import FileUris
 from pygent_ls.errors import Quote, RefusedEditError, UnprovenEditError
 
@@ -51,7 +51,7 @@ MAX_ATTEMPTS = 3
 class EditorEdits:
     """Applies the part of a plan that the editor can carry out."""
 
-    endpoint: Endpoint
+    endpoint: RpcEndpoint
     features: ClientFeatures
     buffers: Buffers
     uris: FileUris
@@ -148,7 +148,7 @@ class EditorEdits:
         buffer = self.buffers.current(path)
         return buffer.text if buffer else read_text_now(path)
 
-    def _doubt(self, answer: Answer, failed: Sequence[FileOperation]) -> None:
+    def _doubt(self, answer: EditResponse, failed: Sequence[FileOperation]) -> None:
         """Mark the documents as uncertain: without versions, the editor cannot refuse a second edit made for the old
         text."""
         if answer.applied and not self.features.document_changes:
@@ -156,7 +156,7 @@ class EditorEdits:
                 if isinstance(operation, WriteText):
                     self.buffers.doubt(operation.path)
 
-    async def send(self, plan: EditPlan, hunks: Sequence[Hunk] = ()) -> Answer:
+    async def send(self, plan: EditPlan, hunks: Sequence[Hunk] = ()) -> EditResponse:
         """Send the edit and return the editor's answer. The user is asked about each of the given hunks."""
         edit = self._workspace_edit(plan.operations, hunks)
         if hunks:
@@ -167,18 +167,18 @@ class EditorEdits:
             result = await self.endpoint.ask("workspace/applyEdit", params, of_a_person=bool(hunks), longer_s=longer_s)
         except ClientError as error:
             await self.endpoint.present()  # after a reconnect, the editor first sends what is open
-            return Answer(
+            return EditResponse(
                 applied=True, said=str(error), longer_s=longer_s
             )  # the edit may still have been applied: the proof decides
         if not isinstance(result, Mapping):
-            return Answer(applied=True, said=f"it answered {result!r}", longer_s=longer_s)
+            return EditResponse(applied=True, said=f"it answered {result!r}", longer_s=longer_s)
         given = cast("Mapping[str, Any]", result)
         if given.get("applied") is True:
             said = "it reported success, but the new text did not arrive"
-            return Answer(applied=True, confirmed=True, said=said, longer_s=longer_s)
+            return EditResponse(applied=True, confirmed=True, said=said, longer_s=longer_s)
         reason = given.get("failureReason")
         is_users_no = given.get("applied") is False and not reason
-        return Answer(applied=False, is_users_no=is_users_no, said=str(reason or "it gave no reason"))
+        return EditResponse(applied=False, is_users_no=is_users_no, said=str(reason or "it gave no reason"))
 
     # The workspace edit
 
@@ -240,7 +240,7 @@ class EditorEdits:
     def _watch(self, operation: FileOperation) -> asyncio.Future[None] | None:
         return self.buffers.watch(operation.path, operation.text) if isinstance(operation, WriteText) else None
 
-    async def _unproven(self, proofs: Sequence[_Proof], answer: Answer) -> list[FileOperation]:
+    async def _unproven(self, proofs: Sequence[_Proof], answer: EditResponse) -> list[FileOperation]:
         async def wait(proof: _Proof) -> bool:
             patience_s = self.endpoint.patience.proof_s + answer.longer_s if answer.applied else 0.0
             deadline = asyncio.get_running_loop().time() + patience_s
@@ -254,7 +254,7 @@ class EditorEdits:
         proven = await asyncio.gather(*(wait(proof) for proof in proofs))
         return [proof.operation for proof, is_proven in zip(proofs, proven, strict=True) if not is_proven]
 
-    def _is_proven(self, proof: _Proof, answer: Answer) -> bool:
+    def _is_proven(self, proof: _Proof, answer: EditResponse) -> bool:
         if proof.seen is not None and proof.seen.done():
             return True
         if isinstance(proof.operation, DeleteFile) and not proof.was_on_disk:
@@ -280,7 +280,7 @@ class EditorEdits:
         buffer = self.buffers.get(operation.path)
         return buffer is not None and holds_all_of(operation.before.text, operation.text, buffer.text)
 
-    def failure(self, answer: Answer, failed: Sequence[FileOperation]) -> tuple[str, list[Quote]]:
+    def failure(self, answer: EditResponse, failed: Sequence[FileOperation]) -> tuple[str, list[Quote]]:
         """Return the error text for the model about unproven operations, and the quotes in it."""
         quotes: list[Quote] = []
         is_unknown = answer.applied and not answer.confirmed
@@ -312,7 +312,7 @@ async def _pause(seen: asyncio.Future[None] | None, seconds: float) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class EditResponse:
     """The editor's answer to an edit."""
 
     applied: bool
@@ -386,7 +386,7 @@ QUIET_S = 0.1
 class Previews:
     """Whether the editor previews edits before it applies them."""
 
-    endpoint: Endpoint
+    endpoint: RpcEndpoint
     features: ClientFeatures
     are_wanted: Callable[[], bool]
     """Returns the current value of `edits.review`."""

@@ -6,7 +6,7 @@ from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.protocol import checkpoints as outgoing_checkpoints
 from pygent_ls.editors.lsp.protocol import params as incoming
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint
-from pygent_ls.sessions.checkpoints.rewind import Restored, Wanted
+from pygent_ls.sessions.checkpoints.rewind import Restored, RewindTarget
 from pygent_ls.sessions.commands.answer_text import WAS_NOT_KEPT
 from pygent_ls.sessions.saved_format.writer import timestamp
 from pygent_ls.sessions.store import Sessions
@@ -39,7 +39,7 @@ class CheckpointRequests:
     async def restore(self, params: incoming.CheckpointRestoreParams) -> outgoing_checkpoints.RestoredOut:
         """Handle `pygent/checkpoint/restore`."""
         session, checkpoint = await self._sessions.to_restore(params.checkpoint_id)
-        wanted = Wanted(
+        wanted = RewindTarget(
             files=params.files, conversation=params.conversation, force=params.force, uncertain=params.uncertain
         )
         return restored_out(self._client, await session.restore(checkpoint, wanted))

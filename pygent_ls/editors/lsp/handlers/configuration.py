@@ -9,7 +9,7 @@ from typing import Any, cast
 from lsprotocol import types
 
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
-from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 
 SECTION = "pygent"
 
@@ -21,7 +21,7 @@ class Configuration:
     """Applies the editor's configuration and reports its problems. A missing answer changes nothing."""
 
     def __init__(
-        self, endpoint: Endpoint, features: ClientFeatures, configure: Callable[[object], Sequence[str]]
+        self, endpoint: RpcEndpoint, features: ClientFeatures, configure: Callable[[object], Sequence[str]]
     ) -> None:
         self._endpoint = endpoint
         self._features = features

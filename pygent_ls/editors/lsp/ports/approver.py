@@ -25,7 +25,7 @@ from pygent_ls.editors.lsp.protocol.prompts import (
     PermissionRequestOut,
     RuleSuggestionOut,
 )
-from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 
 PERMISSION_REQUEST = "pygent/permission/request"
 PERMISSION_CANCELLED = "pygent/permission/cancelled"
@@ -47,7 +47,7 @@ MAX_DIFF_CHARS = 600
 class LspApprover:
     """Asks the user, without a time limit."""
 
-    endpoint: Endpoint
+    endpoint: RpcEndpoint
     uri_of: Callable[[Path], str]
     features: ClientFeatures
     state_folder: Callable[[], Path]

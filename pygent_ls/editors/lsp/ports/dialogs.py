@@ -10,10 +10,10 @@ from lsprotocol import types
 
 from pygent_ls.editors.lsp.rpc.client_requests import ClientError
 from pygent_ls.editors.lsp.rpc.converter import repaired
-from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 
 
-async def chosen_title(endpoint: Endpoint, prompt: Mapping[str, Any]) -> str | None:
+async def chosen_title(endpoint: RpcEndpoint, prompt: Mapping[str, Any]) -> str | None:
     """Show `prompt`, the parameters of `window/showMessageRequest`, without a time limit.
 
     Returns the title of the chosen action; None if it is not one of those that were offered.
@@ -27,7 +27,7 @@ async def chosen_title(endpoint: Endpoint, prompt: Mapping[str, Any]) -> str | N
 
 
 async def ask_in_its_form(
-    endpoint: Endpoint, method: str, params: Mapping[str, Any], *, withdrawal: tuple[str, Mapping[str, Any]]
+    endpoint: RpcEndpoint, method: str, params: Mapping[str, Any], *, withdrawal: tuple[str, Mapping[str, Any]]
 ) -> object:
     """Send a request that the client shows in its own dialog, without a time limit.
 

@@ -15,7 +15,7 @@ from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.documents.buffers import Buffer, Buffers, read_text_now
 from pygent_ls.editors.lsp.ports.dialogs import chosen_title
 from pygent_ls.editors.lsp.rpc.client_requests import ClientError
-from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.files.reader import disk_stamp, read_document
 from pygent_ls.workspace.files.transaction import apply_plan
@@ -24,10 +24,10 @@ TITLES = ("Save and continue", "Continue without saving", "Cancel")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saving:
+class DocumentSaves:
     """Saves buffers through the client if it supports this; otherwise asks the user and writes the files."""
 
-    endpoint: Endpoint
+    endpoint: RpcEndpoint
     features: ClientFeatures
     buffers: Buffers
 

@@ -70,7 +70,7 @@ class _State:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _File:
+class _ContextFile:
     problems: tuple[_Told, ...]
     state: _State
     is_whole: bool
@@ -78,13 +78,13 @@ class _File:
     """Whether the diagnostics were for another version than that of the open document."""
 
 
-class Told:
+class EditorContextState:
     """Stores the last state that one client reported. Used in the event loop's thread only."""
 
     def __init__(self, buffers: Buffers, *, sends_updates: bool) -> None:
         self._buffers = buffers
         self._sends_updates = sends_updates
-        self._files: dict[Path, _File] = {}
+        self._files: dict[Path, _ContextFile] = {}
         self._has_told = False
         self._open: tuple[Path, ...] | None = None
         self._fronts: dict[Path, None] = {}
@@ -180,7 +180,7 @@ class Told:
     def _keep(self, path: Path, problems: Iterable[_Told], *, is_whole: bool, is_old: bool = False) -> None:
         kept = tuple(sorted(problems, key=lambda each: (each.line, each.character))[:MAX_PER_FILE])
         self._files.pop(path, None)  # inserted again at the end
-        self._files[path] = _File(problems=kept, state=self._state(path), is_whole=is_whole, is_old=is_old)
+        self._files[path] = _ContextFile(problems=kept, state=self._state(path), is_whole=is_whole, is_old=is_old)
         while len(self._files) > MAX_FILES:
             del self._files[next(iter(self._files))]
 
@@ -192,7 +192,7 @@ class Told:
             on_disk=disk_stamp(path),
         )
 
-    def _is_stale(self, path: Path, file: _File) -> bool:
+    def _is_stale(self, path: Path, file: _ContextFile) -> bool:
         then, now = file.state, self._state(path)
         if file.is_old:
             return True
@@ -216,10 +216,10 @@ class Told:
             return None
         return [await self._problems(path, file) for path, file in self._newest_first()]
 
-    def _newest_first(self) -> list[tuple[Path, _File]]:
+    def _newest_first(self) -> list[tuple[Path, _ContextFile]]:
         return list(reversed(self._files.items()))
 
-    async def _problems(self, path: Path, file: _File) -> FileProblems:
+    async def _problems(self, path: Path, file: _ContextFile) -> FileProblems:
         columns = await self._columns(path, file)
         problems = tuple(
             Problem(
@@ -234,7 +234,7 @@ class Told:
         is_stale = self._is_stale(path, file)
         return FileProblems(path=path, problems=problems, is_stale=is_stale, is_whole=file.is_whole)
 
-    async def _columns(self, path: Path, file: _File) -> list[int]:
+    async def _columns(self, path: Path, file: _ContextFile) -> list[int]:
         """Return the columns of the diagnostics, in characters."""
         text = None
         if any(each.character for each in file.problems):

@@ -23,8 +23,8 @@ from pygent_ls.agent.events import (
     TurnStarted,
 )
 from pygent_ls.editors.lsp.protocol.conversion import UriOf, event_out
-from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
-from pygent_ls.editors.lsp.transport.frame_sink import Line
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
+from pygent_ls.editors.lsp.transport.frame_sink import FrameSink
 from pygent_ls.editors.turn_summary import failure_line, limit_line, summary
 from pygent_ls.sessions.event_stream import SessionEvent
 
@@ -42,8 +42,8 @@ class TurnProgress:
     Either token may be None.
     """
 
-    endpoint: Endpoint
-    line: Line
+    endpoint: RpcEndpoint
+    line: FrameSink
     uri_of: UriOf
     events_token: Token | None
     work_token: Token | None

@@ -8,11 +8,11 @@ from typing import Any
 from lsprotocol import types
 from pydantic import ValidationError
 
-from pygent_ls.agent.ports.questioner import Answered, CannotAsk, NotAnswered, Question, QuestionAnswer
+from pygent_ls.agent.ports.questioner import CannotAsk, Question, QuestionAnswer, QuestionAnswered, QuestionNotAnswered
 from pygent_ls.editors.lsp.ports.dialogs import ask_in_its_form, chosen_title
 from pygent_ls.editors.lsp.protocol.prompt_results import QuestionResult
 from pygent_ls.editors.lsp.protocol.prompts import ChoiceOut, QuestionCancelledOut, QuestionRequestOut
-from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 
 QUESTION_REQUEST = "pygent/question/request"
 QUESTION_CANCELLED = "pygent/question/cancelled"
@@ -27,7 +27,7 @@ NO_INPUT = (
 class LspQuestioner:
     """Asks the user, without a time limit."""
 
-    endpoint: Endpoint
+    endpoint: RpcEndpoint
     has_own_form: bool
     """Whether the client answers `pygent/question/request`."""
 
@@ -36,7 +36,7 @@ class LspQuestioner:
             return CannotAsk(NO_INPUT)
         if not self.has_own_form:
             title = await chosen_title(self.endpoint, question_message(question))
-            return Answered(choice=title) if title else NotAnswered()
+            return QuestionAnswered(choice=title) if title else QuestionNotAnswered()
         withdrawn: QuestionCancelledOut = {"questionId": question.question_id}
         answer = await ask_in_its_form(
             self.endpoint, QUESTION_REQUEST, question_out(question), withdrawal=(QUESTION_CANCELLED, withdrawn)
@@ -81,7 +81,7 @@ def read_answer(answer: object, question: Question) -> QuestionAnswer:
     try:
         given = QuestionResult.model_validate(answer)
     except ValidationError:
-        return NotAnswered()
+        return QuestionNotAnswered()
     words = (given.text or "").strip() if question.takes_words else ""
     chosen = next((each.title for each in question.choices if each.title == given.choice), "")
-    return Answered(choice=chosen, text=words) if chosen or words else NotAnswered()
+    return QuestionAnswered(choice=chosen, text=words) if chosen or words else QuestionNotAnswered()

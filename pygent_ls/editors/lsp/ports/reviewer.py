@@ -29,7 +29,7 @@ from pygent_ls.agent.ports.workspace import (
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.documents.positions import LineIndex
-from pygent_ls.editors.lsp.documents.tracked_spans import Followed, Span
+from pygent_ls.editors.lsp.documents.tracked_spans import Followed, TextSpan
 from pygent_ls.editors.lsp.ports.dialogs import ask_in_its_form
 from pygent_ls.editors.lsp.protocol.results import RangeOut
 from pygent_ls.editors.lsp.protocol.review_results import ReviewedHunk
@@ -39,7 +39,7 @@ from pygent_ls.editors.lsp.protocol.reviews import (
     ReviewedFileOut,
     ReviewRequestOut,
 )
-from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from pygent_ls.errors import ToolError
 
 REVIEW_REQUEST = "pygent/review/request"
@@ -59,7 +59,7 @@ GONE = "the user rejected it, but the file no longer exists or cannot be read"
 class LspReviewer:
     """Asks about each edit, without a time limit."""
 
-    endpoint: Endpoint
+    endpoint: RpcEndpoint
     buffers: Buffers
     workspace: Workspace
     uri_of: Callable[[Path], str]
@@ -134,7 +134,7 @@ class LspReviewer:
         found: dict[int, Followed] = {}
         for place, operation in enumerate(plan.operations):
             if isinstance(operation, WriteText) and operation.before is not None:
-                spans = [Span(hunk.new_start, hunk.new_end) for hunk in hunks if hunk.place == place]
+                spans = [TextSpan(hunk.new_start, hunk.new_end) for hunk in hunks if hunk.place == place]
                 found[place] = Followed(operation.path, operation.text, spans)
         return found
 
@@ -264,7 +264,7 @@ class _TakingBack:
             self._left[hunk.id] = reason
 
 
-def _would_join(hunk: Hunk, span: Span, text: str) -> bool:
+def _would_join(hunk: Hunk, span: TextSpan, text: str) -> bool:
     """Whether old text without a final line break would join the line that now follows it."""
     return bool(hunk.old_text) and hunk.old_text[-1] not in "\r\n" and span.end < len(text)
 

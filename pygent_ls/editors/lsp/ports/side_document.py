@@ -12,14 +12,14 @@ from lsprotocol import types
 
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.rpc.client_requests import ClientError
-from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.files.writer import write_atomically
 
 
 @asynccontextmanager
 async def document_beside(
-    endpoint: Endpoint, features: ClientFeatures, folder: Path, text: str, *, suffix: str = ".txt"
+    endpoint: RpcEndpoint, features: ClientFeatures, folder: Path, text: str, *, suffix: str = ".txt"
 ) -> AsyncGenerator[bool]:
     """Show a text in a temporary file of the folder, readable only by its owner. Yields whether the client shows it."""
     path = folder / f"question-{uuid4().hex}{suffix}"
@@ -40,7 +40,7 @@ def _write(path: Path, content: bytes) -> None:
     write_atomically(path, content, 0o600)
 
 
-async def _is_shown(endpoint: Endpoint, document: Path) -> bool:
+async def _is_shown(endpoint: RpcEndpoint, document: Path) -> bool:
     try:
         answer = await endpoint.ask(types.WINDOW_SHOW_DOCUMENT, {"uri": document.as_uri(), "takeFocus": True})
     except ClientError:

@@ -14,7 +14,7 @@ from lsprotocol import types
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.ports.dialogs import chosen_title
 from pygent_ls.editors.lsp.ports.side_document import document_beside
-from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from pygent_ls.editors.ports import TrustQuestion
 
 ANSWERS: Mapping[str, bool] = {"Do not trust": False, "Trust this folder's settings": True}
@@ -28,7 +28,7 @@ DOCUMENT_COLUMNS = 100
 
 
 async def ask_trust(
-    endpoint: Endpoint, features: ClientFeatures, state_folder: Callable[[], Path], question: TrustQuestion
+    endpoint: RpcEndpoint, features: ClientFeatures, state_folder: Callable[[], Path], question: TrustQuestion
 ) -> bool | None:
     """Ask whether to trust the folder. Returns None unless one of the titles was chosen."""
     text = question.text
@@ -45,7 +45,7 @@ async def ask_trust(
     return None
 
 
-async def _answer(endpoint: Endpoint, text: str) -> bool | None:
+async def _answer(endpoint: RpcEndpoint, text: str) -> bool | None:
     params = {
         "type": int(types.MessageType.Warning),
         "message": f"pygent-ls: {text}",

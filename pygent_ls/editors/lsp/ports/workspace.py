@@ -27,7 +27,7 @@ from pygent_ls.agent.ports.workspace import (
 )
 from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.documents.workspace_edits import EditorEdits
-from pygent_ls.editors.lsp.ports.document_saves import Saving, changed_on_disk
+from pygent_ls.editors.lsp.ports.document_saves import DocumentSaves, changed_on_disk
 from pygent_ls.errors import Quote, StaleDocumentError, ToolError, UnprovenEditError
 from pygent_ls.file_access import status_of
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace, apply_plan, check_plan
@@ -38,7 +38,7 @@ from pygent_ls.workspace.files.plan_order import Run, first_run, independent, in
 class LspWorkspace:
     """The `Workspace` port: open buffers take precedence over the disk."""
 
-    def __init__(self, buffers: Buffers, editor: EditorEdits, saving: Saving, folders: Sequence[Path]) -> None:
+    def __init__(self, buffers: Buffers, editor: EditorEdits, saving: DocumentSaves, folders: Sequence[Path]) -> None:
         self._buffers = buffers
         self._editor = editor
         self._saving = saving

@@ -28,7 +28,7 @@ from pygent_ls.editors.lsp.protocol.messages import RejectedFileOut
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.errors import ToolError
 from pygent_ls.sessions.event_stream import SessionEvent
-from pygent_ls.sessions.index.entries import Entry
+from pygent_ls.sessions.index.entries import SessionEntry
 from pygent_ls.sessions.saved_format.writer import timestamp
 from pygent_ls.sessions.session import Session
 
@@ -305,9 +305,9 @@ def turn_result(session_id: str, turn_id: str, result: TurnResult, uri_of: UriOf
     return out
 
 
-def session_out(session: Session | Recalled | Entry) -> outgoing.SessionOut:
+def session_out(session: Session | Recalled | SessionEntry) -> outgoing.SessionOut:
     """Convert a session."""
-    entry = session if isinstance(session, Entry) else _entry_of(session)
+    entry = session if isinstance(session, SessionEntry) else _entry_of(session)
     return {
         "sessionId": entry.id,
         "name": entry.name,
@@ -324,8 +324,8 @@ def session_out(session: Session | Recalled | Entry) -> outgoing.SessionOut:
     }
 
 
-def _entry_of(session: Session | Recalled) -> Entry:
-    return Entry.of(session, is_interrupted=not isinstance(session, Session) and session.is_interrupted)
+def _entry_of(session: Session | Recalled) -> SessionEntry:
+    return SessionEntry.of(session, is_interrupted=not isinstance(session, Session) and session.is_interrupted)
 
 
 class BadBlockError(ValueError):

@@ -48,7 +48,7 @@ class _Question:
     of_a_person: bool
 
 
-class Asking(LanguageServerProtocol):
+class ClientRequests(LanguageServerProtocol):
     """The daemon's outgoing requests, with their answers, and notifications."""
 
     write: Callable[[bytes], None]

@@ -34,7 +34,7 @@ from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.agent.tools.arguments import nests_deeper
 from pygent_ls.editors.lsp import method_names as names
 from pygent_ls.editors.lsp.capabilities import used_capabilities
-from pygent_ls.editors.lsp.rpc.client_requests import Asking, MessageId, request_id_of
+from pygent_ls.editors.lsp.rpc.client_requests import ClientRequests, MessageId, request_id_of
 from pygent_ls.editors.lsp.rpc.converter import MISFITS, misfit
 from pygent_ls.editors.lsp.transport.stdio import BrokenFrame, Message
 
@@ -71,7 +71,7 @@ MAX_ERROR_CHARS = 4_000
 """Maximum length of an error message."""
 
 
-class Endpoint(Asking):
+class RpcEndpoint(ClientRequests):
     """Decodes, validates and routes messages. Each request gets exactly one response, whatever it contains."""
 
     on_exit: Callable[[int], None]

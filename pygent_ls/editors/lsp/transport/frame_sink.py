@@ -5,7 +5,7 @@ from __future__ import annotations
 from pygent_ls.editors.lsp.transport.stdio import FrameWriter
 
 
-class Line:
+class FrameSink:
     """Writer that survives reconnections. Tokens of one connection are not valid in the next."""
 
     def __init__(self, writer: FrameWriter) -> None:

@@ -69,7 +69,7 @@ LEAST_SECRET = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Masks:
+class RecordingMasks:
     """Masks text that looks like a secret, and given values, without changing its length."""
 
     values: tuple[str, ...] = ()
@@ -103,14 +103,16 @@ class Masks:
         return value
 
 
-def masks_of(environment: Mapping[str, str], hidden: Callable[[], Iterable[str]] = tuple) -> Masks:
+def masks_of(environment: Mapping[str, str], hidden: Callable[[], Iterable[str]] = tuple) -> RecordingMasks:
     """Return masks that include the secrets of the environment, the longest first."""
     values = {value for name, value in environment.items() if _SECRET_VARIABLE.search(name)}
-    return Masks(tuple(sorted((each for each in values if len(each) >= LEAST_SECRET), key=len, reverse=True)), hidden)
+    return RecordingMasks(
+        tuple(sorted((each for each in values if len(each) >= LEAST_SECRET), key=len, reverse=True)), hidden
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _Message:
+class _RecordedMessage:
     at_s: float
     client: int
     side: Side
@@ -169,7 +171,7 @@ class Trace:
         self._began_s = perf_counter()
         self._n_clients = 0
         self._waiting_bytes = 0
-        self._queue: queue.SimpleQueue[_Message | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_RecordedMessage | None] = queue.SimpleQueue()
         self._lines.write(_json(_header(self._masks, state, environment)))
         sys.setswitchinterval(SWITCH_S)
         self._thread = threading.Thread(target=self._write, name="lsp-trace", daemon=True)
@@ -193,7 +195,7 @@ class Trace:
         if self._waiting_bytes + n_bytes > self._max_waiting_bytes:
             kept, n_bytes = n_bytes, 0
         self._waiting_bytes += n_bytes  # an inexact count, changed by two threads, suffices for a limit
-        self._queue.put(_Message(perf_counter() - self._began_s, client, side, kept))
+        self._queue.put(_RecordedMessage(perf_counter() - self._began_s, client, side, kept))
 
     def _write(self) -> None:
         while (message := self._queue.get()) is not None:
@@ -204,7 +206,7 @@ class Trace:
             self._lines.add(_json(self._masked(message)), instead)
             self._waiting_bytes -= n_bytes
 
-    def _masked(self, message: _Message) -> Mapping[str, Any]:
+    def _masked(self, message: _RecordedMessage) -> Mapping[str, Any]:
         line = _line(message, self._masks)
         said: Any = line.get("message")
         if message.side == "client" and isinstance(said, dict) and cast("Any", said).get("method") == _KEYS:
@@ -262,7 +264,7 @@ def _new_file(path: Path) -> tuple[Path, int]:
     raise FileExistsError(f"{path} and {MAX_NAMES - 2} numbered variants already exist")
 
 
-def _header(masks: Masks, state: Path, environment: Mapping[str, str]) -> Mapping[str, Any]:
+def _header(masks: RecordingMasks, state: Path, environment: Mapping[str, str]) -> Mapping[str, Any]:
     own = {name: value for name, value in environment.items() if name.startswith("PYGENT_")}
     return {
         "v": VERSION,
@@ -281,7 +283,7 @@ def _json(line: Mapping[str, Any]) -> bytes:
     return json.dumps(line, separators=(",", ":")).encode()
 
 
-def _line(message: _Message, masks: Masks) -> Mapping[str, Any]:
+def _line(message: _RecordedMessage, masks: RecordingMasks) -> Mapping[str, Any]:
     line: dict[str, Any] = {"t": round(message.at_s, 6), "client": message.client, "from": message.side}
     match message.body:
         case int(n_bytes):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent import events as ev
-from pygent_ls.editors.lsp.chat_document.answer import Answer, Words, cleaned
+from pygent_ls.editors.lsp.chat_document.answer import AnswerSection, StreamedText, cleaned
 from pygent_ls.editors.lsp.chat_document.document import OPEN_FENCE, said_in_answer
 from tests.editors.lsp.chat_document.test_document import PIECES, call, told
 
@@ -15,7 +15,7 @@ pieces = st.lists(st.sampled_from([*PIECES, "#", "\ud83d", "\ude00"]), max_size=
 
 
 def of(*events: ev.AgentEvent, stop: ev.StopReason = "end_turn", failure: str = "") -> str:
-    answer = Answer()
+    answer = AnswerSection()
     for event in events:
         answer.take(told(event))
     answer.end(stop, failure)
@@ -29,10 +29,10 @@ def failed(**changes: object) -> ev.LlmError:
 
 @given(pieces=pieces)
 def test_text_only_grows_however_it_is_cut(pieces: list[str]) -> None:
-    whole = Words("1")
+    whole = StreamedText("1")
     whole.feed("".join(pieces))
     whole.finish()
-    words = Words("1")
+    words = StreamedText("1")
     seen = ""
     for piece in pieces:
         for character in piece:
@@ -46,7 +46,7 @@ def test_text_only_grows_however_it_is_cut(pieces: list[str]) -> None:
 
 
 def test_a_line_that_may_become_a_heading_waits_and_others_do_not() -> None:
-    words = Words("1")
+    words = StreamedText("1")
     shown: list[str] = []
     for piece in ("# T", "itle\n## ", "Yo", "u", " and me\n", "##", " You", "\nend"):
         words.feed(piece)
@@ -72,7 +72,7 @@ def test_each_call_is_one_line_also_where_it_is_told_twice() -> None:
 
 
 def test_what_a_subagent_does_is_not_told() -> None:
-    answer = Answer()
+    answer = AnswerSection()
     inside = told(ev.Text(item_id="1", content="secretly"))
     object.__setattr__(inside, "parent_tool_id", "a")
     answer.take(inside)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import now
-from pygent_ls.editors.lsp.chat_document.answer import Answer
+from pygent_ls.editors.lsp.chat_document.answer import AnswerSection
 from pygent_ls.editors.lsp.chat_document.document import (
     OPEN_FENCE,
-    Said,
+    ChatMessage,
     escaped_prompt,
     lead_in,
     lead_out,
@@ -53,7 +53,7 @@ def call(title: str, tool_id: str = "1") -> ev.ToolCall:
 
 def answer_of(*blocks: str) -> str:
     """What stands below the heading for texts with a tool call between each two."""
-    answer = Answer()
+    answer = AnswerSection()
     for number, block in enumerate(blocks):
         if number:
             answer.take(told(call("look\n## You", tool_id=str(number))))
@@ -176,7 +176,7 @@ def test_the_last_question_is_asked_and_what_is_above_it_is_its_history() -> Non
 
     assert document.asking is not None
     assert (document.asking.said, document.asking.line) == ("three", 4)
-    assert document.history == [Said("user", "one"), Said("assistant", "two")]
+    assert document.history == [ChatMessage("user", "one"), ChatMessage("assistant", "two")]
 
 
 @pytest.mark.parametrize(

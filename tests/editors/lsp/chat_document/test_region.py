@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.editors.lsp.chat_document.document import lead_out
-from pygent_ls.editors.lsp.chat_document.offsets import Edit, end_of_edit, moved
+from pygent_ls.editors.lsp.chat_document.offsets import OffsetEdit, end_of_edit, moved
 from pygent_ls.editors.lsp.chat_document.region import Region
 
 START = "# Notes\n\nsome\n\n## You\n\nWhy?\n"
@@ -33,10 +33,10 @@ def finished(region: Region, answer: str) -> str:
 def test_an_answer_grows_at_its_end_and_nothing_of_the_user_is_sent_back() -> None:
     region = region_of()
     edit = region.edit_to(region.wanted("It "))
-    assert edit == Edit(len(START), len(START), "\n## pygent\n\nIt ")
+    assert edit == OffsetEdit(len(START), len(START), "\n## pygent\n\nIt ")
     written(region, "It ")
 
-    assert region.edit_to(region.wanted("It is")) == Edit(region.end, region.end, "is")
+    assert region.edit_to(region.wanted("It is")) == OffsetEdit(region.end, region.end, "is")
     assert finished(region, "It is.") == START + "\n## pygent\n\nIt is.\n\n## You\n\n"
 
 
@@ -103,7 +103,7 @@ def test_an_edit_is_seen_among_the_users_own_changes_and_not_where_it_was_droppe
     above: str, typed: str, below: str, chunk: str
 ) -> None:
     before = f"one\n{above}two\nthree {below}"
-    edit = Edit(len(before) - len(below), len(before) - len(below), chunk)
+    edit = OffsetEdit(len(before) - len(below), len(before) - len(below), chunk)
     dropped = typed + before
     made = typed + edit.applied_to(before)
 
@@ -113,8 +113,8 @@ def test_an_edit_is_seen_among_the_users_own_changes_and_not_where_it_was_droppe
 
 
 def test_an_edit_is_seen_where_the_editor_ends_lines_in_another_way_or_the_text() -> None:
-    assert end_of_edit("one\r\na", Edit(6, 6, "\nb\nc"), "one\r\na\r\nb\r\nc") == 12
-    edit = Edit(5, 5, "\nb\nc")
+    assert end_of_edit("one\r\na", OffsetEdit(6, 6, "\nb\nc"), "one\r\na\r\nb\r\nc") == 12
+    edit = OffsetEdit(5, 5, "\nb\nc")
     assert end_of_edit("one\na", edit, "one\na\nb\nc\n") == 9
     assert end_of_edit("one\na", edit, "one\na\nX") is None
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pygls.exceptions import JsonRpcInvalidParams
 
-from pygent_ls.editors.lsp.commands.code_actions import Target
+from pygent_ls.editors.lsp.commands.code_actions import ActionTarget
 from pygent_ls.editors.lsp.commands.targets import fix_target_in, target_in
 
 URI, OTHER = "file:///a.py", "file:///b.py"
@@ -18,11 +18,11 @@ def problem(line: int) -> Mapping[str, Any]:
     return {"message": f"of line {line}", "range": {"start": {"line": line, "character": 0}}}
 
 
-LAST = Target(uri=URI, first_line=3, last_line=5, diagnostics=(problem(3), problem(5)))
+LAST = ActionTarget(uri=URI, first_line=3, last_line=5, diagnostics=(problem(3), problem(5)))
 
 
-def at(first: int, last: int, *lines: int, uri: str = URI) -> Target:
-    return Target(uri=uri, first_line=first, last_line=last, diagnostics=tuple(problem(line) for line in lines))
+def at(first: int, last: int, *lines: int, uri: str = URI) -> ActionTarget:
+    return ActionTarget(uri=uri, first_line=first, last_line=last, diagnostics=tuple(problem(line) for line in lines))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def at(first: int, last: int, *lines: int, uri: str = URI) -> Target:
     ids=str,
 )
 def test_what_the_arguments_leave_out_is_where_actions_were_asked_for(
-    arguments: Sequence[Any], expected: Target
+    arguments: Sequence[Any], expected: ActionTarget
 ) -> None:
     assert target_in(arguments, LAST) == expected
     assert fix_target_in(arguments, LAST) == expected
@@ -61,7 +61,7 @@ def test_what_the_arguments_leave_out_is_where_actions_were_asked_for(
     ],
     ids=str,
 )
-def test_diagnostics_that_are_given_are_the_ones_to_fix(given: object, expected: Target) -> None:
+def test_diagnostics_that_are_given_are_the_ones_to_fix(given: object, expected: ActionTarget) -> None:
     assert fix_target_in([URI, given, "more"], LAST) == expected
 
 

@@ -16,9 +16,9 @@ from pygent_ls.agent.ports.workspace import Applied, EditPlan, WriteText
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.documents.positions import position_at
-from pygent_ls.editors.lsp.documents.tracked_spans import Followed, Span
+from pygent_ls.editors.lsp.documents.tracked_spans import Followed, TextSpan
 from pygent_ls.editors.lsp.ports.reviewer import LspReviewer
-from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from tests.fakes import FOLDER, FakeWorkspace
 
 PATH = FOLDER / "a.txt"
@@ -63,7 +63,7 @@ def reviewed(old: str, new: str, rejected: set[int], changes: list[tuple[int, in
     user = TypingUser(workspace, buffers, changes)
     user.rejected = {str(number) for number in rejected}
     reviewer = LspReviewer(
-        endpoint=cast("Endpoint", user),
+        endpoint=cast("RpcEndpoint", user),
         features=ClientFeatures(review_request=True),
         buffers=buffers,
         workspace=workspace,
@@ -126,17 +126,17 @@ def test_a_line_like_the_hunks_that_the_user_typed_is_not_taken_for_it() -> None
 
 
 def test_one_change_that_spans_several_places_is_taken_apart() -> None:
-    followed = Followed(PATH, "a\nnew\nb\n", [Span(2, 6)])
+    followed = Followed(PATH, "a\nnew\nb\n", [TextSpan(2, 6)])
 
     followed.changed(0, 8, "typed\na\nnew\nb typed\n", "typed\na\nnew\nb typed\n")
 
-    assert followed.lines(0) == Span(8, 12)
+    assert followed.lines(0) == TextSpan(8, 12)
 
 
 def test_a_text_that_came_about_unseen_is_caught_up_with() -> None:
-    followed = Followed(PATH, "a\nnew\nb\n", [Span(2, 6)])
+    followed = Followed(PATH, "a\nnew\nb\n", [TextSpan(2, 6)])
 
     followed.catch_up("more\na\nnew\nb\n")
-    assert followed.lines(0) == Span(7, 11)
+    assert followed.lines(0) == TextSpan(7, 11)
     followed.catch_up("more\na\nnewer\nb\n")
     assert followed.lines(0) is None

@@ -14,10 +14,10 @@ from pygent_ls.agent.ports.workspace import DeleteFile, EditPlan, FileOperation,
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.documents.buffers import Buffer, Buffers
 from pygent_ls.editors.lsp.documents.workspace_edits import EditorEdits
-from pygent_ls.editors.lsp.ports.document_saves import Saving
+from pygent_ls.editors.lsp.ports.document_saves import DocumentSaves
 from pygent_ls.editors.lsp.ports.workspace import LspWorkspace
 from pygent_ls.editors.lsp.rpc.client_requests import Patience
-from pygent_ls.editors.lsp.rpc.endpoint import Endpoint
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from pygent_ls.editors.lsp.uris import FileUris
 from pygent_ls.errors import StaleDocumentError
 from tests.fakes import bounded
@@ -63,11 +63,13 @@ async def test_typing_while_the_next_file_is_checked_stops_the_whole_plan(
     buffers, uris = TypingBuffers(), FileUris()
     uris.set_folders([folder.as_uri()])
     buffers.opened(types.TextDocumentItem(uri=a.as_uri(), language_id="x", version=1, text="one\n"))
-    endpoint = cast("Endpoint", NobodyAsks())
+    endpoint = cast("RpcEndpoint", NobodyAsks())
     operations = frozenset({"delete"})
     features = ClientFeatures(apply_edit=apply_edit, document_changes=True, resource_operations=operations)
     editor = EditorEdits(endpoint=endpoint, features=features, buffers=buffers, uris=uris)
-    workspace = LspWorkspace(buffers, editor, Saving(endpoint=endpoint, features=features, buffers=buffers), [folder])
+    workspace = LspWorkspace(
+        buffers, editor, DocumentSaves(endpoint=endpoint, features=features, buffers=buffers), [folder]
+    )
     before_a, before_b = await workspace.read(a), await workspace.read(b)
     first: FileOperation = DeleteFile(path=a, before=before_a)
     if not deletes:

@@ -388,7 +388,7 @@ def test_a_prompt_tells_what_it_carries_and_where_that_is() -> None:
 
 
 def test_usage_tells_the_last_call_beside_the_totals() -> None:
-    call = ev.Answered(model="m/one", finish="end_turn", usage=Usage(input_tokens=2, output_tokens=1), n_calls=0)
+    call = ev.ModelAnswered(model="m/one", finish="end_turn", usage=Usage(input_tokens=2, output_tokens=1), n_calls=0)
     told = on_the_wire(ev.UsageReported(usage=USAGE, answered=call))
 
     assert told["usage"]["inputTokens"] == 5

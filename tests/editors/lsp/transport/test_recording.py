@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.editors.lsp.transport.recording import Lines, Masks, Trace, masks_of
+from pygent_ls.editors.lsp.transport.recording import Lines, RecordingMasks, Trace, masks_of
 from pygent_ls.editors.lsp.transport.stdio import BrokenFrame
 from tests.fakes import WAIT_S
 
@@ -185,7 +185,7 @@ def test_what_looks_like_a_secret_is_masked_in_place(value: object, masked: obje
 def test_a_private_key_keeps_its_lines() -> None:
     text = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\nEFAASCBKcwggSjAgEA\n-----END PRIVATE KEY-----\n"
 
-    masked = Masks().text(text)
+    masked = RecordingMasks().text(text)
 
     assert "MIIEvQ" not in masked
     assert [len(line) for line in masked.split("\n")] == [len(line) for line in text.split("\n")]
