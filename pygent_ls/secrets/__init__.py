@@ -1,4 +1,1 @@
-"""Secrets in text: how they are found, and the placeholders that stand for them.
-
-Imports nothing else of the package but errors.
-"""
+"""Secrets in text: detection, and the placeholders that replace them. Imports nothing else of the package."""

@@ -1,4 +1,4 @@
-"""Detects keys and tokens by the formats in patterns.toml."""
+"""Detection of keys and tokens by the formats in patterns.toml."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pygent_ls.secrets.patterns import SecretPattern, secret_patterns
 def detect_keys(text: str, lowered: str) -> Iterator[Finding]:
     """Find the keys and tokens of all patterns.
 
-    `lowered` is the text in lower case, with every character at the same offset.
+    `lowered` is the text in lower case, each character at the same offset.
     """
     for pattern in secret_patterns():
         yield from detect(pattern, text, lowered)
@@ -46,8 +46,8 @@ WORDS = re.compile(
     r"_*[A-Za-z]+\d{0,3}(?:[-_./:](?:[A-Za-z]+\d{0,3}|\d{1,4}[a-z]{0,3}))*|[\d._,:/-]+"
     r"|(?:[A-Z]{0,6}+[a-z]{2,}+\d{0,5}+|[A-Z]{2,6}+\d{1,5}+|[vV]\d{1,2}+|Ed25519|Ed448|X509|X25519)++"
 )
-"""A name that a person made up, of words and small numbers; or a number. Every text is read in one way alone: where
-many are tried, a long word that is none in the end takes years."""
+"""A number, or a name that a person chose, of words and small numbers. Each text can match in only one way: with
+several ways to try, a long text that does not match would take years."""
 
 MIN_DIFFERENT = 6
 """Minimum number of different characters in a key; `SKxxxxxxxx` has three."""
@@ -93,4 +93,4 @@ EXCLUSIONS: Mapping[str, Callable[[str, int, int], bool]] = {
     "digest": _is_digest,
     "malformed": _is_malformed,
 }
-"""Tests named by `unless` in patterns.toml: whether a span of a text is not a secret although it matches."""
+"""Tests that `unless` in patterns.toml names: whether a span of a text matches a pattern but is not a secret."""

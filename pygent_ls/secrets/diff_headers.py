@@ -1,4 +1,4 @@
-"""The headers of files within a diff."""
+"""Headers of the files in a diff."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FIRST_NAME = r"^(?:---|\*\*\*) (?!\d+(?:,\d+)? [*-]{4})([^\t\r\n]+)(?:\t[^\n]*)
 PATCH_HEADER = re.compile(
     _FIRST_NAME + r"(?:\+\+\+|---) (?!\d+(?:,\d+)? -{4})([^\t\r\n]+)(?:\t[^\n]*)?\r?\n", re.MULTILINE
 )
-"""The two file names before the lines of one file in a unified, a combined or a context diff."""
+"""The two lines with file names at the top of each file in a unified, combined or context diff."""
 
 NEXT_PATCH = re.compile(rf"^diff |{PATCH_HEADER.pattern}", re.MULTILINE)
 
@@ -18,7 +18,7 @@ _HALF_A_HEADER = re.compile(_FIRST_NAME + r"\Z", re.MULTILINE)
 
 
 def open_header(text: str) -> str:
-    """The header of the file whose lines continue after a text; empty if none does."""
+    """Return the header of the file whose lines continue after the text; empty if no file's lines do."""
     last = next(iter(deque(PATCH_HEADER.finditer(text), maxlen=1)), None)
     half = _HALF_A_HEADER.search(text, max(text.rfind("\n", 0, max(len(text) - 1, 0)), 0))
     goes_on = last is not None and not NEXT_PATCH.search(text, last.end())

@@ -1,4 +1,4 @@
-"""The values of a file of environment variables: each counts as secret, unless it says nothing or is a small number."""
+"""Values in files of environment variables: secret, unless `is_nothing` is true or they are small numbers."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _NAME_OF_A_PROPERTY = re.compile(
     r"|TIMEOUT\w*|LENGTH|ROUNDS|METHOD|PROVIDER|REGION)",
     re.IGNORECASE,
 )
-"""`KEY_FILE`, `TOKEN_TTL`: something about a secret, not the secret."""
+"""Names of a property of a secret, such as `KEY_FILE` and `TOKEN_TTL`, and not of the secret itself."""
 
 _PLACES = (
     r"[ \t]*\d+\t|[ +<>!-]{1,8}|[^\r\n:=]{0,256}(?:env|vars)[\w.-]{0,40}[:-]\d+[:-]"
     r"|\^?[0-9a-f]{7,40} [^\r\n()]{0,256}\([^\r\n()]{0,256}\) "
 )
 _SHOWN_AS = rf"(?:{_PLACES})?(?:\[-|\{{\+)?[ \t]*"
-"""What stands before a line that is shown: read_file's number, the signs of a diff, of a merge one for each parent,
-grep's place, what `git blame` knows, and the first mark of `git diff --word-diff`."""
+"""Prefix of a displayed line: the line number of read_file, the signs of a diff (in the diff of a merge one for each
+parent), the location in grep, the columns of `git blame`, or the first mark of `git diff --word-diff`."""
 
 _HUNK = r"@@+ -\d[\d, +-]{0,80}@@+ "
-"""What stands before the line that a hunk of a diff is below."""
+"""Prefix of the context line that a diff repeats in the header of a hunk."""
 
 _ASSIGNMENT = re.compile(
     rf"^(?:{_HUNK}|\d{{1,9}}[:-])?{_SHOWN_AS}"
@@ -35,7 +35,7 @@ _ASSIGNMENT = re.compile(
     r"([A-Za-z_][\w.-]{0,250}+)(?:[ \t]*(=)|:(?=[ \t]))[ \t]*([^\r\n]*)",
     re.MULTILINE,
 )
-"""Also one that is commented out."""
+"""An assignment; it may be commented out."""
 
 _LINE = re.compile(rf"{_SHOWN_AS}([^\r\n]*)")
 
@@ -49,35 +49,35 @@ _REST_OF_LINE = re.compile(r"[ \t]*(?:[ \t]#.*)?")
 _COMMENT = re.compile(r"[ \t]#")
 
 MAX_LINES_OF_A_VALUE = 200
-"""More than a certificate with its chain has."""
+"""Maximum number of lines of one value: more than a certificate with its chain has."""
 
 _NOTHING = re.compile(r"(?i:true|false|yes|no|on|off|null|none|nil|undefined)?")
 _REFERENCE = re.compile(
     r"\$\{?\w+\}?|\$\{\w+:?\?[^{}]*\}|\$\{\w+:?-(?:\$\{?\w+\}?)?\}|\$\(.*\)|\{\{.*\}\}"
     r"|(?:op|vault|ssm|secretsmanager|keychain|env|file):\S*|<[^<>]*>"
 )
-"""What names the place of a value instead of holding it."""
+"""A reference to the place of a value, instead of the value."""
 
 _SMALL_NUMBER = re.compile(r"\d{1,5}")
 
 
 _ENV_FILE = re.compile(r"#?(?:\.env(?:[._-][\w.-]+)?|[\w.-]+\.env|\.envrc|\.flaskenv|\.dev\.vars)[~#]?", re.IGNORECASE)
-"""The names of files that hold environment variables for a program, and of copies that editors make of them. File
-systems that do not tell cases apart are thought of."""
+"""Names of files of environment variables, and of copies that editors make of them. Case is ignored, as on
+some file systems."""
 
 _EXAMPLE_FILE = re.compile(r".*[._-](?:example|sample|template|dist|defaults?)", re.IGNORECASE)
 
 
 def is_env_file(path: str) -> bool:
-    """Whether it is a file such as `.env`, of which every value counts as secret.
+    """Whether the path is a file such as `.env`, in which every value counts as secret.
 
-    An `.env.example` is there to be read: in it only what looks like a key counts.
+    An `.env.example` is meant to be read: in it only values that look like keys count.
     """
     return _ENV_FILE.fullmatch(_name_of(path)) is not None and not is_example_file(path)
 
 
 def is_example_file(path: str) -> bool:
-    """Whether it is a file such as `.env.example`."""
+    """Whether the path is a file such as `.env.example`."""
     return _EXAMPLE_FILE.fullmatch(_name_of(path)) is not None
 
 
@@ -86,34 +86,34 @@ def _name_of(path: str) -> str:
 
 
 class EnvValue(NamedTuple):
-    """The value of a variable, or one line of it, as a span of the text without its quotes."""
+    """Value of a variable, or one line of the value, as a span of the text without quotes."""
 
     name: str
     start: int
     end: int
     is_named_secret: bool
-    """It has a name such as DB_PASSWORD."""
+    """Whether the variable has a name such as DB_PASSWORD."""
 
 
 def secret_values(text: str) -> Iterator[EnvValue]:
-    """The values of a file of environment variables, or of lines that are shown of one."""
+    """Yield the values in a file of environment variables, or in a display of some of its lines."""
     at = 0
     while match := _ASSIGNMENT.search(text, at):
         at = match.end()
         name = match[2]
         named = _SECRET_NAME.search(name) is not None and _NAME_OF_A_PROPERTY.fullmatch(name) is None
         if match[3] is None and (match[1] or not (name.isupper() and (named or "_" in name))):
-            continue  # words with a colon after them, as in what a program prints
+            continue  # words before a colon, as in a program's output
         for start, end in _spans(text, *match.span(4)):
             if match[4][:1] not in _QUOTED:
-                at = max(at, end)  # its further lines are no assignments of their own
+                at = max(at, end)  # the value's other lines are not assignments
             value = text[start:end]
             if not (is_nothing(value) or (not named and _SMALL_NUMBER.fullmatch(value))):
                 yield EnvValue(name, start, end, named)
 
 
 def _spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The value that begins here, on a line that ends there; each of its lines where its quotes are closed later."""
+    """Yield the value that begins at `start`, line by line if it continues after `end`, the end of the first line."""
     rest = text[start:end]
     quoted = _QUOTED.get(rest[:1])
     if quoted is None:
@@ -132,7 +132,7 @@ def _spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _following(text: str, end: int, quote: str) -> Iterator[tuple[int, int]]:
-    """The further lines of a value, without what is shown before them; none where its quotes are never closed."""
+    """Yield the other lines of a quoted value, without display prefixes; nothing if no quote closes it."""
     spans: list[tuple[int, int]] = []
     for _ in range(MAX_LINES_OF_A_VALUE):
         begin = text.find("\n", end) + 1
@@ -149,7 +149,7 @@ def _following(text: str, end: int, quote: str) -> Iterator[tuple[int, int]]:
 
 
 def _closing(line: str, quote: str) -> int:
-    """Where a quote ends that was open before; -1 if it does not."""
+    """Return the offset of the quote that closes a value; -1 if the line does not have it."""
     at = line.find(quote)
     while at >= 0 and quote == '"' and _is_escaped(line, at):
         at = line.find(quote, at + 1)
@@ -164,7 +164,7 @@ def _is_escaped(line: str, at: int) -> bool:
 
 
 def _continued(text: str, end: int, rest: str) -> Iterator[tuple[int, int]]:
-    """The further lines of a value without quotes: after a backslash, and of a text within the line of a shell."""
+    """Yield the other lines of a value without quotes: after a backslash, and in a here-document."""
     here = _HERE.search(rest)
     for _ in range(MAX_LINES_OF_A_VALUE if here or rest.endswith("\\") else 0):
         begin = text.find("\n", end) + 1
@@ -179,10 +179,10 @@ def _continued(text: str, end: int, rest: str) -> Iterator[tuple[int, int]]:
 
 
 def is_nothing(value: str) -> bool:
-    """Whether it holds no value of its own: empty, a yes or no, or the name of another place."""
+    """Whether the value is empty, a yes or no, or a reference to another place."""
     return _NOTHING.fullmatch(value) is not None or _REFERENCE.fullmatch(value) is not None
 
 
 def is_mixed(run: str) -> bool:
-    """Whether letters and digits stand in it mixed, as in no word."""
+    """Whether the text contains both letters and digits, which a word does not."""
     return any(each.isdigit() for each in run) and any(each.isalpha() for each in run)

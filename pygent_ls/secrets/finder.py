@@ -1,7 +1,7 @@
-"""Finds secrets in text: by their own form, by the name that they are assigned to, in addresses, in private keys.
+"""Search for secrets in text: by their format, by the name that they are assigned to, in URLs and in private keys.
 
-Hashes, UUIDs and the digests of lock files are not secrets, and a program that reads like one is left alone: a wrong
-mask costs the model more than a rare miss.
+Hashes, UUIDs and the digests of lock files are not secrets, and source code that resembles a secret is left alone:
+a wrong mask costs the model more than a rare miss.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pygent_ls.secrets.findings import Finding
 
 
 def find_secrets(text: str, path: str | None = None) -> Sequence[Finding]:
-    """See `SecretFinder`."""
+    """Return the secrets in a text; implements `SecretFinder`."""
     lowered = _lowered(text)
     found = [*detect_keys(text, lowered), *_in_addresses(text), *_assigned(text, lowered)]
     found += _in_private_keys(text)
@@ -28,7 +28,7 @@ def find_secrets(text: str, path: str | None = None) -> Sequence[Finding]:
     return found
 
 
-# Passwords in addresses, and what follows `Bearer`
+# Passwords in URLs, and tokens after `Bearer`
 
 _IN_ADDRESS = re.compile(r"(?<=://)[^\s/:@\"'<>`{}]{0,128}:([^\s/@\"'<>`]{1,256})(?=@[\w.\[-])")
 _IN_HEADER = re.compile(r"(?:[Bb]earer|BEARER|[Bb]asic|[Tt]oken)[ \t]+([A-Za-z0-9._~+/-]{16,2048}={0,2})(?![\w(])")
@@ -38,11 +38,11 @@ _EVERYBODYS = re.compile(
     r"|my-?_?password|your.*|.*example.*|foo|bar|baz",
     re.IGNORECASE,
 )
-"""What stands in examples and in development set-ups for a password."""
+"""Passwords of examples and development set-ups."""
 
 
 MIN_PASSWORD_CHARS = 4
-"""In an address; `https://a:b@host` stands in documentation."""
+"""Minimum length of a password in a URL; documentation uses `https://a:b@host`."""
 
 
 def _in_addresses(text: str) -> Iterator[Finding]:
@@ -55,10 +55,10 @@ def _in_addresses(text: str) -> Iterator[Finding]:
             yield Finding(start=match.start(1), end=match.end(1), kind="token")
 
 
-# What git cuts off
+# Words that git cuts off
 
 _HUNK_BELOW = re.compile(r"^@@+ -\d[\d, +-]{0,80}@@+ [^\r\n]{0,160}?([^\s\"'`=:,;(){}\[\]<>]{8,160})$", re.MULTILINE)
-"""The last word of the line that a hunk of a diff is below, of which git shows the first 80 bytes."""
+"""Last word of the context line in the header of a hunk; git shows the first 80 bytes of the line."""
 
 
 def _cut_off(text: str) -> Iterator[Finding]:
@@ -67,7 +67,7 @@ def _cut_off(text: str) -> Iterator[Finding]:
             yield Finding(start=match.start(1), end=match.end(1), kind="value", everywhere=False)
 
 
-# What is assigned to a name such as `api_key`
+# Values that are assigned to a name such as `api_key`
 
 _NAMES = (
     r"(?:[Aa][Pp][Ii][_-]?[Kk][Ee][Yy]|[Ss]ecret|SECRET|[Tt]oken|TOKEN|[Pp]assword|PASSWORD|[Pp]asswd|PASSWD"
@@ -84,17 +84,17 @@ _ASSIGNED_HINTS = (
     *("privatekey", "private_key", "accesskey", "access_key", "authkey", "auth_key", "encryptionkey"),
     *("encryption_key", "signingkey", "signing_key", "accountkey", "account_key"),
 )
-"""One of them is in every line, in small letters, of which a name matches."""
+"""Every line that contains a name of `_NAMES` contains one of these in lower case."""
 _PASSWORDS = re.compile(r"(?i:passw|passphrase|pwd|_pass)")
 _PLAIN_ENV_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 _CODE = re.compile(r"[&*!]?\w*(?:\??\.|::|->)\w.*")
 _TEMPLATE = re.compile(r"^[$%{<]\S|\{[^{}]*\}|%\(|%s|^[au]rn:|^\d{4}-\d\d-\d\d[T ]\d|^\(\?|^\[[^\]]+\][+*]")
-"""What is filled in later, names another place, is a time or a regular expression."""
+"""A template, a reference to another place, a time or a regular expression."""
 _NO_SECRET_OF = re.compile(
     r"(?i:(?:next|page|prev|previous|continuation|change|lock|client_?request|idempotency|forward|backward|public_?key)"
     r"[_-]?)$"
 )
-"""What stands before `token` where it is for turning pages, saying something only once, or naming a public key."""
+"""Words before `token` that make it a pagination token, an idempotency token or the token of a public key."""
 _MASK = re.compile(r"[*xX•.#_-]{3,}|(?>.*?\*{4}).*+|.*\.\.\.|.*…")
 
 
@@ -112,13 +112,13 @@ def _assigned(text: str, lowered: str) -> Iterator[Finding]:
 
 
 MAX_LINE_CHARS = 100_000
-"""Of one line, what is searched for assignments; longer ones are data."""
+"""Number of characters of a line that are searched for assignments; longer lines are data."""
 
 
 def _judged(text: str, match: re.Match[str]) -> Finding | None:
     group = next(number for number in (2, 3, 4, 5) if match[number] is not None)
     name, value, is_quoted = match[1], match[group], group != 5
-    if not _is_value(value) or "://" in value:  # credentials in an address are found by themselves
+    if not _is_value(value) or "://" in value:  # _in_addresses finds credentials in URLs
         return None
     if _is_within_a_path(text, match.start()) or (
         name[:5].lower() == "token" and _NO_SECRET_OF.search(text, max(match.start() - 20, 0), match.start())
@@ -139,23 +139,23 @@ _PATH_BEFORE = re.compile(r":[\w.-]{0,60}$")
 
 
 def _is_within_a_path(text: str, at: int) -> bool:
-    """Whether a name is a part of one such as `AWS::SecretsManager::Secret` or `arn:aws:secretsmanager:eu:1:secret`."""
+    """Whether a name is part of one such as `AWS::SecretsManager::Secret` or `arn:aws:secretsmanager:eu:1:secret`."""
     return _PATH_BEFORE.search(text, max(at - 61, 0), at) is not None
 
 
 def _is_value(value: str) -> bool:
-    """Whether it can be a value at all: no example, no mask, nothing that names another place."""
+    """Whether the text can be a value: not an example, a mask, a template or a reference to another place."""
     return not (_EVERYBODYS.fullmatch(value) or is_nothing(value) or _MASK.fullmatch(value) or _TEMPLATE.search(value))
 
 
 def _is_random(value: str) -> bool:
-    """Whether no person would have made it up as a name: mixed, and with little that repeats."""
+    """Whether the value looks random: letters and digits mixed, not words, and at least `MIN_BITS` per character."""
     return len(value) >= 8 and is_mixed(value) and not WORDS.fullmatch(value) and _bits(value) >= MIN_BITS
 
 
 MIN_BITS = 2.8
-"""A character, by Shannon. Eight different characters have 3.0; names of functions with a number in them about 3, but
-those are told apart by their words."""
+"""Minimum Shannon entropy per character. Eight different characters have 3.0. Names of functions that contain a
+number have about 3, too, but they consist of words."""
 
 
 def _bits(value: str) -> float:
@@ -164,12 +164,12 @@ def _bits(value: str) -> float:
 
 
 def is_telling(value: str) -> bool:
-    """Whether a value can be known for itself wherever it occurs; `postgres` and `4711` cannot."""
+    """Whether a value is distinctive enough to be masked wherever it occurs; `postgres` and `4711` are not."""
     return (len(value) >= 6 and is_mixed(value)) or (len(value) >= 12 and any(not each.isalnum() for each in value))
 
 
 def _lowered(text: str) -> str:
-    """The text in small letters, each in its place: a few characters become two."""
+    """Return the text in lower case with unchanged offsets: a few characters would become two."""
     lowered = text.lower()
     if len(lowered) == len(text):
         return lowered
@@ -182,7 +182,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _kind(name: str) -> str:
-    """The name in small letters and underscores, as a placeholder takes it."""
+    """Return the name in lower case and underscores, the form that placeholders use."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
     return re.sub(r"[^a-z]+", "_", spaced.lower()).strip("_")[:40].strip("_") or "value"
 
@@ -195,7 +195,7 @@ _MATCHED_IN = re.compile(
 
 
 def _env_parts(text: str, path: str | None) -> Iterator[tuple[int, int]]:
-    """Where lines of a file of environment variables stand: all of its own text, its part of a diff, grep's matches."""
+    """Yield the spans that show a file of environment variables: the whole text, a part of a diff, matches of grep."""
     if path is not None and is_env_file(path):
         yield 0, len(text)
     elif ".env" in text or ".flaskenv" in text or ".dev.vars" in text:
@@ -209,7 +209,7 @@ def _env_parts(text: str, path: str | None) -> Iterator[tuple[int, int]]:
 
 
 def _unquoted(name: str) -> str:
-    """Git puts a name into quotes that is not plain ASCII."""
+    """Return a file name without the quotes that git adds if the name is not plain ASCII."""
     return name.rstrip().strip('"')
 
 
@@ -230,17 +230,17 @@ def _in_env_file(text: str, start: int, end: int) -> Iterator[Finding]:
 _WORD_OR_NUMBER = re.compile(r"[A-Za-z]+\d{0,3}|\d+[a-z]{0,3}")
 _PART = re.compile(r"[A-Za-z0-9]+")
 MIN_RANDOM_CHARS = 8
-"""Of a value whose name does not say secret, in parts that are neither words nor numbers: hosts, paths, dates, versions
-and names of models have fewer."""
+"""Minimum number of characters, in parts that are neither words nor numbers, of a value whose name does not suggest a
+secret. Hosts, paths, dates, versions and names of models have fewer."""
 
 
 def _holds_random_part(value: str) -> bool:
-    """Whether a value can be known wherever it occurs, though nothing says that it is a secret."""
+    """Whether a value is masked wherever it occurs although its name does not suggest a secret."""
     parts = (part for part in _PART.findall(value) if not _WORD_OR_NUMBER.fullmatch(part))
     return len(value) >= 12 and sum(map(len, parts)) >= MIN_RANDOM_CHARS
 
 
-# Private keys, each of whose lines is a value of its own: so they are found in diffs and numbered listings, too
+# Private keys: each line is a value of its own, so that keys in diffs and numbered listings are found, too
 
 _KEY_BEGINS = re.compile(r"BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY")
@@ -252,11 +252,11 @@ _KEY_HEADER = re.compile(
     r"(?:[ \t]*\d+\t|[ +<>!-]{1,8}|[^\s:=]{1,256}[:-]\d+[:-])?[ \t\"']*+(?:[A-Z][\w-]*+: .*)?(?:\\n)?[\"',;+ \t\r]*"
 )
 MAX_KEY_LINES = 400
-"""More than the longest key has."""
+"""Maximum number of lines of a private key: more than the longest key has."""
 
 
 _BETWEEN = re.compile(r"(?:[\s\\\"'`+,;|]|(?:Proc-Type|DEK-Info|Version|Comment):[^\\\r\n]*|\\[nrt])*")
-"""What may stand before a key, and between its lines, where all of it is on the line of its mark."""
+"""Text allowed before a key and between its lines if the whole key is on the line of its BEGIN marker."""
 
 
 def _in_private_keys(text: str) -> Iterator[Finding]:
@@ -282,7 +282,7 @@ def _in_private_keys(text: str) -> Iterator[Finding]:
 
 
 def _beside_the_mark(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The key on the line where it begins; not the words of a program or a sentence that speaks of one."""
+    """Yield the lines of a key that are on the line of its BEGIN marker, unless other text is between them."""
     for first, stop in _key_parts(text, start, end):
         if not _BETWEEN.fullmatch(text, start, first):
             return
@@ -293,7 +293,7 @@ def _beside_the_mark(text: str, start: int, end: int) -> Iterator[tuple[int, int
 def _key_parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for match in _KEY_LINE.finditer(text, start, end):
         first, stop = match.span(1)
-        # A line of a key has an even number of characters: what makes it odd is the sign of a diff.
-        # In the diff of a merge there are two signs.
+        # A line of a key has an even number of characters, so an odd number includes the sign of a diff.
+        # The diff of a merge has two signs.
         signs = 2 if text.startswith("++", first) else int(text[first] == "+" and (stop - first) % 2)
         yield first + (signs if text[first - 1 : first] in ("", "\n") else 0), stop

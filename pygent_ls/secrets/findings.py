@@ -1,4 +1,4 @@
-"""The result of a search for secrets, and the protocol of what searches."""
+"""Result of a search for secrets, and the protocol of finders."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ class Finding:
     start: int
     end: int
     kind: str
-    """What it is, in small letters and underscores."""
+    """Kind of secret, in lower case with underscores."""
     everywhere: bool = True
-    """It cannot be mistaken for anything else, so it is masked wherever it occurs from now on; else only here, and
-    where the same variable has it."""
+    """Whether the value is distinctive enough to be masked wherever it occurs from now on. Otherwise it is masked only
+    here and in assignments to the same variable."""
     variable: str = ""
-    """The environment variable whose value it is."""
+    """Environment variable that has the value; empty if the value is not of a variable."""
     is_named: bool = False
-    """The variable's name says that it is a secret, as DB_PASSWORD does."""
+    """Whether the name of the variable suggests a secret, as DB_PASSWORD does."""
 
 
 class SecretFinder(Protocol):
-    """Finds values that look like secrets. Called in a thread; line by line, so that parts of a text can be judged
-    alone, but for private keys, whose lines follow their first one."""
+    """Finder of values that look like secrets, called in a thread. Each line is judged by itself, so that parts of a
+    text can be searched; only the lines of a private key depend on its first line."""
 
     def __call__(self, text: str, path: str | None = None) -> Sequence[Finding]:
-        """What is secret in the text, in any order. `path` is the file that the text is from, or shows lines of."""
+        """Return the secrets in the text, in any order. `path` is the file that the text is all or some lines of."""
         ...

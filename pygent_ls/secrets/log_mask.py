@@ -1,4 +1,4 @@
-"""Masks what looks like a key in log lines, reports and shown settings, and values that are known to be secret."""
+"""Masks for log lines, reports and displayed settings: text that looks like a key, and values known to be secret."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretPattern:
-    """One format; the comment at the top of patterns.toml describes the fields."""
+    """Format of a key or token; the comment at the top of patterns.toml describes the fields."""
 
     id: str
     provider: str
@@ -26,7 +26,7 @@ class SecretPattern:
 
 @cache
 def secret_patterns() -> Sequence[SecretPattern]:
-    """All patterns, in the order of the file, which is read on first use."""
+    """Return all patterns, in the order of the file. The file is read on first use."""
     import pkgutil
     import tomllib
 
@@ -39,6 +39,6 @@ def secret_patterns() -> Sequence[SecretPattern]:
 
 @cache
 def key_prefix() -> re.Pattern[str]:
-    """Expression for the public prefix of a key of any provider. It names the kind of key and reveals nothing else."""
+    """Return the expression for the public prefix of any provider's key, which reveals only the kind of key."""
     prefixes = {prefix for each in secret_patterns() for prefix in each.prefixes}
     return re.compile("|".join(re.escape(each) for each in sorted(prefixes, key=len, reverse=True)))

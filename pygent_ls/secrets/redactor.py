@@ -1,8 +1,8 @@
-"""Secrets never reach the model: a placeholder takes the place of each value, and gives it back when a file is written.
+"""Replacement of secrets by placeholders, so that the model does not see them, and of placeholders in written files.
 
-A placeholder is one word, `{{SECRET_aws_access_key_5f0c1d2e3a4b}}`: what kind of value it was, and a keyed hash of it.
-The same value has the same hash in every session of an installation, so that a placeholder which this session never
-made can still be found again in the file that it came from.
+A placeholder is one word, `{{SECRET_aws_access_key_5f0c1d2e3a4b}}`: the kind of the value, and a keyed hash of it.
+The same value has the same hash in every session of an installation. A placeholder that another session made can
+therefore be resolved by reading the file that contains the value.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from pygent_ls.secrets.patterns import key_prefix
 PLACEHOLDER = re.compile(r"\{\{SECRET_[a-z_]+_([0-9a-f]{12})\}\}")
 
 MAX_PLACEHOLDER_CHARS = 80
-"""More than any placeholder has: the finder's kinds have at most 40 letters."""
+"""More characters than any placeholder has: kinds have at most 40."""
 
 ALTERED_PLACEHOLDER = re.compile(r"(?<!\$)\{{1,2}\s*SECRET_[a-z]\w*|\bSECRET_[a-z_]+_[0-9a-f]{6,}")
-"""What is left of a placeholder that was not copied exactly."""
+"""A placeholder that was not copied exactly."""
 
 MAX_PASSES = 5
-"""Masking one value may lay bare the edges of another; two passes are enough for all but made-up text."""
+"""Maximum number of passes. Masking a value may reveal the edges of another; real text needs at most two passes."""
 
 
 @cache
 def _prefix_of_placeholder() -> re.Pattern[str]:
-    """A public prefix that stands before a placeholder."""
+    """Return the expression for a public prefix before a placeholder."""
     return re.compile(rf"(?:{key_prefix().pattern})(?={{{{SECRET_)")
 
 
 def unsearchable(text: str) -> str:
-    """A masked text as it was before `Redactor.searchable`."""
+    """Undo `Redactor.searchable`: return the masked text without public prefixes."""
     return _prefix_of_placeholder().sub("", text)
 
 
 def whole_placeholders(text: str, at: int) -> int:
-    """Where to cut a masked text instead of at an offset, so that no placeholder is cut: there, or shortly before."""
+    """Return the offset at or shortly before `at` where a masked text can be cut without cutting a placeholder."""
     for found in PLACEHOLDER.finditer(text, max(at - MAX_PLACEHOLDER_CHARS, 0), at + MAX_PLACEHOLDER_CHARS):
         if found.start() < at < found.end():
             return found.start()
@@ -56,10 +56,10 @@ def whole_placeholders(text: str, at: int) -> int:
 
 
 class Redactor:
-    """A session's memory of which value hides behind which placeholder.
+    """Masks secrets in text, and remembers the value of each placeholder for a session.
 
-    Without a finder nothing is masked and nothing is put back. While it is switched off, nothing is masked, and what
-    was masked before is still put back.
+    Without a finder nothing is masked or restored. While the redactor is switched off, nothing is masked, and earlier
+    placeholders are still restored.
     """
 
     def __init__(self, finder: SecretFinder | None = None, *, key: bytes = b"") -> None:
@@ -67,31 +67,31 @@ class Redactor:
         self._key = key
         self._is_wanted = True
         self._placeholders: dict[str, str] = {}
-        """By value."""
+        """Placeholders by value."""
         self._values: dict[str, str] = {}
-        """By hash."""
+        """Values by hash."""
         self._everywhere: dict[str, None] = {}
-        """The values that are masked wherever they occur, in the order they were found."""
+        """Values that are masked wherever they occur, in the order in which they were found."""
         self._variables: dict[str, dict[str, bool]] = {}
-        """The other values of environment variables, by name, and whether the name says that they are secret."""
+        """Other values of environment variables, by name, with whether the name suggests a secret."""
 
     @property
     def is_on(self) -> bool:
-        """Whether secrets are masked at all."""
+        """Whether secrets are masked."""
         return self._finder is not None and self._is_wanted
 
     @property
     def knowledge(self) -> int:
-        """Another number once more is masked, or less."""
+        """Number that changes when the set of masked values changes."""
         variables = frozenset((name, tuple(values)) for name, values in tuple(self._variables.items()))
         return hash((self.is_on, frozenset(tuple(self._values)), variables))
 
     def switch(self, *, on: bool) -> None:
-        """Mask from now on, or not."""
+        """Switch masking on or off from now on."""
         self._is_wanted = on
 
     def know(self, values: Iterable[str]) -> None:
-        """Mask these values wherever they occur from now on, whatever they look like."""
+        """Mask these values wherever they occur from now on, regardless of their form."""
         if self._finder is None:
             return
         for value in values:
@@ -99,12 +99,12 @@ class Redactor:
                 self._know(value, Finding(start=0, end=len(value), kind="api_key"))
 
     async def redact(self, text: str, path: str | None = None, also: Collection[str] = ()) -> str:
-        """The text with a placeholder for each secret, and for each word that is one of `also`. What is found is known
-        from now on."""
+        """Return the text with a placeholder for each secret and for each word in `also`. Secrets that are found are
+        known from now on."""
         return await self._redacted(self._finder, text, path, also) if self._finder and self._is_wanted else text
 
     async def learn(self, text: str, path: str | None = None) -> None:
-        """Know the secrets of a text that is not shown, also while nothing is masked."""
+        """Remember the secrets of a text that is not shown, also while masking is switched off."""
         if self._finder:
             await self._redacted(self._finder, text, path)
 
@@ -119,7 +119,7 @@ class Redactor:
         return text
 
     def restore(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """The text with the values back in it, and the placeholders that are not known and stay."""
+        """Return the text with the values of its placeholders, and the unknown placeholders, which stay in the text."""
         unknown: list[str] = []
 
         def value_of(found: re.Match[str]) -> str:
@@ -131,8 +131,8 @@ class Redactor:
         return PLACEHOLDER.sub(value_of, text), tuple(dict.fromkeys(unknown))
 
     def searchable(self, masked: str) -> str:
-        """A masked text in which keys can be found by what all of their kind begin with, which stands before their
-        placeholders; `unsearchable` takes it out again."""
+        """Return a masked text with the public prefix of each key before its placeholder, so that a search for the
+        prefix finds it. `unsearchable` removes the prefixes again."""
 
         def begun(found: re.Match[str]) -> str:
             public = key_prefix().match(self._values.get(found[1], ""))
@@ -141,13 +141,13 @@ class Redactor:
         return PLACEHOLDER.sub(begun, masked)
 
     def value_of(self, placeholder: str) -> str | None:
-        """What stands behind a placeholder, where that is known."""
+        """Return the value of a placeholder; None if it is unknown."""
         found = PLACEHOLDER.fullmatch(placeholder)
         return self._values.get(found[1]) if found else None
 
     def _masked_once(self, finder: SecretFinder, text: str, path: str | None, also: Collection[str]) -> str:
-        """Runs in threads, several at a time: what it adds to is never changed or taken out of, and copied to be gone
-        through."""
+        """Mask the text once. Runs in several threads at a time: entries of the collections are added, but never
+        changed or removed, and a collection is copied before it is iterated."""
         seen, place = _as_seen(text)
         found = [*finder(seen, path), *_words_in(seen, also)]
         if path is None or not is_example_file(path):
@@ -158,15 +158,15 @@ class Redactor:
         for span in _merged(self._spans(seen, [each for each in found if not _overlaps(each, kept)], kept)):
             self._know(seen[span.start : span.end], span)
             start, end = place(span.start), place(span.end - 1) + 1
-            self._add(text[start:end], span.kind)  # with what is not seen in it, since it is put back
+            self._add(text[start:end], span.kind)  # with its invisible characters, which restore has to return
             parts += (text[done:start], self._placeholders[text[start:end]])
             done = end
         return "".join([*parts, text[done:]])
 
     def _spans(self, text: str, new: Sequence[Finding], kept: Sequence[tuple[int, int]]) -> Sequence[Finding]:
-        """What was found in a text, and what else in it is known, in order."""
+        """Return the new findings and the known values in a text, in order."""
         for span in new:
-            self._know(text[span.start : span.end], span)  # also what lies within another, as a password in an address
+            self._know(text[span.start : span.end], span)  # also a finding within another, such as a password in a URL
         known = [span for span in self._known_in(text) if not _overlaps(span, kept)]
         return sorted([*new, *known], key=lambda span: (span.start, -span.end))
 
@@ -178,8 +178,8 @@ class Redactor:
                 at = text.find(value, at + len(value))
 
     def _assigned_in(self, text: str, *, anywhere: bool) -> Iterator[Finding]:
-        """Find known values behind the names of their variables. With `anywhere` the form does not matter, and a value
-        that is alone in its line is found, too."""
+        """Find known values after the names of their variables. With `anywhere` the form of the assignment does not
+        matter, and a value that is alone on its line is found, too."""
         for match in _ASSIGNED.finditer(text) if self._variables else ():
             for value, is_named in self._variables.get(match[1], {}).items():
                 end = match.end() + len(value)
@@ -216,7 +216,7 @@ class Redactor:
 _ASSIGNED = re.compile(r"(?<!\w)([A-Za-z_]\w{0,250}+)[\"'\]]{0,2}[ \t]{0,8}(:=|=>|={1,3}|:)[ \t]{0,8}[\"'`]?")
 
 _SHOWN_BEFORE = re.compile(r"(?:[^\s=]{0,256}[:-]\d{1,9}[:-]|[ \t]*\d{1,9}[\t:]|[ +<>!-]{0,8})?[ \t]*(?:export[ \t]+)?")
-"""What stands before an assignment that has a line for itself: a place, a number, the sign of a diff."""
+"""Prefix of a line that contains only an assignment: a location, a line number, or the sign of a diff."""
 
 
 def _ends_value(text: str, at: int) -> bool:
@@ -224,14 +224,14 @@ def _ends_value(text: str, at: int) -> bool:
 
 
 def _is_line_of_its_own(text: str, start: int, end: int) -> bool:
-    """Whether an assignment is all of its line."""
+    """Whether the line contains nothing but the assignment."""
     begin = text.rfind("\n", max(start - 300, 0), start) + 1
     rest = text[end : end + 100].split("\n", 1)[0].lstrip("\"'`").strip()
     return (not rest or rest.startswith("#")) and _SHOWN_BEFORE.fullmatch(text, begin, start) is not None
 
 
 def _words_in(text: str, words: Collection[str]) -> Iterator[Finding]:
-    """Where the words stand, each for itself and not within a longer one."""
+    """Find the words, except within longer words."""
     for word in words:
         at = text.find(word)
         while at >= 0:
@@ -245,8 +245,8 @@ def _words_in(text: str, words: Collection[str]) -> Iterator[Finding]:
 
 
 def _spellings(value: str) -> set[str]:
-    """How else a value may be written: within an address, JSON, HTML or quotes, without the backslashes of its quotes,
-    and as base64."""
+    """Return other spellings of a value: in a URL, JSON, HTML or quotes, without the backslashes of its quotes, and in
+    base64."""
     spelled: set[str] = set()
     for each in {value, _unescaped(value)}:
         data = each.encode("utf-8", "surrogatepass")
@@ -255,35 +255,35 @@ def _spellings(value: str) -> set[str]:
         spelled |= {each, in_json, for_pages, json.dumps(each, ensure_ascii=False)[1:-1], each.replace("'", "'\\''")}
         spelled |= {quote(data, safe=""), quote_plus(data), escape(each), escape(each, quote=False)}
         spelled.add(base64.b64encode(data).decode())
-    lines = re.split(r"(?:\\[nrt])+", value)  # a program writes them as lines
+    lines = re.split(r"(?:\\[nrt])+", value)  # a program prints them as separate lines
     return (spelled | {line for line in lines if len(line) >= MIN_LINE_CHARS}) - {value}
 
 
 MIN_LINE_CHARS = 16
-"""Length from which a line of a secret is masked where it stands alone."""
+"""Minimum length of a line of a secret that is also masked without the rest of the secret."""
 
 
 def _unescaped(value: str) -> str:
-    """What a program has of a value that stood between quotes with backslashes in it."""
+    """Return the value that a program reads from a quoted value with backslashes."""
     return re.sub(r"\\([\"'\\$`])", r"\1", value)
 
 
-# What of a text can be seen
+# Invisible characters
 
 
 _NOT_SEEN = re.compile(
     r"\x1b\[[0-?]*+[ -/]*+[@-~]|\x1b\][^\x07\x1b\n]*+(?:\x07|\x1b\\)?|\x1b[()].|\x1b[=>78cM]|[^\n]\x08"
     r"|[\0\x0e\x0f\xad\u200b-\u200f\u2060\ufeff\ufffd]"
 )
-"""Colours and other commands for a terminal, what is struck over, and characters that show nothing: a NUL stands beside
-each letter where UTF-16 is read as UTF-8, with the two bytes of its mark before the first."""
+"""Terminal escape sequences, characters that a backspace removes, and invisible characters. UTF-16 that is read as
+UTF-8 has a NUL beside each letter, and the two bytes of its byte order mark at the beginning."""
 
 _OF_ASCII = ("\x1b", "\x08", "\0", "\x0e", "\x0f")
 
 
 def _as_seen(text: str) -> tuple[str, Callable[[int], int]]:
-    """The text without what cannot be seen, each carriage return as the end of a line; and where a character of it
-    stands in the whole text."""
+    """Return the text without invisible characters and with each carriage return as the end of a line; and a function
+    that maps an offset in it to the offset in the original text."""
     seen = re.sub(r"\r(?!\n)", "\n", text) if "\r" in text else text
     if text.isascii() and not any(each in text for each in _OF_ASCII):
         return seen, int
@@ -304,13 +304,13 @@ def _as_seen(text: str) -> tuple[str, Callable[[int], int]]:
 
 
 def _overlaps(span: Finding, others: Sequence[tuple[int, int]]) -> bool:
-    """`others` are in order, and apart."""
+    """Whether the span overlaps one of `others`, which are in order and do not overlap each other."""
     following = bisect_right(others, span.start, key=itemgetter(1))
     return following < len(others) and others[following][0] < span.end
 
 
 def _merged(spans: Iterable[Finding]) -> Iterator[Finding]:
-    """The spans, which are in order, with those that overlap joined to one."""
+    """Join spans that overlap. `spans` are in order."""
     last: Finding | None = None
     for span in spans:
         if last is None or span.start >= last.end:

@@ -1,4 +1,4 @@
-"""The files that a session knows to hold secrets."""
+"""Files that a session knows to contain secrets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ENV_FILES_OF_A_FOLDER = (
     *(".env", ".env.local", ".env.development", ".env.development.local", ".env.production", ".env.production.local"),
     *(".env.test", ".env.staging", ".envrc"),
 )
-"""Known before anything is shown: whatever prints their values later, nobody reads them."""
+"""Files whose values are learned before anything is shown, so that no later output reveals them."""
 
 _MENTION = re.compile(r"(?<![\w./~-])[\w./~-]{0,200}?\.(?:env|flaskenv|dev\.vars)[\w.-]{0,40}")
 _KEY_MENTION = re.compile(
@@ -22,7 +22,7 @@ _KEY_MENTION = re.compile(
 
 
 def mentioned(text: str) -> Iterator[str]:
-    """The files of environment variables that a text names, and those of private keys."""
+    """Yield the files of environment variables and of private keys that a text names."""
     if "env" in text or ".dev.vars" in text:
         yield from (match[0] for match in _MENTION.finditer(text) if is_env_file(match[0]))
     if any(hint in text for hint in (".pem", ".key", ".p8", "id_")):
@@ -31,20 +31,20 @@ def mentioned(text: str) -> Iterator[str]:
 
 @dataclass
 class SecretFiles:
-    """What a session knows of files that hold secrets, besides their names."""
+    """Knowledge of a session about files that contain secrets, besides their names."""
 
     _seen: dict[Path, str] = field(default_factory=dict[Path, str])
-    """The files of environment variables that were learned, as they were then."""
+    """Files of environment variables that were learned, each with its stamp at that time."""
     _lines: dict[Path, frozenset[str]] = field(default_factory=dict[Path, frozenset[str]])
-    """The assignments of files of environment variables."""
+    """Assignments in each file of environment variables."""
     _placeholders: dict[Path, frozenset[str]] = field(default_factory=dict[Path, frozenset[str]])
-    """The placeholders whose values were written into a file."""
+    """Placeholders whose values were written to each file."""
     _with_secrets: set[Path] = field(default_factory=set[Path])
 
     def is_new(self, path: Path, stamp: str) -> bool:
-        """Whether the file was not learned as it is now; it counts as learned from here on.
+        """Whether the file's present state has not been learned; it counts as learned from now on.
 
-        `stamp` tells whether a file is still the same.
+        `stamp` is equal as long as the file is unchanged.
         """
         if self._seen.get(path) == stamp:
             return False
@@ -52,11 +52,11 @@ class SecretFiles:
         return True
 
     def learn(self, path: Path, text: str) -> None:
-        """The text of a file of environment variables."""
+        """Remember the assignments in a file of environment variables."""
         self._lines[path] = _assignments(text)
 
     def is_env(self, path: Path | None, text: str) -> bool:
-        """Whether a text is a known file's of environment variables, or shares at least half of its lines with one."""
+        """Whether `path` is a known file of environment variables, or at least half of the assignments are from one."""
         if path in self._lines:
             return True
         longest = max(map(len, self._lines.values()), default=0)
@@ -66,29 +66,29 @@ class SecretFiles:
         return any(len(lines & known) * 2 >= len(lines) > 0 for known in tuple(self._lines.values()))
 
     def write(self, paths: Iterable[Path], placeholders: Collection[str]) -> None:
-        """The values of these are in the files from now on."""
+        """Remember that the values of these placeholders were written to the files."""
         for path in paths:
             self._placeholders[path] = self._placeholders.get(path, frozenset()).union(placeholders)
 
     def placeholders_in(self, path: Path) -> Collection[str]:
-        """Those whose values were written into a file."""
+        """Return the placeholders whose values were written to a file."""
         return self._placeholders.get(path, frozenset())
 
     def note(self, path: Path, *, has_secrets: bool) -> None:
-        """Whether a whole file turned out to hold secrets."""
+        """Remember whether a file contains secrets, after all of it was searched."""
         (self._with_secrets.add if has_secrets else self._with_secrets.discard)(path)
 
     def may_have_secrets(self, path: Path) -> bool:
-        """Whether a file is known to hold secrets, or likely does by its name."""
+        """Whether a file is known to contain secrets, or has the name of a file of environment variables."""
         return path in self._with_secrets or path in self._lines or path in self._placeholders or is_env_file(path.name)
 
     @property
     def knowledge(self) -> int:
-        """Another number once more is known."""
+        """Number that changes when more is known."""
         return hash((frozenset(self._lines.items()), frozenset(self._placeholders.items())))
 
     def inherit(self, source: Path, target: Path) -> None:
-        """The target is what the source was, and all that is below it."""
+        """Apply what is known of `source` and of everything below it to `target`, after a move or a copy."""
         _inherit(self._lines, source, target)
         _inherit(self._placeholders, source, target)
 

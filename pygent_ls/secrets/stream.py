@@ -9,19 +9,19 @@ from typing import Protocol
 from pygent_ls.secrets.diff_headers import open_header
 
 Mask = Callable[[str, str | None], Awaitable[str]]
-"""Takes the secrets out of a text; with it goes the path of the file that it shows, where it does."""
+"""Function that masks the secrets in a text. The second argument is the file that the text shows, or None."""
 
 
 class Redacts(Protocol):
-    """What takes secrets out of text: a redactor, or what knows more than one."""
+    """Object that masks secrets in text: a redactor, or a wrapper that knows more."""
 
     @property
     def is_on(self) -> bool:
-        """Whether it does."""
+        """Whether secrets are masked."""
         ...
 
     async def redact(self, text: str, path: str | None = None) -> str:
-        """The text with placeholders; `path` is the file that it shows lines of."""
+        """Return the text with placeholders. `path` is the file whose lines the text shows."""
         ...
 
 
@@ -31,38 +31,38 @@ _KEY_ENDS = re.compile(r"END [A-Z0-9 ]{0,30}PRIVATE KEY")
 _OPEN_VALUE = re.compile(r"=[ \t]{0,8}([\"'`])")
 
 _ASKS = re.compile(r"(?:.{0,200}[\s(\[])?[A-Za-z/]{0,20}[)\]]?[:?>$#%][ ]?")
-"""A line that is not over and waits for an answer; its last word is no secret and no piece of one."""
+"""An incomplete line that waits for input. Its last word cannot be a secret or a part of one."""
 
 MAX_HELD_CHARS = 65_536
-"""Of live output, while a private key may not be over: more than any key has."""
+"""Maximum number of characters held back until a private key or a quoted value ends: more than any key has."""
 
 MAX_OPEN_LINE_CHARS = 1_000_000
-"""Of a line that is held back until it is over."""
+"""Maximum length of an incomplete line that is held back."""
 
 _BETWEEN_WORDS = re.compile(r"[\s,;\"'{}\[\]()]")
 
 
 class LiveRedactor:
-    """Masks text that comes in pieces: a line is held back until it is whole, and a private key and a quoted value
-    until they are over. What is above a line and tells what it is goes with it to the mask: the names in a diff."""
+    """Masks text that arrives in pieces. A line is held back until it is complete, and a private key or a quoted value
+    until it ends. The file names of a diff are passed to the redactor with the lines below them."""
 
     def __init__(self, redactor: Redacts, path: str | None = None) -> None:
-        """`path` is the file whose lines the text shows."""
+        """Create a redactor; `path` is the file whose lines the text shows."""
         self._redactor = redactor
         self._path = path
         self._held = ""
         self._header = ""
-        """The names of the file in a diff whose lines are shown now, or the first of them."""
+        """Header, or its first line, of the file in a diff whose lines arrive now."""
         self._n_asked = 0
-        """The beginning of what is held back that was shown, since it waits for an answer."""
+        """Number of held characters that were already shown, because they wait for input."""
 
     @property
     def n_held(self) -> int:
-        """Characters that are held back."""
+        """Number of characters that are held back and were not shown."""
         return len(self._held) - self._n_asked
 
     async def feed(self, piece: str) -> str:
-        """What may be shown now; often nothing."""
+        """Add a piece, and return the text that may be shown now, which is often empty."""
         if not self._redactor.is_on:
             return piece
         self._held += piece
@@ -73,7 +73,7 @@ class LiveRedactor:
         return await self._masked(whole)
 
     async def pause(self) -> str:
-        """What may be shown of a line that is not over, where nothing more comes for now: one that asks something."""
+        """Return the incomplete line if it asks for input, else nothing. Called when no more text arrives for now."""
         if self._n_asked or self._path is not None or not _ASKS.fullmatch(self._held):
             return ""
         asked = self._held
@@ -83,7 +83,7 @@ class LiveRedactor:
         return asked
 
     async def close(self) -> str:
-        """What was held back."""
+        """Return the text that was held back, at the end."""
         rest, self._held = self._held, ""
         return await self._masked(rest)
 
@@ -110,7 +110,7 @@ class LiveRedactor:
             yield begins[-1]
 
     def _open_value(self, end: int) -> Iterator[int]:
-        """The last assignment whose quotes are not closed."""
+        """Yield the offset of the last assignment whose quotes are not closed."""
         at = 0
         while found := _OPEN_VALUE.search(self._held, at, end):
             closed = self._held.find(found[1], found.end(), end)

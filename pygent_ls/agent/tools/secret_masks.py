@@ -1,7 +1,7 @@
-"""Text that comes in from files and programs, as a session may show it: masked whole, before anything is cut from it.
+"""Masking of text from files and programs, which is masked as a whole before any part is cut out.
 
-What a file is counts as much as its name. All values of a file of environment variables are secret, also where a link
-leads to it, where it was copied or moved to, and where a value was written in the place of its placeholder.
+The content of a file counts as much as its name. All values of a file of environment variables are secret, also through
+a link to the file, in a copy of it, after a move, and in a file that was written with the values of placeholders.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from pygent_ls.secrets.stream import LiveRedactor
 Report = Callable[[str], Awaitable[None]]
 
 MAX_MENTIONED = 16
-"""Files of environment variables that are looked for because a call or its result names them."""
+"""Maximum number of files of environment variables that are read because a call or its result names them."""
 
 MAX_LEARNED = 200
-"""Files of environment variables that are learned before a program runs."""
+"""Maximum number of files of environment variables that are learned before a program runs."""
 
 
 class SecretMasks:
-    """One session's. Without a redactor that is on, everything stays as it is."""
+    """Masks of one session. Without a redactor that is on, all text stays unchanged."""
 
     def __init__(
         self, redactor: Redactor | None = None, workspace: Workspace | None = None, files: SecretFiles | None = None
@@ -50,18 +50,18 @@ class SecretMasks:
 
     @property
     def is_on(self) -> bool:
-        """Whether secrets are masked at all."""
+        """Whether secrets are masked."""
         return self._redactor.is_on
 
     @property
     def knowledge(self) -> int:
-        """Another number once other text is masked, or other files are."""
+        """Number that changes when other text or other files are masked."""
         return hash((self._redactor.knowledge, self.files.knowledge))
 
     async def text(self, text: str, path: str | None = None) -> str:
-        """A text, and of which file it is, all or some lines of it; that may be a name alone.
+        """Return the text with its secrets masked. `path` is the file, or only its name, that the text is from.
 
-        A piece of a line must not be given: what it is a piece of cannot be told.
+        The text consists of whole lines: a secret in a part of a line might not be recognised.
         """
         if not self.is_on or not text:
             return text
@@ -75,7 +75,7 @@ class SecretMasks:
         return await self._redactor.redact(text, path, also)
 
     async def document(self, document: Document, name: str = "") -> Document:
-        """A whole file, by what it is called, too, where that is a link's name."""
+        """Return the whole file with its secrets masked. `name` is the name it was opened by, which may be a link."""
         if not self.is_on:
             return document
         self._learn_lines(document, name)
@@ -84,15 +84,15 @@ class SecretMasks:
         return document if masked == document.text else replace(document, text=masked)
 
     def searchable(self, masked: str) -> str:
-        """See `Redactor.searchable`."""
+        """Return a masked text in which keys can be found by their public prefix (`Redactor.searchable`)."""
         return self._redactor.searchable(masked)
 
     def live(self, path: str | None = None) -> LiveRedactor:
-        """For text that comes in pieces."""
+        """Return a redactor for text that arrives in pieces."""
         return LiveRedactor(self, path)
 
     async def redact(self, text: str, path: str | None = None) -> str:
-        """Whole lines of a program's output; the files of environment variables that they name are known before."""
+        """Mask whole lines of a program's output, after learning the files of environment variables that they name."""
         if not self.is_on:
             return text
         await self.learn_named(text, own=False)
@@ -101,7 +101,7 @@ class SecretMasks:
     async def run(
         self, processes: Processes, spec: ProcessSpec, live: LiveRedactor, report: Report | None = None
     ) -> ProcessResult:
-        """Run a program whose output is shown: it is masked as it comes, passed on to `report`, and cut after that."""
+        """Run a program whose output is shown. The output is masked as it arrives, passed to `report`, and then cut."""
         if not self.is_on:
             return await processes.run(spec, report)
         kept, n_taken = KeptOutput(spec.max_output_chars), 0
@@ -123,16 +123,16 @@ class SecretMasks:
         errors = await self.text(result.stderr)
         return replace(result, stdout=kept.text(), stderr=errors, omitted_chars=kept.omitted_chars)
 
-    # Knowing secrets before they are shown
+    # Learning secrets before they are shown
 
     def written(self, paths: Iterable[str], texts: str) -> None:
-        """A call writes the values of the placeholders in the texts into these files."""
+        """Remember that a call writes the values of the placeholders in `texts` to these files."""
         found = {each[0] for each in PLACEHOLDER.finditer(texts)}
         if found:
             self.files.write(filter(None, map(self._resolved, paths)), found)
 
     def moved(self, plan: EditPlan) -> None:
-        """A plan was carried out that may have moved files, or copied them."""
+        """Remember the files that a completed plan moved or copied."""
         for operation in plan.operations:
             match operation:
                 case MoveFile(source=source, destination=target) | CopyBytes(source=source, destination=target):
@@ -143,7 +143,7 @@ class SecretMasks:
                     pass
 
     def put_elsewhere(self, source: object, destination: object) -> None:
-        """A file was moved or copied to a path, or into the folder there."""
+        """Remember that a file was moved or copied to a path, or into the folder at that path."""
         if isinstance(source, str) and isinstance(destination, str):
             old, new = self._resolved(source), self._resolved(destination)
             if old and new:
@@ -151,20 +151,20 @@ class SecretMasks:
                 self.files.inherit(old, new / old.name)
 
     async def learn_named(self, text: str, *, own: bool = True) -> None:
-        """Know the values of the files of environment variables that a text names, and of the workspace's own."""
+        """Learn the files of environment variables that a text names and, with `own`, those of the workspace."""
         workspace = self._workspace if own else None
         folders = (*workspace.folders, *workspace.more_folders) if workspace else ()
         names = [str(folder / name) for folder in folders for name in ENV_FILES_OF_A_FOLDER]
         await self.learn_files([*names, *list(dict.fromkeys(mentioned(text)))[:MAX_MENTIONED]])
 
     async def learn_all(self) -> None:
-        """Know the values of every file of environment variables in the workspace: a program may show any of them."""
+        """Learn all files of environment variables in the workspace, since a program may print any of them."""
         if self.is_on and self._workspace is not None:
             found = await self._workspace.files_named(is_env_file)
             await self.learn_files(str(path) for path in found[:MAX_LEARNED])
 
     async def learn_files(self, names: Iterable[str]) -> None:
-        """Know the secrets of files, without showing them; what cannot be read is left out."""
+        """Learn the secrets of files without showing them. Files that cannot be read are left out."""
         if self._workspace is None:
             return
         for name in names:
@@ -179,7 +179,7 @@ class SecretMasks:
             await self.learn(document, name)
 
     async def learn(self, document: Document, name: str = "") -> None:
-        """Know the secrets of a whole file."""
+        """Learn the secrets of a whole file."""
         self._learn_lines(document, name)
         is_env = is_env_file(name) or self.files.is_env(document.path, document.text)
         await self._redactor.learn(document.text, ".env" if is_env else document.path.name)
@@ -198,7 +198,7 @@ class SecretMasks:
 
 
 def _not_taken(result: ProcessResult, max_chars: int, n_taken: int) -> str:
-    """What a program wrote while it was ended, which is kept and was not passed on, from a whole line on."""
+    """Return the output, in whole lines, that a program wrote while it was being ended and that was not passed on."""
     n_left = len(result.stdout) - n_taken
     if not result.omitted_chars:
         return result.stdout[n_taken:] if n_left > 0 else ""

@@ -1,5 +1,5 @@
-"""What a session does about secrets: masks what the model and the front ends see, puts values back into what is
-written, and refuses what would lose one or carry one out."""
+"""Secrets of a session: masks text for the model and the front ends, restores values in written files, and refuses
+calls that would lose a secret or disclose one."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from pygent_ls.secrets.session import ENV_FILES_OF_A_FOLDER, SecretFiles, mentio
 from pygent_ls.secrets.stream import LiveRedactor
 
 _PATTERN = re.compile(r"(?<![\w.])\.[\w.-]{0,40}[*?\[][\w.*?!^\[\]-]{0,40}")
-"""A word of a command that may become the name of a hidden file."""
+"""Word of a command that the shell may expand to the name of a hidden file."""
 
 _MASK = re.compile(
     r"\*{3,}|[xX]{4,}|[•●█▪]{3,}|\.{3,}|…|\b(?:REDACTED|MASKED|HIDDEN|redacted|masked)\b"
     r"|(?<![<\[({])[<\[({]++\s*+(?i:redacted|masked|hidden|secret|removed|filtered|sensitive|censored)[\w\s-]*+[>\])}]"
 )
-"""What stands for a value without being one."""
+"""A mask: text that stands for a value."""
 
 
 class Secrets:
-    """One session's. Without a redactor that is on, everything stays as it is."""
+    """Secrets of one session. Without a redactor that is on, all text stays unchanged."""
 
     def __init__(
         self, redactor: Redactor | None = None, workspace: Workspace | None = None, files: SecretFiles | None = None
@@ -44,19 +44,19 @@ class Secrets:
         self.masks = SecretMasks(self._redactor, workspace, files)
 
     def seen_from(self, workspace: Workspace | None) -> Secrets:
-        """The same secrets, whose files are read as this workspace shows them."""
+        """Return the same secrets with another workspace, through which their files are read."""
         return Secrets(self._redactor, workspace, self.masks.files)
 
     async def masked(self, text: str, path: str | None = None) -> str:
-        """Text that is neither a tool's nor a change: a prompt, an attachment (with its path), a question."""
+        """Mask text that is neither of a tool nor of a change: a prompt, an attachment (with its path), a question."""
         if not self._redactor.is_on:
             return text
         await self.masks.learn_named(text)
         return await self.masks.text(text, path)
 
     async def masked_result(self, call: ToolUseBlock, tool: Tool | None, content: str) -> str:
-        """What a call returned, or the error that it ended with. What our own tools read of files and programs was
-        masked then, before they cut it; what else there is in a result comes whole."""
+        """Mask the result or error of a call. Built-in tools mask the text of files and programs before they cut it;
+        the rest of a result is whole."""
         if not self._redactor.is_on:
             return content
         changes_nothing = tool is not None and tool.read_only
@@ -64,11 +64,11 @@ class Secrets:
         return await self.masks.text(content, env_file_of(call, tool))
 
     async def masked_error(self, error: ToolError) -> str:
-        """What an error says."""
+        """Return the masked message of an error."""
         return await self.requoted(str(error), error.quotes)
 
     async def requoted(self, said: str, quotes: Iterable[Quote]) -> str:
-        """Words in which excerpts of texts stand, with those of the masked texts in their place."""
+        """Return a message with each excerpt of a text replaced by the excerpt of the masked text."""
         for quote in quotes:
             masked = await self.masks.text(quote.text, quote.path)
             said = said.replace(excerpt(quote.text), excerpt(masked))
@@ -77,7 +77,7 @@ class Secrets:
     async def masked_changes(
         self, changes: Sequence[FileChange], *, with_texts: bool = False
     ) -> tuple[FileChange, ...]:
-        """Changes as front ends may show them; the whole texts are masked where they are needed, else left out."""
+        """Mask changes for front ends. Whole texts are included, masked, only with `with_texts`."""
         if not self._redactor.is_on:
             return tuple(changes)
         return tuple([await self._masked_change(each, with_texts=with_texts) for each in changes])
@@ -93,27 +93,27 @@ class Secrets:
         return replace(change, patch=patch, old_text=texts[0], new_text=texts[1])
 
     def switch(self, *, on: bool) -> None:
-        """Mask from now on, or not. What was masked before is put back in either case."""
+        """Switch masking on or off from now on. Earlier placeholders are restored in either case."""
         self._redactor.switch(on=on)
 
     def live(self, call: ToolUseBlock, tool: Tool) -> LiveRedactor:
-        """For the output of a call, as it comes."""
+        """Return a redactor for the live output of a call."""
         return self.masks.live(env_file_of(call, tool))
 
     def know(self, values: Iterable[str]) -> None:
-        """Mask these values wherever they occur from now on: keys that the daemon itself holds."""
+        """Mask these values wherever they occur from now on: the daemon's own keys."""
         self._redactor.know(values)
 
-    # On the way back
+    # Restoring values
 
     async def restored(self, call: ToolUseBlock, tool: Tool) -> Mapping[str, Any]:
-        """The arguments with the values in them, for what writes text into files.
+        """Return the arguments with the values of placeholders, if the call writes text to files.
 
-        Raises `ToolError` for a placeholder that is not known or was altered, and for one in any other call.
+        Raises `ToolError` for an unknown or altered placeholder, and for a placeholder in any other call.
         """
         texts = " ".join(_texts_in(call.input))
         if self._redactor.is_on:
-            await self.masks.learn_named(texts)  # before the call can show any of it
+            await self.masks.learn_named(texts)  # before the call can show any value
             if tool.runs_programs and not tool.read_only:
                 await self.masks.learn_all()
         if "SECRET_" not in texts or tool.category is ToolCategory.AGENT:
@@ -143,7 +143,7 @@ class Secrets:
         if not isinstance(value, str):
             return value
         text, unknown = self._redactor.restore(value)
-        if not self._redactor.is_on:  # what is not known may be meant as it stands
+        if not self._redactor.is_on:  # an unknown placeholder may be meant literally
             return text
         if unknown:
             raise ToolError(
@@ -158,7 +158,7 @@ class Secrets:
         return text
 
     def recall(self, messages: Iterable[Message], tools: ToolRegistry) -> None:
-        """Know the files into which the values of placeholders were written in these messages."""
+        """Remember the files to which calls in these messages wrote the values of placeholders."""
         for call in (block for each in messages for block in each.blocks if isinstance(block, ToolUseBlock)):
             tool = tools.get(call.name)
             if tool is not None and tool.plans_edit:
@@ -166,7 +166,7 @@ class Secrets:
                 self.masks.put_elsewhere(call.input.get("source"), call.input.get("destination"))
 
     async def refuse_masks(self, changes: Sequence[FileChange]) -> None:
-        """Raises `ToolError` where a change would put a mask in the place of a secret."""
+        """Raise `ToolError` if a change would replace a secret by a mask."""
         if self._redactor.is_on:
             for change in changes:
                 await self._refuse_mask(change)
@@ -190,7 +190,7 @@ class Secrets:
 
 
 def env_file_of(call: ToolUseBlock, tool: Tool | None) -> str | None:
-    """The file of environment variables that the call is about: it names it as a path, or within a command."""
+    """Return the file of environment variables that the call names, as a path or in a command; None without one."""
     paths = tool.paths_in(call.input) if tool else ()
     command = call.input.get("command")
     named = (*paths, *(_named_in(command) if isinstance(command, str) else ()))
@@ -198,14 +198,14 @@ def env_file_of(call: ToolUseBlock, tool: Tool | None) -> str | None:
 
 
 def _named_in(command: str) -> Iterator[str]:
-    """The files of environment variables that a command names, or may mean by a pattern such as `.e*`."""
+    """Yield the files of environment variables that a command names, or may mean by a pattern such as `.e*`."""
     yield from mentioned(command)
     for pattern in _PATTERN.findall(command):
         yield from (name for name in ENV_FILES_OF_A_FOLDER if fnmatchcase(name, pattern))
 
 
 def _texts_in(value: object) -> Iterator[str]:
-    """Every text within the arguments of a call."""
+    """Yield every text in the arguments of a call."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -217,7 +217,7 @@ def _texts_in(value: object) -> Iterator[str]:
 
 
 def _patch_of(change: FileChange, old: str, new: str) -> str:
-    """The change's patch, between the masked texts."""
+    """Return the patch between the masked texts, with the header of the change's patch."""
     found = PATCH_HEADER.match(change.patch)
     patch = unified_diff(old, new, change.path.name).patch
     return (found[0] if found else "") + patch[match.end() :] if (match := PATCH_HEADER.match(patch)) else patch
@@ -232,12 +232,12 @@ def _not_for_this(tool: Tool, placeholder: str) -> str:
 
 
 def _lines_of(patch: str, sign: str) -> list[str]:
-    """The lines that a patch adds, or removes."""
+    """Return the lines that a patch adds or removes."""
     return [line[1:] for line in patch.splitlines() if line.startswith(sign) and not line.startswith(sign * 3 + " ")]
 
 
 def _is_masked_in(lines: Iterable[str], before: str) -> bool:
-    """Whether a mask stands where the secret stood: after the same name, or anywhere where it had none."""
+    """Whether a mask replaces the secret: after the same name, or anywhere if the secret had no name."""
     words = re.findall(r"[\w-]+", before)
     name = words[-1] if words else ""
     return any(name in line and _MASK.search(line, line.index(name) + len(name)) for line in lines)
