@@ -1,1 +1,1 @@
-"""The core: messages, events, ports, permissions, batches, the loop. No IO, no editor, no provider."""
+"""The core: loop, tool calls, permissions, context and ports. It knows no editor and no provider, and does no IO."""

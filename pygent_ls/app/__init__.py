@@ -1,1 +1,1 @@
-"""Builds the application from the settings and the rooms below."""
+"""Construction of the application from the settings and the packages below."""

@@ -1,1 +1,1 @@
-"""Settings: what they are, where they come from, and how layers are merged."""
+"""Settings: definitions, sources, and the merging of layers."""

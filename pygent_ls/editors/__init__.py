@@ -1,1 +1,1 @@
-"""Front ends: each speaks one protocol and decides nothing."""
+"""Front ends: each speaks one protocol and makes no decisions."""

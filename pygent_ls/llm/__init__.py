@@ -1,1 +1,1 @@
-"""Providers: each module turns the core's request into one model's stream of chunks."""
+"""Models: adapters that turn the core's request into a stream of chunks, and the choice of provider and key."""

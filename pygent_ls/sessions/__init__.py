@@ -1,1 +1,1 @@
-"""Conversations: one turn at a time, with numbered events."""
+"""Conversations: one turn at a time, numbered events, the journal, checkpoints and undo."""

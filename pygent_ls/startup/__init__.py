@@ -1,1 +1,1 @@
-"""What makes the process start fast."""
+"""Cache of generated code, which makes the process start fast."""

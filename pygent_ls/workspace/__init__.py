@@ -1,1 +1,1 @@
-"""Files and processes on the local machine: disk, paths, documents, child processes."""
+"""The local machine: files, child processes, sandbox, snapshots, git, templates and the web."""

@@ -1,1 +1,1 @@
-"""The tool call pipeline."""
+"""Execution of tool calls: batches, permission, hooks, tool, edit and result."""

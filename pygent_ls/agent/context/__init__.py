@@ -1,1 +1,1 @@
-"""What the model is sent."""
+"""Content of model requests: system prompt, instructions, attachments, memory, and the context window."""

@@ -1,1 +1,1 @@
-"""Edit plans: differences, hunks, review, commit."""
+"""Edit plans: differences, hunks, review, checkpoints and commit."""

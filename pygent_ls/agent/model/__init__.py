@@ -1,1 +1,1 @@
-"""The model's answer, and retries."""
+"""Assembly of a model's answer from chunks, and retries."""

@@ -1,1 +1,1 @@
-"""Decisions about tool calls."""
+"""Permission decisions about tool calls: allow, ask or deny."""

@@ -1,1 +1,1 @@
-"""One turn: the loop, its limits and its state."""
+"""A turn: its loop, its limits, its state, and its subagents."""

@@ -1,1 +1,1 @@
-"""What is known of models: limits, prices, abilities."""
+"""Catalog of models: limits, prices and capabilities."""

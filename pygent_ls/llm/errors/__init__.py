@@ -1,1 +1,1 @@
-"""Provider failures as ModelError."""
+"""Conversion of provider failures to `ModelError`."""

@@ -1,1 +1,1 @@
-"""What a turn of a session is made of."""
+"""Construction of a session's turns: agent, model, mode, prompt, hooks and subagents."""

@@ -1,1 +1,1 @@
-"""Options of programs that are known to do no more than the program's name says."""
+"""Safe options of known programs: options that do no more than the program's name suggests."""

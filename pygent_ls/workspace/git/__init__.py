@@ -1,1 +1,1 @@
-"""Git repositories and the git program."""
+"""Git repositories, and the git program for the daemon's own use."""

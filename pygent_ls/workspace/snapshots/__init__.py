@@ -1,1 +1,1 @@
-"""States of the workspace's files, kept outside the workspace."""
+"""Snapshots of the workspace's files, stored outside the workspace."""

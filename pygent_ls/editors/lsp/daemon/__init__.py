@@ -1,1 +1,1 @@
-"""The life of the daemon: over standard streams, or over a socket for several clients."""
+"""Life cycle of the daemon: over standard streams, or over a socket for several clients."""

@@ -1,1 +1,1 @@
-"""Open documents, and edits of them."""
+"""Open documents: buffers, positions, and edits that the editor applies."""

@@ -1,1 +1,1 @@
-"""Handlers of pygent/* requests."""
+"""Handlers of `pygent/*` requests."""

@@ -1,1 +1,1 @@
-"""The core's ports on an editor."""
+"""Adapters of the core's ports for an editor: workspace, approver, questioner, progress."""

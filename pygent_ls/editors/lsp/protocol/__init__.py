@@ -1,1 +1,1 @@
-"""The types of the wire and their conversion."""
+"""Types of the wire protocol, and conversion of the core's values to them."""
