@@ -19,7 +19,7 @@ import asyncio, json, os, shutil, signal, sys
 from pathlib import Path
 
 from pygent_ls.agent.ports.workspace import CopyBytes, DeleteFile, EditPlan, MoveFile, WriteText
-from pygent_ls.workspace import applying, leftovers, temporary_files
+from pygent_ls.workspace.files import leftovers, temporary_files, transaction
 from pygent_ls.workspace.files.reader import read_document
 
 folder, state = Path(sys.argv[1]), Path(sys.argv[2])
@@ -48,7 +48,7 @@ def text_of(path):
 
 async def edit():
     changed = await read_document(folder / "changed", "changed")
-    await applying.apply_plan(EditPlan(label="", result="", operations=(
+    await transaction.apply_plan(EditPlan(label="", result="", operations=(
         WriteText(path=folder / "changed", before=changed, text="new"),
         DeleteFile(path=folder / "gone", before=None),
         DeleteFile(path=folder / "link", before=None),

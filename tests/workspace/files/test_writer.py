@@ -208,7 +208,7 @@ def test_a_writer_that_is_killed_at_any_step_leaves_the_old_bytes_or_the_new(tmp
     script = """
 import os, signal, sys
 from pathlib import Path
-from pygent_ls.workspace import writing
+from pygent_ls.workspace.files import writer
 
 file, old, new = Path(sys.argv[1]), b"old" * 9, b"new" * 99_999
 file.touch(0o751)
@@ -219,14 +219,14 @@ for n_lines in range(1_000):
     child = os.fork()
     if not child:
         def killed_after(frame, event, argument, left=[n_lines]):
-            if frame.f_code.co_filename != writing.__file__:
+            if frame.f_code.co_filename != writer.__file__:
                 return None
             left[0] -= event == "line"
             if left[0] < 0:
                 os.kill(os.getpid(), signal.SIGKILL)
             return killed_after
         sys.settrace(killed_after)
-        writing.write_atomically(file, new)
+        writer.write_atomically(file, new)
         os._exit(0)
     _, status = os.waitpid(child, 0)
     seen.append({old: "old", new: "new"}.get(file.read_bytes(), "other") + oct(file.stat().st_mode & 0o777))

@@ -149,9 +149,9 @@ async def test_a_question_waits_for_the_prompt_before_it(folder: Path) -> None:
     ("capabilities", "answer", "told"),
     [
         (WITH_FORM, {"text": " my key "}, "pygent: my key"),
-        (WITH_FORM, {"choice": "my key"}, "pygent: NotAnswered"),
-        (WITH_FORM, {"text": ""}, "pygent: NotAnswered"),
-        (WITH_FORM, None, "pygent: NotAnswered"),
+        (WITH_FORM, {"choice": "my key"}, "pygent: QuestionNotAnswered"),
+        (WITH_FORM, {"text": ""}, "pygent: QuestionNotAnswered"),
+        (WITH_FORM, None, "pygent: QuestionNotAnswered"),
         (CAPABILITIES, None, "pygent: CannotAsk"),
     ],
 )
