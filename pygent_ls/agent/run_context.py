@@ -25,7 +25,7 @@ from pygent_ls.agent.telemetry import Telemetry, no_telemetry
 from pygent_ls.agent.tools.cache import ToolCache
 from pygent_ls.agent.tools.plan import Plan
 from pygent_ls.agent.tools.read_log import ReadLog
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.agent.tools.tool import ToolRegistry
 
 Settle = Callable[[], Awaitable[None]]
@@ -69,7 +69,7 @@ class RunContext:
     plan: Plan = field(default_factory=Plan)
     marks: Marks = field(default_factory=Marks)
     """Marks around text from outside in the session's requests."""
-    secrets: Secrets = field(default_factory=Secrets)
+    secrets: SessionSecrets = field(default_factory=SessionSecrets)
     context: ContextMemory = field(default_factory=ContextMemory)
     """What the session's model was sent, and what of it was compacted. A subagent, which has another history, has its
     own."""

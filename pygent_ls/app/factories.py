@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pygent_ls.agent.permissions.permissions import Policy
     from pygent_ls.agent.ports.hooks import Hooks
     from pygent_ls.agent.ports.workspace import Processes, Workspace
-    from pygent_ls.agent.tools.session_secrets import Secrets
+    from pygent_ls.agent.tools.session_secrets import SessionSecrets
     from pygent_ls.config.layers import Loaded
     from pygent_ls.llm.cli.model import CliEnvironment
     from pygent_ls.llm.providers.endpoint import Endpoint
@@ -157,14 +157,14 @@ def programs_of(settings: Settings, processes: Processes, state: Path) -> CliEnv
     )
 
 
-def secrets_of(settings: Settings, state: Path, workspace: Workspace, keys: Iterable[str]) -> Secrets:
+def secrets_of(settings: Settings, state: Path, workspace: Workspace, keys: Iterable[str]) -> SessionSecrets:
     """Return the secrets that a session masks; `state` is the daemon's own folder, `keys` are the saved keys."""
-    from pygent_ls.agent.tools.session_secrets import Secrets
+    from pygent_ls.agent.tools.session_secrets import SessionSecrets
     from pygent_ls.secrets.finder import find_secrets
     from pygent_ls.secrets.redactor import Redactor
     from pygent_ls.workspace.installation_key import installation_key
 
-    secrets = Secrets(Redactor(find_secrets, key=installation_key(state)), workspace)
+    secrets = SessionSecrets(Redactor(find_secrets, key=installation_key(state)), workspace)
     secrets.switch(on=settings.redact_secrets)
     secrets.know(keys)
     return secrets

@@ -14,7 +14,7 @@ from pygent_ls.agent.context.instructions import Instruction, without_secrets
 from pygent_ls.agent.context.system_prompt import PromptFor, SystemPart, prompt_of
 from pygent_ls.agent.display_text import visible
 from pygent_ls.agent.permissions.permissions import Permissions
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import AgentProfile, allowed_by_settings
 from pygent_ls.app.agents import variants_of
@@ -46,7 +46,7 @@ class PromptOptions:
     files: Sequence[str]
     """Files that the user's prompt would mention."""
     tools: ToolRegistry
-    secrets: Secrets
+    secrets: SessionSecrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +101,8 @@ def run_command(given: argparse.Namespace) -> int:
     return 1 if shown.problems else 0
 
 
-def _secrets(workspace: DiskWorkspace, *, is_on: bool) -> Secrets:
-    secrets = Secrets(Redactor(find_secrets, key=installation_key(state_folder())), workspace)
+def _secrets(workspace: DiskWorkspace, *, is_on: bool) -> SessionSecrets:
+    secrets = SessionSecrets(Redactor(find_secrets, key=installation_key(state_folder())), workspace)
     secrets.switch(on=is_on)
     return secrets
 
@@ -142,7 +142,7 @@ async def prompt_shown(wanted: PromptOptions) -> ShownPrompt:
     )
 
 
-async def _masked(part: SystemPart, secrets: Secrets) -> SystemPart:
+async def _masked(part: SystemPart, secrets: SessionSecrets) -> SystemPart:
     return SystemPart(name=part.name, title=part.title, text=await secrets.masked(part.text), max_chars=part.max_chars)
 
 

@@ -41,7 +41,7 @@ from pygent_ls.workspace.files.reader import beginning_of
 if TYPE_CHECKING:
     import argparse
 
-    from pygent_ls.agent.tools.session_secrets import Secrets
+    from pygent_ls.agent.tools.session_secrets import SessionSecrets
     from pygent_ls.sessions.journal.replay import Recalled
 
 ALL = 2**31
@@ -365,14 +365,14 @@ def _read(file: str) -> tuple[str, str]:
         raise SessionError(f"{shown} is not a saved session: it is not UTF-8.", kind="invalid_file") from None
 
 
-def _secrets(folder: Path, *, is_on: bool) -> Secrets:
-    from pygent_ls.agent.tools.session_secrets import Secrets
+def _secrets(folder: Path, *, is_on: bool) -> SessionSecrets:
+    from pygent_ls.agent.tools.session_secrets import SessionSecrets
     from pygent_ls.secrets.finder import find_secrets
     from pygent_ls.secrets.redactor import Redactor
     from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
     from pygent_ls.workspace.installation_key import installation_key
 
-    secrets = Secrets(Redactor(find_secrets, key=installation_key(state_folder())), DiskWorkspace([folder]))
+    secrets = SessionSecrets(Redactor(find_secrets, key=installation_key(state_folder())), DiskWorkspace([folder]))
     secrets.switch(on=is_on)
     return secrets
 

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from pygent_ls.agent.kinds import Mode
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import AgentProfile
 from pygent_ls.app.application import read_settings
@@ -56,7 +56,7 @@ async def shown(folder: Path, *files: str, agent: AgentProfile = KEEPER, mode: s
         mode=mode,
         files=files,
         tools=TOOLS,
-        secrets=Secrets(),
+        secrets=SessionSecrets(),
     )
     return await prompt_shown(wanted)
 

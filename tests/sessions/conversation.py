@@ -10,7 +10,7 @@ from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.hooks import Hooks, NoHooks
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.state import TurnResult
@@ -99,7 +99,7 @@ def conversation(
     With `folder`, its files are real, and kept by checkpoints; `files` do not count then.
     """
     rig = make_rig(*tools, files=files, approver=approver, mode=mode)
-    around = replace(rig.around, secrets=Secrets(redactor, rig.workspace), hooks=hooks or NoHooks())
+    around = replace(rig.around, secrets=SessionSecrets(redactor, rig.workspace), hooks=hooks or NoHooks())
     if folder is not None:
         workspace = DiskWorkspace([folder])
         checkpoints = Checkpoints(workspace, snapshots_beside(folder, find=find_git if has_git else lambda: None))

@@ -12,7 +12,7 @@ from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.agent.run_context import RunContext
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.errors import ModelError
@@ -133,7 +133,7 @@ class Shelf:
             session_id=session_id,
             workspace=self.workspace,
             processes=LocalProcesses(),
-            secrets=Secrets(self.redactor, self.workspace),
+            secrets=SessionSecrets(self.redactor, self.workspace),
             editor=self.editor,
             checkpointer=Checkpoints(self.workspace, snapshots_beside(self.folder, find=find_git)),
             working_directory=self.folder,

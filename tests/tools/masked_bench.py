@@ -9,7 +9,7 @@ from typing import Any
 
 from pygent_ls.agent.events import ToolProgress, ToolResult
 from pygent_ls.agent.messages import ToolUseBlock
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.secrets.finder import find_secrets
 from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.tools.catalog import offered_tools
@@ -31,7 +31,7 @@ class MaskedBench:
         self.processes = LocalProcesses()
         tools = offered_tools(has_folder=True, shell_timeout_s=60.0)
         self.rig = make_rig(*tools, approver=FakeApprover(otherwise="allow_once"), max_tool_result_chars=4_000)
-        self.secrets = Secrets(Redactor(find_secrets, key=b"k"), self.workspace)
+        self.secrets = SessionSecrets(Redactor(find_secrets, key=b"k"), self.workspace)
         self.around = replace(
             self.rig.around,
             workspace=self.workspace,

@@ -36,7 +36,7 @@ from pygent_ls.agent.ports.subagents import CallScope
 from pygent_ls.agent.ports.workspace import EditPlan, FileChange, SandboxState, Workspace
 from pygent_ls.agent.rules.read_rules import FileRead
 from pygent_ls.agent.telemetry import PermissionSpan, Telemetry, no_telemetry, observed
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.errors import ToolError
 
@@ -87,7 +87,7 @@ class Authorization:
     permissions: Permissions
     consent: SandboxConsent
     questioner: Questioner
-    secrets: Secrets
+    secrets: SessionSecrets
     working_directory: Path
     hooks: TurnHooks
     standing: CallScope = field(default_factory=CallScope)

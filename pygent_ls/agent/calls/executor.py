@@ -167,7 +167,7 @@ class ToolExecutor:
     async def _called(self, call: ToolUseBlock) -> tuple[Tool, Mapping[str, Any]]:
         """Return the tool and the validated arguments, with secrets restored in what is to be written.
 
-        Raises `ToolError` for an invalid call, and as `Secrets.restored` does.
+        Raises `ToolError` for an invalid call, and as `SessionSecrets.restored` does.
         """
         tool = self.around.tools.get(call.name)
         if tool is None:

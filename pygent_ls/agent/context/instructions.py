@@ -13,7 +13,7 @@ from typing import Protocol
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.messages import Message, TextBlock
 from pygent_ls.agent.rules.read_rules import Reading
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 
 MAX_NAME_CHARS = 300
 
@@ -55,7 +55,7 @@ def block_of(instruction: Instruction) -> TextBlock:
 LEAD = "<reminder>The repository has its own instructions for files below "
 
 
-async def without_secrets(instruction: Instruction, secrets: Secrets) -> Instruction:
+async def without_secrets(instruction: Instruction, secrets: SessionSecrets) -> Instruction:
     """Return the instruction with its text redacted, as the model may read it."""
     return replace(instruction, text=await secrets.masked(instruction.text, str(instruction.path)))
 

@@ -34,7 +34,7 @@ _MASK = re.compile(
 """A mask: text that stands for a value."""
 
 
-class Secrets:
+class SessionSecrets:
     """Secrets of one session. Without a redactor that is on, all text stays unchanged."""
 
     def __init__(
@@ -43,9 +43,9 @@ class Secrets:
         self._redactor = redactor or Redactor()
         self.masks = SecretMasks(self._redactor, workspace, files)
 
-    def seen_from(self, workspace: Workspace | None) -> Secrets:
+    def seen_from(self, workspace: Workspace | None) -> SessionSecrets:
         """Return the same secrets with another workspace, through which their files are read."""
-        return Secrets(self._redactor, workspace, self.masks.files)
+        return SessionSecrets(self._redactor, workspace, self.masks.files)
 
     async def masked(self, text: str, path: str | None = None) -> str:
         """Mask text that is neither of a tool nor of a change: a prompt, an attachment (with its path), a question."""

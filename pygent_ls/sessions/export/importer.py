@@ -9,7 +9,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 from pygent_ls.agent.messages import Block, Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, Usage, now
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.sessions.journal.records import Begun, Record, Said, Spent, State
@@ -17,7 +17,7 @@ from pygent_ls.sessions.saved_format.writer import SavedSession
 from pygent_ls.sessions.titles import UNNAMED, name_of_conversation
 
 
-async def import_session(saved: SavedSession, journals: JournalFolder, *, folder: Path, secrets: Secrets) -> str:
+async def import_session(saved: SavedSession, journals: JournalFolder, *, folder: Path, secrets: SessionSecrets) -> str:
     """Store the session as a new one in that folder, with secrets masked; return its id.
 
     Raises `SessionError` (`not_imported`) if it cannot be written.
@@ -51,14 +51,14 @@ async def import_session(saved: SavedSession, journals: JournalFolder, *, folder
     return begun.id
 
 
-async def masked_message(message: Message, secrets: Secrets) -> Message:
+async def masked_message(message: Message, secrets: SessionSecrets) -> Message:
     """Return a message from a file, with secrets masked."""
     if isinstance(message.content, str):
         return replace(message, content=await secrets.masked(message.content))
     return replace(message, content=tuple([await _masked_block(block, secrets) for block in message.content]))
 
 
-async def _masked_block(block: Block, secrets: Secrets) -> Block:
+async def _masked_block(block: Block, secrets: SessionSecrets) -> Block:
     match block:
         case TextBlock():
             return replace(block, text=await secrets.masked(block.text))
@@ -73,7 +73,7 @@ async def _masked_block(block: Block, secrets: Secrets) -> Block:
             return block
 
 
-async def _masked_value(value: object, secrets: Secrets) -> object:
+async def _masked_value(value: object, secrets: SessionSecrets) -> object:
     match value:
         case str():
             return await secrets.masked(value)

@@ -23,7 +23,7 @@ from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.context.window import ContextRules
 from pygent_ls.agent.messages import Block, ImageBlock, Message, TextBlock
 from pygent_ls.agent.run_context import RunContext
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.secrets.env_files import is_env_file
 from pygent_ls.sessions.turns.mentions import expanded
 from pygent_ls.sessions.turns.settings import MakeSystemPrompt
@@ -86,7 +86,7 @@ async def content_of(parts: Sequence[PromptPart], around: RunContext) -> str | t
     return (*blocks, *(content if isinstance(content, tuple) else (TextBlock(text=content),)))
 
 
-async def _as_its_name_says(instruction: Instruction, secrets: Secrets) -> Instruction:
+async def _as_its_name_says(instruction: Instruction, secrets: SessionSecrets) -> Instruction:
     """Mask the values of a file that contains only secrets, which is known by its name. The rest is masked once, in the
     whole prompt."""
     return await without_secrets(instruction, secrets) if is_env_file(instruction.path.name) else instruction

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pygent_ls.agent.context.attachments import without_secrets
 from pygent_ls.agent.events import TurnQueued
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.sessions.journal.records import Queued
 from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.turn import RunningTurn
 
 
-async def record_of(turn: RunningTurn, told: TurnQueued, secrets: Secrets) -> Queued:
+async def record_of(turn: RunningTurn, told: TurnQueued, secrets: SessionSecrets) -> Queued:
     """Return the record of a queued turn, which the event `told` announces."""
     request = turn.request
     attached = [each for each in request.parts if not isinstance(each, str)]

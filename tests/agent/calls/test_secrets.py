@@ -12,7 +12,7 @@ import pytest
 from pygent_ls.agent.events import ToolProgress, ToolResult
 from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.errors import ToolError
 from pygent_ls.secrets.findings import Finding
@@ -35,7 +35,7 @@ def rig_of(*tools: Tool, files: dict[str, str] | None = None, max_chars: int = 4
     approver = FakeApprover(otherwise="allow_once")
     files = files or {"a.conf": FILE}
     rig = make_rig(*FILE_TOOLS, *tools, files=files, approver=approver, max_tool_result_chars=max_chars)
-    return replace(rig, around=replace(rig.around, secrets=Secrets(Redactor(finder, key=b"k"), rig.workspace)))
+    return replace(rig, around=replace(rig.around, secrets=SessionSecrets(Redactor(finder, key=b"k"), rig.workspace)))
 
 
 async def run(rig: Rig, name: str, **arguments: Any) -> ToolResult:

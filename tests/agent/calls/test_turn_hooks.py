@@ -25,7 +25,7 @@ from pygent_ls.agent.messages import TextBlock, ToolUseBlock
 from pygent_ls.agent.permissions.permissions import Rule
 from pygent_ls.agent.ports.hooks import HookEvent, HookInput, HookOutcome, HookRan
 from pygent_ls.agent.ports.workspace import ProcessResult
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.errors import ToolError
 from pygent_ls.secrets.redactor import Redactor
 from tests.agent.abilities import FILE_TOOLS, raising, saying
@@ -342,7 +342,7 @@ async def test_hooks_see_no_secret_and_none_that_they_find_goes_out() -> None:
         "post_tool_use": deny(f"key={SECRET}"),
     }
     rig = make_rig(*FILE_TOOLS, saying("told", f"key={SECRET}"), files={"a.conf": f"key={SECRET}\n"})
-    rig = replace(rig, around=replace(rig.around, secrets=Secrets(Redactor(finder, key=b"k"), rig.workspace)))
+    rig = replace(rig, around=replace(rig.around, secrets=SessionSecrets(Redactor(finder, key=b"k"), rig.workspace)))
     made = Hooked(said, rig)
     await made.run("told")
 
@@ -354,7 +354,7 @@ async def test_hooks_see_no_secret_and_none_that_they_find_goes_out() -> None:
 async def test_the_input_that_a_hook_gives_holds_no_secret_for_the_model_and_the_file_gets_it() -> None:
     said = HookOutcome(tool_input={"path": "b.conf", "content": f"key={SECRET}"})
     rig = make_rig(*FILE_TOOLS, approver=FakeApprover("allow_once"))
-    rig = replace(rig, around=replace(rig.around, secrets=Secrets(Redactor(finder, key=b"k"), rig.workspace)))
+    rig = replace(rig, around=replace(rig.around, secrets=SessionSecrets(Redactor(finder, key=b"k"), rig.workspace)))
     made = Hooked({"pre_tool_use": said}, rig)
     await made.run("create_file", path="b.conf", content="x")
 

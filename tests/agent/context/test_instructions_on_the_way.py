@@ -13,7 +13,7 @@ from pygent_ls.agent.context.window import ContextRules
 from pygent_ls.agent.events import Compacted
 from pygent_ls.agent.messages import Message, TextBlock
 from pygent_ls.agent.rules.rule import Rule
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.errors import ModelError
 from pygent_ls.extensions.instructions import RepositoryInstructions
 from pygent_ls.secrets.finder import find_secrets
@@ -34,7 +34,7 @@ def rig_of(files: Mapping[str, str] = FILES, *rules: Rule, redactor: Redactor | 
     """Tools on files, and what the project says of them."""
     rig = make_rig(*FILE_TOOLS, files=files, rules=rules, approver=FakeApprover(otherwise="allow_once"))
     own = RepositoryInstructions(rig.workspace)
-    return replace(rig, around=replace(rig.around, instructions=own, secrets=Secrets(redactor, rig.workspace)))
+    return replace(rig, around=replace(rig.around, instructions=own, secrets=SessionSecrets(redactor, rig.workspace)))
 
 
 async def remarks(rig: Rig, *batches: Sequence[tuple[str, Mapping[str, Any]]]) -> list[list[str]]:

@@ -15,7 +15,7 @@ from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.permissions.permissions import RuleDecision, narrowest_rules, subjects_of
 from pygent_ls.agent.ports.output_store import Outputs, OutputsInMemory
 from pygent_ls.agent.rules.rule import Rule
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.errors import ToolError
 from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.tools.files.read_file import MAX_LINE_CHARS, read_file
@@ -116,7 +116,7 @@ async def test_another_session_does_not_see_it_not_even_through_the_common_cache
 
 async def test_what_is_kept_has_no_secrets_in_it() -> None:
     rig = rig_with(f"key={SECRET}\n" + LOG)
-    rig = replace(rig, around=replace(rig.around, secrets=Secrets(Redactor(finder, key=b"k"), rig.workspace)))
+    rig = replace(rig, around=replace(rig.around, secrets=SessionSecrets(Redactor(finder, key=b"k"), rig.workspace)))
     await called(rig, "shell", "call_1")
 
     read = await called(rig, "read_file", "r", path="output:call_1", end_line=2)

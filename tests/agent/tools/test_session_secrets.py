@@ -11,7 +11,7 @@ import pytest
 from pygent_ls.agent.edits.diffs import unified_diff
 from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.ports.workspace import FileChange
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.errors import ToolError
 from pygent_ls.secrets.env_files import is_env_file
@@ -29,8 +29,8 @@ def finder(text: str, path: str | None = None) -> Sequence[Finding]:
     return [Finding(start=each.start(1), end=each.end(1), kind="value") for each in re.finditer(pattern, text)]
 
 
-def keeping(files: dict[str, str] | None = None) -> Secrets:
-    return Secrets(Redactor(finder, key=b"k"), FakeWorkspace(files))
+def keeping(files: dict[str, str] | None = None) -> SessionSecrets:
+    return SessionSecrets(Redactor(finder, key=b"k"), FakeWorkspace(files))
 
 
 def call(tool: Tool, **given: Any) -> ToolUseBlock:
@@ -43,7 +43,7 @@ def change(old: str, new: str, name: str = ".env") -> FileChange:
     return FileChange(path=path, kind="edit", added=added, removed=removed, patch=patch, old_text=old, new_text=new)
 
 
-async def placeholder_of(secrets: Secrets, value: str) -> str:
+async def placeholder_of(secrets: SessionSecrets, value: str) -> str:
     return await secrets.masked(f"KEY={value}")
 
 
@@ -80,7 +80,7 @@ async def test_the_values_of_the_workspaces_own_env_file_are_known_from_the_star
     None
 ):
     workspace = FakeWorkspace({".env": ENV})
-    secrets = Secrets(Redactor(finder, key=b"k"), workspace)
+    secrets = SessionSecrets(Redactor(finder, key=b"k"), workspace)
     assert "plums" not in await secrets.masked("what is plums-and-pears?")
 
     workspace.put(".env", "A=apple-and-quince\n")
@@ -90,7 +90,7 @@ async def test_the_values_of_the_workspaces_own_env_file_are_known_from_the_star
 
 async def test_a_value_that_a_command_has_only_just_written_is_masked_in_what_it_prints() -> None:
     workspace = FakeWorkspace()
-    secrets, running = Secrets(Redactor(finder, key=b"k"), workspace), call(shell, command="./make-keys")
+    secrets, running = SessionSecrets(Redactor(finder, key=b"k"), workspace), call(shell, command="./make-keys")
     await secrets.restored(running, shell)
     workspace.put(".env", ENV)
 
@@ -106,7 +106,7 @@ async def test_a_file_of_values_that_a_result_names_is_known_before_the_result_i
 
 
 async def test_without_a_redactor_everything_stays_as_it_is() -> None:
-    secrets, edit = Secrets(), change("KEY=1", "KEY=***")
+    secrets, edit = SessionSecrets(), change("KEY=1", "KEY=***")
 
     assert await secrets.masked("KEY=abc") == "KEY=abc"
     assert await secrets.masked_changes([edit]) == (edit,)

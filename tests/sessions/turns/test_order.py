@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pygent_ls.agent.events import Compacted, Steered, TurnQueued
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.steering import steer
@@ -27,7 +27,7 @@ LATENCIES = st.fixed_dictionaries({name: st.integers(0, 12) for name in NAMES})
 """Passes of the event loop that masking each prompt takes."""
 
 
-class SlowSecrets(Secrets):
+class SlowSecrets(SessionSecrets):
     """Masks nothing, and takes as many passes of the event loop over a text as the test says."""
 
     def __init__(self, latencies: Mapping[str, int]) -> None:

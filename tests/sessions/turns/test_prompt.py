@@ -12,7 +12,7 @@ from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.context.window import ContextRules
 from pygent_ls.agent.messages import Message, TextBlock, user_message
 from pygent_ls.agent.ports.editor_state import View
-from pygent_ls.agent.tools.session_secrets import Secrets
+from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.extensions.instructions import RepositoryInstructions
 from pygent_ls.secrets.finder import find_secrets
 from pygent_ls.secrets.redactor import Redactor
@@ -61,7 +61,9 @@ def desk(files: Mapping[str, str] = FILES, *, redactor: Redactor | None = None) 
     """A desk on these files."""
     rig = make_rig(*FILE_TOOLS, files=files)
     own = RepositoryInstructions(rig.workspace)
-    return Desk(replace(rig, around=replace(rig.around, instructions=own, secrets=Secrets(redactor, rig.workspace))))
+    return Desk(
+        replace(rig, around=replace(rig.around, instructions=own, secrets=SessionSecrets(redactor, rig.workspace)))
+    )
 
 
 def said(opened: Opening) -> list[str]:
