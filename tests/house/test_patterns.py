@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import pytest
 
 from pygent_ls.llm.cli.programs import PRESETS
+from pygent_ls.llm.offline.grammar import PATTERNS
 from tests.house.growth import grows_too_fast
 from tests.house.patterns import Pattern, hard_texts, patterns
 from tests.house.test_invariants import package
@@ -26,6 +27,7 @@ MADE_WHEN_RUN: Mapping[str, tuple[str, ...]] = {
     ),
     "llm/cli/model.py words": (r"rate.?limit|too many requests|\b429\b|quota|usage limit", r"timed? ?out"),
     "llm/http/refusals.py f\"(?<![\\\\w-]){(_MANDATORY if sent == 'none' else sent)}\\\\b\"": (r"(?<![\w-])minimal\b",),
+    "llm/offline/grammar.py pattern": tuple(pattern for _, pattern in PATTERNS),
     "llm/routing.py start": (r"(chat)?gpt-|o\d",),
     "cli/replay/name_map.py pattern": ("abc|ab|a",),
     "secrets/detectors.py pattern.regex": (),  # tests/secrets/test_patterns.py tries each of them
@@ -72,7 +74,7 @@ BOUNDED: Mapping[str, str] = {
     ),
     "extensions/hooks.py each.matcher": "the name of a registered tool",
     "editors/scripts/program_hooks.py matcher.matcher": "the name of a registered tool",
-    "llm/offline/tokens.py _TOKEN": "1,000 characters behind a quote",
+    "llm/offline/grammar.py _TOKEN": "1,000 characters behind a quote",
     "tools/search/definitions.py _LOOKS_LIKE.replace('{name}', re.escape(name)).replace('{{', '{')": (
         "MAX_JUDGED_CHARS of a line"
     ),

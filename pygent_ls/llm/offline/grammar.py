@@ -1,18 +1,19 @@
 """Requests that the offline model understands. Pure.
 
-`FORMS` documents them; a test parses each. Names, paths and texts may be in backticks, single or double quotes, or bare
-if they are one word that is not part of the form itself. Requests that change files or run programs need quotes or a
-word that looks like a path, so that ordinary prose is not taken for a request.
+Names, paths and texts may be in backticks, single or double quotes, or bare if they are one word that is not part of
+the form itself. Requests that change files or run programs need quotes or a word that looks like a path, so that
+ordinary prose is not taken for a request.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from pygent_ls.llm.offline.steps import Calls, OfflineCall, RunTests, Step, quoted
-from pygent_ls.llm.offline.tokens import Token, steps_of, tokens_of
+from pygent_ls.llm.offline.steps import Step, quoted
 
 FORMS: Sequence[tuple[str, str]] = (
     ("replace `old` with `new` in `path`", "every occurrence of a text in a file"),
@@ -28,16 +29,94 @@ FORMS: Sequence[tuple[str, str]] = (
     ("run the tests", "also `run the tests in `path``"),
     ("what can you do?", "also `help`"),
 )
-"""Each form, with further notes."""
+"""The documented forms, with further notes."""
 
+# Words have one space between them. A quoted text is replaced by `q`, a fenced block by `f`, followed by `t` for text,
+# `b` for blank or `e` for empty, and its number, all between null characters.
+_WORD = r"(?!(?:with|by|to|in|of|from|and|for|the|a|an|it|lines?)(?!\S))[^\s\0]+"
+_TEXT = rf"(?:\0q[tb]\d+\0|{_WORD})"
+_NAME = rf"(?:\0qt\d+\0|{_WORD})"
+_FILE = rf"(?:\0qt\d+\0|(?=[^\s\0]*[./\\]){_WORD})"
+
+
+def _skip(words: str) -> str:
+    return rf"(?: (?:{words})(?!\S))*+"
+
+
+_PATH = rf"{_skip('the|file')} @?(?P<path>{_FILE})"
+_IN = rf"(?: in{_skip('the|file|folder')} @?(?P<path>{_NAME}))?"
+_FROM_TO = rf"{_skip('the|file')} @?(?P<source>{_FILE}) to @?(?P<destination>{_FILE})"
+_SHOW = rf"(?:show|read|open|print|display|cat){_skip('me|the')}"
+_SHOWN = rf"{_skip('of|in|from|the|file')} @?(?P<path>{_NAME})"
+_LINES = r" lines? (?P<start_line>\d{1,9})(?: ?(?:[-–]|to) ?(?P<end_line>\d{1,9}))?"
+_NEW = rf"{_skip('a|an|the|new|file|named|called')} @?(?P<path>{_FILE}) (?:with|containing)"
+_WITH = rf"{_skip('the|contents?|text|following')} (?P<content>\0[qf].\d+\0)"
+_BY = rf"(?P<old>{_TEXT}) (?:with|by|to) (?P<new>\0q.\d+\0|{_WORD})"
+
+PATTERNS: Sequence[tuple[str, str]] = (
+    ("edit_file", rf"(?:replace|change) {_BY} in{_PATH}"),
+    ("find_files", rf"(?:find|search for){_skip('the|all')} files?{_skip('named|called')} (?P<pattern>{_NAME}){_IN}"),
+    ("grep_search", rf"(?:find|search|grep|look){_skip('for')} (?P<pattern>{_TEXT}){_IN}"),
+    ("read_file", rf"{_SHOW}{_LINES}{_SHOWN}"),
+    ("read_file", rf"{_SHOW}{_SHOWN}(?:{_LINES})?"),
+    ("list_files", rf"(?:list|ls){_skip('the|all|files|folder|directory|contents|in|of')}(?: @?(?P<path>{_NAME}))?"),
+    ("create_file", rf"(?:create|write|make|(?P<overwrite>overwrite)){_NEW}{_WITH}"),
+    ("move_file", rf"(?:rename|move){_FROM_TO}"),
+    ("copy_file", rf"copy{_FROM_TO}"),
+    ("delete_file", rf"(?:delete|remove){_PATH}"),
+    ("run_tests", rf"(?:run|execute){_skip('all|the|my|our|unit')} tests?(?: suite)?(?: in @?(?P<target>{_FILE}))?"),
+    ("shell", r"(?:run|execute)(?: the command)? (?P<command>\0[qf]t\d+\0)"),
+)
+"""The tool for each form, and the form as a regular expression whose groups are the tool's arguments."""
+
+_BARE_COMMAND = re.compile(
+    r"(?:run|execute)\s+(?:the\s+command\s+)?"
+    r"(?!(?:the|a|an|my|our|all|it|this|that|some|again|every)[.,;:!?]*(?!\S))"  # the request is then prose
+    r"(?P<command>[^\s\0].*?)(?:(?<=\w)\.)?",
+    re.I,
+)
+_HELP = re.compile(r"help(?: me)?|(?:what can|who are|what are) you(?: do)?|what do you (?:understand|know)", re.I)
+
+_ANSWERS: Mapping[str, tuple[str, str]] = {
+    "edit_file": ("replace {old} with {new} in {path}", "I replaced {old} with {new} in {path}."),
+    "find_files": ("find files {pattern}", "Files {pattern}:"),
+    "grep_search": ("search for {pattern}", "Search for {pattern}:"),
+    "read_file": ("show {path}", "{path}:"),
+    "list_files": ("list {path}", "In {path}:"),
+    "create_file": ("create {path}", "I created {path}."),
+    "overwrite": ("overwrite {path}", "I overwrote {path}."),
+    "move_file": ("move {source} to {destination}", "I moved {source} to {destination}."),
+    "copy_file": ("copy {source} to {destination}", "I copied {source} to {destination}."),
+    "delete_file": ("delete {path}", "I deleted {path}."),
+    "run_tests": ("run the tests in {target}", "The tests returned:"),
+    "shell": ("run {command}", "{command} returned:"),
+}
+"""`about` and `heading` of the step for each tool."""
+
+# At most 1,000 characters in quotes: otherwise each unclosed quote would search the whole line.
+_TOKEN = re.compile(
+    r"""
+      \n?(?m:^)[ \t]*(?P<fence>`{3,}+|~{3,}+)[^\n]*\n(?P<fenced>.*?)(?:(?m:^)[ \t]*(?P=fence)[^\n]*|\Z)
+    | ``(?P<double>[^\n]{1,1000}?)``(?!`)
+    | `(?P<single>[^`\n]{0,1000})`
+    | "(?P<quotes>[^\n]{0,1000}?)"(?=[\s.,;:!?)]|\Z)
+    | '(?P<ticks>[^\n]{0,1000}?)'(?=[\s.,;:!?)]|\Z)
+    | “(?P<curly>[^\n”]{0,1000})”
+    | (?P<word>\S+)
+    """,
+    re.X | re.S,
+)
+_COURTESY = re.compile(
+    r"""
+      \A\s*(?:(?:[-*•]|\d+[.)])(?!\S)\s*)?
+      (?:(?:please|now|first|next|also|and|finally|lastly|just|kindly|(?:can|could|would|will)\s+you)[.,;:!?]*(?!\S)\s*)*
+    | \s(?:please|and)[.,;:!?]*\s*\Z
+    """,
+    re.X | re.I,
+)
 
 MAX_PROMPT_CHARS = 50_000
 """Maximum length of a prompt that is parsed; one of this length blocks the event loop for 0.5 s at worst."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Help:
-    """The user asks what this model is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,321 +126,72 @@ class NotUnderstood:
     text: str
 
 
-def parse(prompt: str) -> list[Step] | Help | NotUnderstood:
-    """Return the steps that the prompt asks for, in order."""
+def parse(prompt: str) -> list[Step] | NotUnderstood:
+    """Return the steps, one per line or joined by `then`. The list is empty if the user asks what this model is."""
     if len(prompt) > MAX_PROMPT_CHARS:
         return NotUnderstood(text=prompt)
+    hidden: dict[str, tuple[str, str]] = {}
     steps: list[Step] = []
-    for tokens in steps_of(list(tokens_of(prompt))):
-        source = prompt[tokens[0].start : tokens[-1].end]
-        if re.fullmatch(_HELP, " ".join(source.lower().split())):
-            return Help()
-        step = _parse_step(_StepReader(tokens, prompt))
-        if step is None:
-            return NotUnderstood(text=source)
-        steps.append(step)
-    return steps or Help()
+    for line in _TOKEN.sub(partial(_hide, hidden), prompt).split("\n"):
+        asked = _COURTESY.sub("", line).strip()
+        words = " ".join(filter(None, map(_plain, asked.split())))
+        if _HELP.fullmatch(words):
+            return []
+        if words:
+            step = _step(asked, words, hidden)
+            if step is None:
+                return NotUnderstood(text=_written(asked, hidden))
+            steps.append(step)
+    return steps
 
 
-_HELP = r"(help( me)?|\?|(what can|who are|what are) you( do)?|what do you (understand|know))[.!? ]*"
+def _hide(hidden: dict[str, tuple[str, str]], found: re.Match[str]) -> str:
+    """Replace a quoted text or a fenced block by its key in `hidden`, and the word `then` by a line break."""
+    text = found[found.lastgroup or 0]
+    if found.lastgroup == "word":
+        return "\n" if _plain(text).lower() == "then" else text.replace("\0", "")
+    kind = "f" if found.lastgroup == "fenced" else "q"
+    key = f"\0{kind}{'t' if text.strip() else 'b' if text else 'e'}{len(hidden)}\0"
+    hidden[key] = (found[0], text)
+    return f" {key} "
 
-_OF_THE_FORMS = frozenset(
-    {"with", "by", "to", "in", "of", "from", "and", "for", "the", "a", "an", "it", "lines", "line"}
-)
-"""Words that are never a bare name."""
+
+def _written(line: str, hidden: Mapping[str, tuple[str, str]]) -> str:
+    return re.sub(r" ?(\0..\d+\0) ?", lambda key: hidden[key[1]][0], line)
 
 
-@dataclass(slots=True)
-class _StepReader:
-    """Reads the tokens of one step. Each reading method advances only if it finds what it looks for."""
+def _plain(word: str) -> str:
+    """Return the word without trailing punctuation; `.` and `..` are paths."""
+    text = word.rstrip(",;:!?")
+    return text if not text.strip(".") else word.rstrip(",;:!?.")
 
-    tokens: Sequence[Token]
-    prompt: str
-    at: int = field(default=0, init=False)
 
-    def _peek(self) -> Token | None:
-        return self.tokens[self.at] if self.at < len(self.tokens) else None
+def _step(line: str, words: str, hidden: Mapping[str, tuple[str, str]]) -> Step | None:
+    for tool, pattern in PATTERNS:
+        if found := re.fullmatch(pattern, words, re.I):
+            given = {name: value for name, value in found.groupdict().items() if value is not None}
+            return _step_of(tool, {name: hidden.get(value, ("", value))[1] for name, value in given.items()})
+    bare = _BARE_COMMAND.fullmatch(line)
+    return _step_of("shell", {"command": _written(bare["command"], hidden)}) if bare else None
 
-    @property
-    def is_over(self) -> bool:
-        """Whether only punctuation is left."""
-        return all(token.kind == "word" and not token.plain for token in self.tokens[self.at :])
 
-    def word(self, *options: str) -> bool:
-        """Read one of these words."""
-        token = self._peek()
-        found = token is not None and token.kind == "word" and token.plain.lower() in options
-        self.at += found
-        return found
-
-    def skip(self, *options: str) -> None:
-        """Skip any number of these words."""
-        while self.word(*options):
+def _step_of(tool: str, given: dict[str, Any]) -> Step:
+    about, heading = _ANSWERS["overwrite" if "overwrite" in given else tool]
+    shown = {"path": "the workspace", "target": "the workspace"} | {name: quoted(given[name]) for name in given}
+    match tool:
+        case "edit_file":
+            given["all"] = True
+        case "create_file" if "overwrite" in given:
+            given["overwrite"] = True
+        case "grep_search":
+            given["pattern"] = literal_pattern(given["pattern"])
+        case "read_file" if first := given.get("start_line"):
+            given |= {"start_line": int(first), "end_line": int(given.get("end_line", first))}
+        case "shell":
+            given["command"] = given["command"].strip()
+        case _:
             pass
-
-    def value(self) -> str | None:
-        """Read a quoted text or one bare word."""
-        token = self._peek()
-        if token is None or token.kind not in ("quoted", "word"):
-            return None
-        if token.kind == "word" and (not token.plain or token.plain.lower() in _OF_THE_FORMS):
-            return None
-        self.at += 1
-        return token.text if token.kind == "quoted" else token.plain
-
-    def name(self) -> str | None:
-        """Read a value that is not blank."""
-        before = self.at
-        found = self.value()
-        if found is None or not found.strip():
-            self.at = before
-            return None
-        return found.removeprefix("@")
-
-    def path(self) -> str | None:
-        """Read a quoted name, or a bare word that looks like a path."""
-        token = self._peek()
-        if token is not None and token.kind == "word" and not re.search(r"[./\\]", token.plain):
-            return None
-        return self.name()
-
-    def content(self) -> str | None:
-        """Read a quoted text or a fenced block."""
-        token = self._peek()
-        if token is None or token.kind not in ("quoted", "fenced"):
-            return None
-        self.at += 1
-        return token.text
-
-    def rest(self) -> str:
-        """Read all that is left, as it was written."""
-        token = self._peek()
-        if token is None:
-            return ""
-        self.at = len(self.tokens)
-        return self.prompt[token.start : self.tokens[-1].end]
-
-    def back_to(self, at: int) -> None:
-        """Return to an earlier position."""
-        self.at = at
-
-
-def _parse_step(reader: _StepReader) -> Step | None:
-    for form in _READERS:
-        reader.back_to(0)
-        step = form(reader)
-        if step is not None and reader.is_over:
-            return step
-    return None
-
-
-def _replace(reader: _StepReader) -> Step | None:
-    if not reader.word("replace", "change"):
-        return None
-    old = reader.value()
-    if not old or not reader.word("with", "by", "to"):
-        return None
-    new = reader.value()
-    if new is None or not reader.word("in"):
-        return None
-    reader.skip("the", "file")
-    path = reader.path()
-    if path is None:
-        return None
-    edit = {"path": path, "old": old, "new": new, "all": True}
-    return Calls(
-        about=f"replace {quoted(old)} with {quoted(new)} in {quoted(path)}",
-        calls=(
-            OfflineCall(tool="read_file", input={"path": path}, doing=f"I'll read {quoted(path)}."),
-            OfflineCall(
-                tool="edit_file", input=edit, doing=f"I'll replace {quoted(old)} with {quoted(new)} in {quoted(path)}."
-            ),
-        ),
-        heading=f"I replaced {quoted(old)} with {quoted(new)} in {quoted(path)}.",
-    )
-
-
-def _find_files(reader: _StepReader) -> Step | None:
-    if not (reader.word("find") or (reader.word("search") and reader.word("for"))):
-        return None
-    reader.skip("the", "all")
-    if not reader.word("files", "file"):
-        return None
-    reader.skip("named", "called", "matching", "like")
-    pattern = reader.name()
-    if pattern is None:
-        return None
-    given = {"pattern": pattern} | _within(reader)
-    return _looking("find_files", given, about=f"find files {quoted(pattern)}", heading=f"Files {quoted(pattern)}:")
-
-
-def _search(reader: _StepReader) -> Step | None:
-    if not reader.word("find", "search", "grep", "look"):
-        return None
-    reader.skip("for")
-    text = reader.value()
-    if not text:
-        return None
-    given = {"pattern": literal_pattern(text)} | _within(reader)
-    return _looking("grep_search", given, about=f"search for {quoted(text)}", heading=f"Search for {quoted(text)}:")
-
-
-def _show(reader: _StepReader) -> Step | None:
-    if not reader.word("show", "read", "open", "print", "display", "cat"):
-        return None
-    reader.skip("me", "the")
-    lines = _lines(reader)
-    reader.skip("of", "in", "from", "the", "file")
-    path = reader.name()
-    if path is None:
-        return None
-    if not lines:
-        lines = _lines(reader)
-    about = f"show {quoted(path)}"
-    return _looking("read_file", {"path": path} | lines, about=about, heading=quoted(path) + ":")
-
-
-def _lines(reader: _StepReader) -> dict[str, int]:
-    """Read `lines 3-9`, `lines 3 to 9` or `line 3`."""
-    before = reader.at
-    if reader.word("lines", "line"):
-        first, dash, last = (reader.value() or "").replace("–", "-").partition("-")
-        if not dash and reader.word("to", "-", "–"):
-            last = reader.value() or ""
-        last = last or first
-        if first.isdecimal() and last.isdecimal():
-            return {"start_line": int(first), "end_line": int(last)}
-    reader.back_to(before)
-    return {}
-
-
-def _list(reader: _StepReader) -> Step | None:
-    if not reader.word("list", "ls"):
-        return None
-    reader.skip("the", "all", "files", "folder", "directory", "contents", "in", "of")
-    path = reader.name()
-    given = {"path": path} if path else {}
-    where = quoted(path) if path else "the workspace"
-    return _looking("list_files", given, about=f"list {where}", heading=f"In {where}:")
-
-
-def _create(reader: _StepReader) -> Step | None:
-    overwrite = reader.word("overwrite")
-    if not overwrite and not reader.word("create", "write", "make"):
-        return None
-    reader.skip("a", "an", "the", "new", "file", "named", "called")
-    path = reader.path()
-    if path is None or not reader.word("with", "containing"):
-        return None
-    reader.skip("the", "content", "contents", "text", "following")
-    content = reader.content()
-    if content is None:
-        return None
-    given = {"path": path, "content": content} | ({"overwrite": True} if overwrite else {})
-    verb, past = ("overwrite", "overwrote") if overwrite else ("create", "created")
-    return _changing("create_file", given, about=f"{verb} {quoted(path)}", past=f"{past} {quoted(path)}")
-
-
-def _rename_or_copy(reader: _StepReader) -> Step | None:
-    copies = reader.word("copy")
-    if not copies and not reader.word("rename", "move"):
-        return None
-    reader.skip("the", "file")
-    source = reader.path()
-    if source is None or not reader.word("to"):
-        return None
-    destination = reader.path()
-    if destination is None:
-        return None
-    given = {"source": source, "destination": destination}
-    way = f"{quoted(source)} to {quoted(destination)}"
-    if copies:
-        return _changing("copy_file", given, about=f"copy {way}", past=f"copied {way}")
-    return _changing("move_file", given, about=f"move {way}", past=f"moved {way}")
-
-
-def _delete(reader: _StepReader) -> Step | None:
-    if not reader.word("delete", "remove"):
-        return None
-    reader.skip("the", "file")
-    path = reader.path()
-    if path is None:
-        return None
-    return _changing("delete_file", {"path": path}, about=f"delete {quoted(path)}", past=f"deleted {quoted(path)}")
-
-
-def _run_tests(reader: _StepReader) -> Step | None:
-    if not reader.word("run", "execute"):
-        return None
-    reader.skip("all", "the", "my", "our", "its", "unit")
-    if not reader.word("tests", "test"):
-        return None
-    reader.skip("suite")
-    if not reader.word("in", "of"):
-        return RunTests()
-    path = reader.path()
-    return RunTests(target=path) if path else None
-
-
-_NO_PROGRAMS = frozenset({"the", "a", "an", "my", "our", "all", "it", "this", "that", "some", "again", "every"})
-"""Words that do not begin a bare command: the request is then prose."""
-
-
-def _run(reader: _StepReader) -> Step | None:
-    if not reader.word("run", "execute"):
-        return None
-    if not reader.word("the") or not reader.word("command"):
-        reader.back_to(1)
-    command = reader.content() or ""
-    if not command:
-        first = reader.at
-        if reader.word(*_NO_PROGRAMS):
-            return None
-        reader.back_to(first)
-        command = re.sub(r"(?<=\w)\.$", "", reader.rest())  # the full stop of a sentence is not part of the command
-    command = command.strip()
-    if not command:
-        return None
-    call = OfflineCall(tool="shell", input={"command": command}, doing=f"I'll run {quoted(command)}.")
-    return Calls(
-        about=f"run {quoted(command)}", calls=(call,), heading=f"{quoted(command)} returned:", shows_output=True
-    )
-
-
-_READERS: Sequence[Callable[[_StepReader], Step | None]] = (
-    _replace,
-    _find_files,
-    _search,
-    _show,
-    _list,
-    _create,
-    _rename_or_copy,
-    _delete,
-    _run_tests,
-    _run,
-)
-
-
-def _within(reader: _StepReader) -> dict[str, str]:
-    """Read `in PATH`, if present."""
-    before = reader.at
-    if reader.word("in"):
-        reader.skip("the", "file", "folder")
-        path = reader.name()
-        if path is not None:
-            return {"path": path}
-    reader.back_to(before)
-    return {}
-
-
-def _looking(tool: str, given: dict[str, str] | dict[str, str | int], *, about: str, heading: str) -> Step:
-    call = OfflineCall(tool=tool, input=given, doing=f"I'll {about}.")
-    return Calls(about=about, calls=(call,), heading=heading, shows_output=True)
-
-
-def _changing(tool: str, given: dict[str, str] | dict[str, str | bool], *, about: str, past: str) -> Step:
-    call = OfflineCall(tool=tool, input=given, doing=f"I'll {about}.")
-    return Calls(about=about, calls=(call,), heading=f"I {past}.")
+    return Step(tool=tool, input=given, about=about.format_map(shown), heading=heading.format_map(shown))
 
 
 def literal_pattern(text: str) -> str:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pygent_ls.agent.context.untrusted_text import unmarked
-from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, ToolResultBlock, Usage
+from pygent_ls.agent.context.window import CHARS_PER_TOKEN, chars_of
+from pygent_ls.agent.display_text import one_line
+from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock, Usage
 from pygent_ls.agent.ports.model import (
     Chunk,
     Completion,
@@ -27,32 +29,21 @@ from pygent_ls.agent.ports.model import (
     UsageChunk,
     completed,
 )
-from pygent_ls.llm.offline.grammar import FORMS, Help, NotUnderstood, parse
-from pygent_ls.llm.offline.steps import Done, OfflineCall, Step
+from pygent_ls.errors import ToolError
+from pygent_ls.llm.offline.grammar import FORMS, NotUnderstood, parse
+from pygent_ls.llm.offline.steps import Calls, OfflineAnswer, Step
 from pygent_ls.llm.openai.chat_format import chat_tools
 from pygent_ls.llm.providers.known_providers import OFFLINE, PROVIDERS
 
 NAME = OFFLINE
 
 
-@dataclass(frozen=True, slots=True)
 class OfflineModel:
-    """The offline model; it has no options."""
+    """The offline model; it has no options, no price and reads no images."""
 
-    @property
-    def name(self) -> str:
-        """The model string that selected it."""
-        return NAME
-
-    @property
-    def ready(self) -> bool:
-        """Always True: nothing is loaded."""
-        return True
-
-    @property
-    def facts(self) -> ModelFacts:
-        """Facts of a free model that reads no images."""
-        return ModelFacts(has_price=True, takes_images=False)
+    name = NAME
+    ready = True
+    facts = ModelFacts(has_price=True, takes_images=False)
 
     async def prepare(self) -> None:
         """Do nothing: no preparation is needed."""
@@ -71,99 +62,74 @@ class OfflineModel:
         for piece in re.findall(r"\S+\s*|\s+", answer.text):
             yield TextChunk(text=piece)
             await asyncio.sleep(0)  # lets a cancellation or another turn run
-        if answer.call is not None:
-            yield ToolCallChunk(
-                index=0,
-                id=answer.call_id,
-                name=answer.call.tool,
-                arguments=json.dumps(dict(answer.call.input), ensure_ascii=False),
-            )
-        yield UsageChunk(usage=_usage(request, answer))
-        yield FinishChunk(reason="stop" if answer.call is None else "tool_calls")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfflineAnswer:
-    """Text of an answer, and the tool that it calls next."""
-
-    text: str
-    call: OfflineCall | None = None
-    call_id: str = ""
+        if answer.tool:
+            arguments = json.dumps(dict(answer.input), ensure_ascii=False)
+            yield ToolCallChunk(index=0, id=answer.call_id, name=answer.tool, arguments=arguments)
+        n_in = (len(request.system) + sum(map(chars_of, request.messages))) // CHARS_PER_TOKEN
+        n_out = len(answer.text) // CHARS_PER_TOKEN + 1
+        usage = Usage(input_tokens=n_in, output_tokens=n_out, cost_usd=0.0, context_tokens=n_in + n_out)
+        yield UsageChunk(usage=usage)
+        yield FinishChunk(reason="tool_calls" if answer.tool else "stop")
 
 
 def answer_to(request: ModelRequest) -> OfflineAnswer:
     """Return the answer to a request; the same messages and tools give the same answer."""
     at, prompt = _last_prompt(request.messages)
-    parsed = parse(prompt)
-    match parsed:
-        case Help():
-            return OfflineAnswer(text=f"{WHAT_IT_IS}\n\n{_what_it_understands()}")
-        case NotUnderstood(text=text):
-            return OfflineAnswer(text=f"{WHAT_IT_IS}\n\n{_not_understood(text)}\n\n{_what_it_understands()}")
-        case list():
-            offered = frozenset(tool.name for tool in request.tools)
-            missing = _not_offered(parsed, offered)
-            if missing is not None:
-                return OfflineAnswer(text=missing)
-            done = _done_since(request.messages[at + 1 :])
-            answer = _next(parsed, done, offered)
-            turn_id = request.messages[at].turn_id or "offline"
-            return OfflineAnswer(text=answer.text, call=answer.call, call_id=f"{turn_id}-call-{len(done) + 1}")
-
-
-def _next(steps: Sequence[Step], done: Sequence[Done], offered: frozenset[str]) -> OfflineAnswer:
-    """Return the first call that was not made yet, or the report if all steps are done."""
-    left = list(done)
-    reports: list[str] = []
-    for number, step in enumerate(steps):
-        made: list[Done] = []
-        while (call := step.next_call(made, offered)) is not None:
-            if not left:
-                return OfflineAnswer(text=call.doing, call=call)
-            made.append(left.pop(0))
-            if made[-1].is_error:
-                reports.append(_failed(step, made[-1], steps[number + 1 :]))
-                return OfflineAnswer(text="\n\n".join(reports))
-        reports.append(step.report(made))
-    return OfflineAnswer(text="\n\n".join(reports))
-
-
-def _failed(step: Step, last: Done, not_begun: Sequence[Step]) -> str:
-    denied = re.match(r"Permission denied: (.*?)\. \w+ was not run", last.content, re.S)
-    if denied:
-        said = f"I did not {step.about}: you did not allow it ({denied[1]}). Nothing was changed."
-    else:
-        said = f"I could not {step.about}. {last.tool} reported: {last.content.removeprefix('Error: ').strip()}"
-    if not_begun:
-        said += "\n\nI stopped there and did not " + ", or ".join(each.about for each in not_begun) + "."
-    return said
-
-
-def _not_offered(steps: Sequence[Step], offered: frozenset[str]) -> str | None:
-    """Return what to say if a tool is missing; checked before anything is done."""
+    steps = parse(prompt)
+    if isinstance(steps, NotUnderstood):
+        problem = f"I do not understand “{one_line(steps.text)}”. Nothing was changed."
+        return OfflineAnswer(text=f"{WHAT_IT_IS}\n\n{problem}\n\n{_what_it_understands()}")
+    if not steps:
+        return OfflineAnswer(text=f"{WHAT_IT_IS}\n\n{_what_it_understands()}")
+    offered = frozenset(tool.name for tool in request.tools)
     for step in steps:
-        for group in step.needs:
-            if not offered.intersection(group):
-                return (
-                    f"To {step.about} I need the tool {' or '.join(group)}, which is not available (no workspace "
-                    "folder is open, or the session's mode or agent excludes it). Nothing was changed."
-                )
-    return None
+        if missing := step.missing(offered):
+            return OfflineAnswer(text=NOT_OFFERED.format(about=step.about, missing=missing))
+    calls = _calls(steps, offered)
+    results = list(_results(request.messages[at + 1 :]))
+    try:
+        answer = next(calls)
+        for name, result in results:
+            text = unmarked(result.content)
+            answer = calls.throw(ToolError(f"{name} reported: {text}")) if result.is_error else calls.send(text)
+    except StopIteration as end:
+        return OfflineAnswer(text=end.value)
+    return replace(answer, call_id=f"{request.messages[at].turn_id or 'offline'}-call-{len(results) + 1}")
+
+
+def _calls(steps: Sequence[Step], offered: frozenset[str]) -> Calls:
+    """Make the calls of the steps, up to the first that fails."""
+    reports: list[str] = []
+    for number, step in enumerate(steps, start=1):
+        try:
+            reports.append((yield from step.calls(offered)))
+        except ToolError as error:
+            reports.append(_failed(step, str(error)))
+            if not_begun := steps[number:]:
+                reports.append(f"I stopped there and did not {', or '.join(each.about for each in not_begun)}.")
+            break
+    return "\n\n".join(reports)
+
+
+def _failed(step: Step, problem: str) -> str:
+    denied = re.match(r"\w+ reported: Permission denied: (.*?)\. \w+ was not run", problem, re.S)
+    if denied:
+        return f"I did not {step.about}: you did not allow it ({denied[1]}). Nothing was changed."
+    return f"I could not {step.about}. {problem.replace('reported: Error: ', 'reported: ', 1).strip()}"
 
 
 # Requests and results
 
 
 def _last_prompt(messages: Sequence[Message]) -> tuple[int, str]:
-    """Return the index and the text of the user's last prompt; (-1, "") without one."""
+    """Return the index and the text of the user's last prompt; (-1, "") without one. Its text is the last that is not
+    empty, without what an editor put before or after it."""
     for at in range(len(messages) - 1, -1, -1):
-        message = messages[at]
-        if message.role != "user":
-            continue
-        words = _own_words(message)
-        brings_results = any(isinstance(block, ToolResultBlock) for block in message.blocks)
-        if words or (not brings_results and any(isinstance(block, TextBlock | ImageBlock) for block in message.blocks)):
-            return at, words
+        blocks = messages[at].blocks
+        words = [_without_context(block.text) for block in blocks if isinstance(block, TextBlock)]
+        has_results = any(isinstance(block, ToolResultBlock) for block in blocks)
+        if messages[at].role == "user" and (any(words) or not has_results):
+            return at, next(filter(None, reversed(words)), "")
     return -1, ""
 
 
@@ -173,12 +139,6 @@ _CONTEXT_FIRST = re.compile(r"\A\s*<([A-Za-z][\w-]*)(?:\s[^>]*)?>.*</\1>[ \t]*(?
 _CONTEXT_LAST = re.compile(r"(?:\A|\n)[ \t]*<context(?:\s[^>]*)?>.*</context>\s*\Z", re.S)
 
 
-def _own_words(message: Message) -> str:
-    """Return the last non-empty text of a message, without what an editor put before or after it."""
-    texts = [block.text for block in message.blocks if isinstance(block, TextBlock)]
-    return next((words for text in reversed(texts) if (words := _without_context(text))), "")
-
-
 def _without_context(text: str) -> str:
     text = _CONTEXT_LAST.sub("", text)
     while context := _CONTEXT_FIRST.match(text):
@@ -186,32 +146,13 @@ def _without_context(text: str) -> str:
     return text.strip()
 
 
-def _done_since(messages: Sequence[Message]) -> list[Done]:
-    """Return the calls after the prompt that have a result, in order."""
-    results = {
-        block.tool_use_id: block
-        for message in messages
-        for block in message.blocks
-        if isinstance(block, ToolResultBlock)
-    }
-    return [
-        Done(tool=call.name, input=call.input, content=unmarked(found.content), is_error=found.is_error)
-        for message in messages
-        for call in message.tool_calls
-        if (found := results.get(call.id)) is not None
-    ]
-
-
-def _usage(request: ModelRequest, answer: OfflineAnswer) -> Usage:
-    """Return the usage by the usual estimate of 4 characters per token; it costs nothing."""
-    n_input = (len(request.system) + sum(_length(message) for message in request.messages)) // 4
-    n_output = len(answer.text) // 4 + 1
-    return Usage(input_tokens=n_input, output_tokens=n_output, cost_usd=0.0, context_tokens=n_input + n_output)
-
-
-def _length(message: Message) -> int:
-    results = sum(len(block.content) for block in message.blocks if isinstance(block, ToolResultBlock))
-    return len(message.text) + results
+def _results(messages: Sequence[Message]) -> Iterator[tuple[str, ToolResultBlock]]:
+    """Yield the name and the result of each call that has one, in order."""
+    blocks = [block for message in messages for block in message.blocks]
+    results = {block.tool_use_id: block for block in blocks if isinstance(block, ToolResultBlock)}
+    for block in blocks:
+        if isinstance(block, ToolUseBlock) and block.id in results:
+            yield block.name, results[block.id]
 
 
 # Self-description
@@ -222,9 +163,10 @@ WHAT_IT_IS = (
 )
 
 
-def _not_understood(text: str) -> str:
-    line = " ".join(text.split())
-    return f"I do not understand “{line if len(line) <= 120 else line[:119] + '…'}”. Nothing was changed."
+NOT_OFFERED = (
+    "To {about} I need the tool {missing}, which is not available (no workspace folder is open, or the session's mode "
+    "or agent excludes it). Nothing was changed."
+)
 
 
 def _what_it_understands() -> str:
