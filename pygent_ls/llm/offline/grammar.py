@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from pygent_ls.llm.offline.steps import Step, quoted
+from pygent_ls.agent.display_text import one_line
 
 FORMS: Sequence[tuple[str, str]] = (
     ("replace `old` with `new` in `path`", "every occurrence of a text in a file"),
@@ -120,6 +120,27 @@ MAX_PROMPT_CHARS = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OfflineAnswer:
+    """Text of an answer, and the tool that it calls, if any."""
+
+    text: str
+    tool: str = ""
+    input: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    call_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One request of the user."""
+
+    calls: tuple[OfflineAnswer, ...]
+    about: str
+    """The request, phrased to follow `I could not …`."""
+    heading: str
+    """Beginning of the report. The last result follows as output after a colon, otherwise as a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NotUnderstood:
     """A part of the prompt that matches no form; then nothing is done."""
 
@@ -176,11 +197,15 @@ def _step(line: str, words: str, hidden: Mapping[str, tuple[str, str]]) -> Step 
 
 
 def _step_of(tool: str, given: dict[str, Any]) -> Step:
-    about, heading = _ANSWERS["overwrite" if "overwrite" in given else tool]
-    shown = {"path": "the workspace", "target": "the workspace"} | {name: quoted(given[name]) for name in given}
+    shown = {"path": "the workspace", "target": "the workspace"}
+    shown |= {name: f"`{one_line(value, 80)}`" for name, value in given.items()}
+    about, heading = (text.format_map(shown) for text in _ANSWERS["overwrite" if "overwrite" in given else tool])
+    calls: list[OfflineAnswer] = []
     match tool:
         case "edit_file":
             given["all"] = True
+            read = OfflineAnswer(text=f"I'll read {shown['path']}.", tool="read_file", input={"path": given["path"]})
+            calls.append(read)
         case "create_file" if "overwrite" in given:
             given["overwrite"] = True
         case "grep_search":
@@ -191,7 +216,8 @@ def _step_of(tool: str, given: dict[str, Any]) -> Step:
             given["command"] = given["command"].strip()
         case _:
             pass
-    return Step(tool=tool, input=given, about=about.format_map(shown), heading=heading.format_map(shown))
+    calls.append(OfflineAnswer(text=f"I'll {about}.", tool=tool, input=given))
+    return Step(calls=tuple(calls), about=about, heading=heading)
 
 
 def literal_pattern(text: str) -> str:

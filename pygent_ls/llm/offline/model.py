@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pygent_ls.agent.context.conversation_text import fenced
 from pygent_ls.agent.context.untrusted_text import unmarked
 from pygent_ls.agent.context.window import CHARS_PER_TOKEN, chars_of
 from pygent_ls.agent.display_text import one_line
@@ -29,9 +30,7 @@ from pygent_ls.agent.ports.model import (
     UsageChunk,
     completed,
 )
-from pygent_ls.errors import ToolError
-from pygent_ls.llm.offline.grammar import FORMS, NotUnderstood, parse
-from pygent_ls.llm.offline.steps import Calls, OfflineAnswer, Step
+from pygent_ls.llm.offline.grammar import FORMS, NotUnderstood, OfflineAnswer, Step, parse
 from pygent_ls.llm.openai.chat_format import chat_tools
 from pygent_ls.llm.providers.known_providers import OFFLINE, PROVIDERS
 
@@ -81,41 +80,52 @@ def answer_to(request: ModelRequest) -> OfflineAnswer:
         return OfflineAnswer(text=f"{WHAT_IT_IS}\n\n{problem}\n\n{_what_it_understands()}")
     if not steps:
         return OfflineAnswer(text=f"{WHAT_IT_IS}\n\n{_what_it_understands()}")
-    offered = frozenset(tool.name for tool in request.tools)
+    offered = {tool.name for tool in request.tools}
     for step in steps:
-        if missing := step.missing(offered):
+        if missing := next((call.tool for call in step.calls if call.tool not in offered), ""):
             return OfflineAnswer(text=NOT_OFFERED.format(about=step.about, missing=missing))
-    calls = _calls(steps, offered)
     results = list(_results(request.messages[at + 1 :]))
-    try:
-        answer = next(calls)
-        for name, result in results:
-            text = unmarked(result.content)
-            answer = calls.throw(ToolError(f"{name} reported: {text}")) if result.is_error else calls.send(text)
-    except StopIteration as end:
-        return OfflineAnswer(text=end.value)
+    answer = _next(steps, results)
     return replace(answer, call_id=f"{request.messages[at].turn_id or 'offline'}-call-{len(results) + 1}")
 
 
-def _calls(steps: Sequence[Step], offered: frozenset[str]) -> Calls:
-    """Make the calls of the steps, up to the first that fails."""
+def _next(steps: Sequence[Step], results: Sequence[tuple[str, ToolResultBlock]]) -> OfflineAnswer:
+    """Return the first call without a result; or a report if there is none, or if the last one failed."""
     reports: list[str] = []
+    left = iter(results)
     for number, step in enumerate(steps, start=1):
-        try:
-            reports.append((yield from step.calls(offered)))
-        except ToolError as error:
-            reports.append(_failed(step, str(error)))
-            if not_begun := steps[number:]:
-                reports.append(f"I stopped there and did not {', or '.join(each.about for each in not_begun)}.")
-            break
-    return "\n\n".join(reports)
+        said = ""
+        for call in step.calls:
+            tool, result = next(left, ("", None))
+            if result is None:
+                return call
+            said = unmarked(result.content)
+            if result.is_error:
+                reports.append(_failed(step, tool, said))
+                if not_begun := steps[number:]:
+                    reports.append(f"I stopped there and did not {', or '.join(each.about for each in not_begun)}.")
+                return OfflineAnswer(text="\n\n".join(reports))
+        reports.append(_report(step.heading, said.strip()))
+    return OfflineAnswer(text="\n\n".join(reports))
 
 
-def _failed(step: Step, problem: str) -> str:
-    denied = re.match(r"\w+ reported: Permission denied: (.*?)\. \w+ was not run", problem, re.S)
-    if denied:
+def _failed(step: Step, tool: str, said: str) -> str:
+    if denied := re.match(r"Permission denied: (.*?)\. \w+ was not run", said, re.S):
         return f"I did not {step.about}: you did not allow it ({denied[1]}). Nothing was changed."
-    return f"I could not {step.about}. {problem.replace('reported: Error: ', 'reported: ', 1).strip()}"
+    return f"I could not {step.about}. {tool} reported: {said.removeprefix('Error: ').strip()}"
+
+
+MAX_OUTPUT_CHARS = 6_000
+"""Maximum length of a tool's result in an answer, about 150 lines; the conversation has all of it."""
+
+
+def _report(heading: str, said: str) -> str:
+    if not heading.endswith(":"):
+        return f"{heading} {said}".strip()
+    if len(said) > MAX_OUTPUT_CHARS:
+        half = MAX_OUTPUT_CHARS // 2
+        said = f"{said[:half]}\n[… {len(said) - 2 * half} characters omitted …]\n{said[-half:]}"
+    return f"{heading}\n{fenced(said, '')}"
 
 
 # Requests and results

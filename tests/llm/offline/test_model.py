@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,8 +11,7 @@ from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, user_messag
 from pygent_ls.agent.ports.model import TextChunk
 from pygent_ls.errors import ToolError
 from pygent_ls.llm.offline.grammar import FORMS
-from pygent_ls.llm.offline.model import NAME, OfflineModel
-from pygent_ls.llm.offline.steps import MAX_OUTPUT_CHARS
+from pygent_ls.llm.offline.model import MAX_OUTPUT_CHARS, NAME, OfflineModel
 from tests.llm.conversation import ALL_TOOLS, Conversation, ToolRun
 from tests.llm.model_contract import chunks_of, joined, request
 
@@ -115,66 +114,11 @@ async def test_the_text_comes_in_words() -> None:
     assert min(usage.input_tokens, usage.output_tokens) > 0
 
 
-# Running tests
-
-
-def project(files: str, pyproject: str = "") -> ToolRun:
-    def run(tool: str, given: Mapping[str, Any]) -> str:
-        match tool:
-            case "list_files" | "find_files":
-                return files
-            case "read_file":
-                return pyproject
-            case _:
-                return "OK"
-
-    return run
-
-
-PROJECTS: Sequence[tuple[str, str, str]] = (
-    ("calc.py\ntest_calc.py", "", "python3 -m unittest discover"),
-    ("calc.py\ntests/\ntests/test_calc.py", "", "python3 -m unittest discover -s tests"),
-    ("tests/\ntests/__init__.py\ntests/test_calc.py", "", "python3 -m unittest discover"),
-    ("pyproject.toml\ntests/\ntests/test_a.py", "     1\t[tool.pytest.ini_options]", "python3 -m pytest"),
-    ("pyproject.toml\ntests/\ntests/test_a.py", "     1\t[project]", "python3 -m unittest discover -s tests"),
-    ("conftest.py\ntest_a.py", "", "python3 -m pytest"),
-    ("package.json\nsrc/ (12 files)", "", "npm test"),
-    ("Cargo.toml", "", "cargo test"),
-    ("go.mod\nMakefile", "", "go test ./..."),
-    ("Makefile", "", "make test"),
-)
-
-
-@pytest.mark.parametrize(("files", "pyproject", "command"), PROJECTS)
-async def test_without_a_tool_for_it_tests_run_by_what_the_files_say(files: str, pyproject: str, command: str) -> None:
-    conversation = Conversation(run=project(files, pyproject))
-
-    text = await conversation.ask("Run all the tests.")
-
-    assert conversation.calls[-1] == ("shell", {"command": command})
-    assert text == f"`{command}` returned:\n```\nOK\n```"
-
-
-async def test_the_tool_for_tests_is_used_where_it_is_offered() -> None:
+async def test_tests_are_run_by_the_tool_for_them() -> None:
     conversation = Conversation(tools=(*ALL_TOOLS, "run_tests"))
 
     assert await conversation.ask("run the tests in `tests/a`") == "The tests returned:\n```\nrun_tests is done.\n```"
     assert conversation.calls == [("run_tests", {"target": "tests/a"})]
-
-
-async def test_files_that_say_nothing_of_tests_are_said() -> None:
-    conversation = Conversation(run=project("notes.txt"))
-
-    assert "run `COMMAND`" in await conversation.ask("run the tests")
-    assert [name for name, _ in conversation.calls] == ["list_files"]
-
-
-async def test_without_a_listing_the_target_alone_tells() -> None:
-    conversation = Conversation(tools=("shell",))
-
-    await conversation.ask("run the tests in `tests/test_a.py`")
-
-    assert conversation.calls == [("shell", {"command": "python3 -m unittest tests/test_a.py"})]
 
 
 # What counts as the user's words
