@@ -110,7 +110,7 @@ _COURTESY = re.compile(
     r"""
       \A\s*(?:(?:[-*•]|\d+[.)])(?!\S)\s*)?
       (?:(?:please|now|first|next|also|and|finally|lastly|just|kindly|(?:can|could|would|will)\s+you)[.,;:!?]*(?!\S)\s*)*
-    | \s(?:please|and)[.,;:!?]*\s*\Z
+    | (?:\s(?:please|and)[.,;:!?]*|(?<=\0\s)\.)\s*\Z
     """,
     re.X | re.I,
 )

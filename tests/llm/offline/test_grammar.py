@@ -63,7 +63,7 @@ REQUESTS: Mapping[str, list[ToolCalled]] = {
     "rename `a.py` to `b.py`": [("move_file", {"source": "a.py", "destination": "b.py"})],
     "move a.py to lib/b.py": [("move_file", {"source": "a.py", "destination": "lib/b.py"})],
     "copy `a` to `b`": [("copy_file", {"source": "a", "destination": "b"})],
-    "delete `old stuff.txt`": [("delete_file", {"path": "old stuff.txt"})],
+    "Delete `old stuff.txt`.": [("delete_file", {"path": "old stuff.txt"})],
     "run `ls -l | wc`": [("shell", {"command": "ls -l | wc"})],
     "run the command pytest -q tests/a.py.": [("shell", {"command": "pytest -q tests/a.py"})],
     "run\n```sh\nmake all\n```": [("shell", {"command": "make all"})],
@@ -162,7 +162,7 @@ def test_a_literal_pattern_matches_its_text_alone(text: str) -> None:
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_characters="`\n\r", exclude_categories=("Cc", "Zl", "Zp")), min_size=1
 )
-PATHS = NAMES.filter(lambda name: bool(name.strip()) and not name.startswith("@"))
+PATHS = NAMES.filter(lambda name: bool(name.strip()))
 
 
 @given(NAMES, st.text(st.characters(codec="utf-8", exclude_characters="`\n\r")), PATHS)
