@@ -106,7 +106,6 @@ def _leave(code: int) -> None:
 def _parser() -> argparse.ArgumentParser:
     import argparse
 
-    from pygent_ls.cli.replay.command import add_replay
     from pygent_ls.cli.run import add_chat, add_run
     from pygent_ls.cli.run_options import OWN_MODES
     from pygent_ls.cli.sessions_options import add_sessions
@@ -142,13 +141,12 @@ def _parser() -> argparse.ArgumentParser:
             "windows that reconnect"
         ),
     )
-    parser.add_argument("--trace", metavar="FILE", help="record all protocol messages, for `pygent-ls replay`")
+    parser.add_argument("--trace", metavar="FILE", help="record all protocol messages in this file")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     add_setup(commands.add_parser)
     add_chat(commands.add_parser)
     add_run(commands.add_parser)
     add_sessions(commands.add_parser)
-    add_replay(commands.add_parser)
     connecting = commands.add_parser(
         "connect",
         help="connect an editor to the daemon at a socket",

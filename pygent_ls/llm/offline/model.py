@@ -90,7 +90,7 @@ def answer_to(request: ModelRequest) -> OfflineAnswer:
 
 
 def _next(steps: Sequence[Step], results: Sequence[tuple[str, ToolResultBlock]]) -> OfflineAnswer:
-    """Return the first call without a result; or a report if there is none, or if the last one failed."""
+    """Return the first call without a result; a report if all have one, or if the last one failed."""
     reports: list[str] = []
     left = iter(results)
     for number, step in enumerate(steps, start=1):

@@ -10,8 +10,8 @@
 be read; or by `omitted`, the size in bytes of a message that was dropped because too much data was waiting to be
 written, or of a client's message for which the disk was full.
 
-Secrets are replaced by the same number of `*`, so that all positions stay valid and the recording can be replayed. A
-thread masks and writes the messages; the event loop only passes on bytes.
+Secrets are replaced by the same number of `*`, so that all positions stay valid. A thread masks and writes the
+messages; the event loop only passes on bytes.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class Trace:
         while (message := self._queue.get()) is not None:
             n_bytes = len(message.body) if isinstance(message.body, bytes) else 0
             omitted = replace(message, body=n_bytes)
-            # A replay does not need the server's messages.
+            # Only for the client: the many messages of the server would fill `MAX_MISSING`.
             instead = _json(_line(omitted, self._masks)) if message.side == "client" else None
             self._lines.add(_json(self._masked(message)), instead)
             self._waiting_bytes -= n_bytes

@@ -105,7 +105,7 @@ def test_what_is_no_message_is_recorded_as_what_it_is(tmp_path: Path) -> None:
     assert too_deep["raw"] == "[" * 100_000
 
 
-def test_it_begins_with_what_a_replay_has_to_know(tmp_path: Path) -> None:
+def test_it_begins_with_where_and_with_which_settings_the_daemon_runs(tmp_path: Path) -> None:
     environment = {"PYGENT_MODEL": "scripted:a.jsonl", "PYGENT_EXTRA_HEADERS": KEY, "OPENAI_API_KEY": KEY}
     trace = Trace(tmp_path / "t.jsonl", state=Path("/state"), environment=environment)
     trace.close(WAIT_S)

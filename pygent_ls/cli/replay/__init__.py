@@ -1,1 +1,0 @@
-"""Replay of a recorded client against a daemon."""
