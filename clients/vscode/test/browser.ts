@@ -1,6 +1,6 @@
 /** The Chromium that tests look at the panel and the workbench with. */
 import { type Browser, chromium } from "playwright-core";
-import { browserPath } from "./places.ts";
+import { browserPath } from "./paths.ts";
 
 export function launchBrowser(): Promise<Browser> {
 	return chromium.launch({

@@ -1,6 +1,6 @@
 /** The provider that the daemon talks to: the one of the daemon's own tests (`tests/model_server_process.py`). */
 import { createInterface } from "node:readline";
-import { PYTHON, REPOSITORY } from "./places.ts";
+import { PYTHON, REPOSITORY } from "./paths.ts";
 import { type RunningProgram, start } from "./processes.ts";
 
 /** One answer of the model. What is left out is as `Step` in `tests/model_server.py` has it. */

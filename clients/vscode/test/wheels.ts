@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PYTHON, REPOSITORY, type Scratch } from "./places.ts";
+import { PYTHON, REPOSITORY, type Scratch } from "./paths.ts";
 
 /** The wheel that is shipped. */
 export async function buildWheel(scratch: Scratch): Promise<string> {

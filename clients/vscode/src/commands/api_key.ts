@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import { KEY, KEY_VARIABLE, PROVIDERS } from "../conversation/providers.ts";
-import type { GivenKeys } from "../daemon/given_keys.ts";
+import type { GivenKeys } from "../daemon/key_sync.ts";
 
 /** Of the provider whose key is looked for in that variable; null: the user chooses. Whether a key was saved. */
 export async function setApiKey(keys: GivenKeys, wanted: string | null): Promise<boolean> {

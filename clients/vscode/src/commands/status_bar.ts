@@ -1,10 +1,10 @@
 /** The status bar: how the daemon is, what runs and waits, and what the chat's session has cost. */
 
 import * as vscode from "vscode";
-import { costOfSession } from "../conversation/reading.ts";
+import { costOfSession } from "../conversation/selectors.ts";
 import type { Daemon } from "../daemon/daemon.ts";
 import type { Views } from "../panel/views.ts";
-import type { Asks } from "../sessions/asks.ts";
+import type { Asks } from "../sessions/pending_requests.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { type Shown, shownOf } from "./status_text.ts";
 

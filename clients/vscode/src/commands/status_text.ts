@@ -1,6 +1,6 @@
 /** What the status bar says. Pure. */
 
-import type { DaemonState } from "../bridge.ts";
+import type { DaemonState } from "../bridge/messages.ts";
 import { dollarsOf } from "../conversation/amounts.ts";
 
 export interface Status {

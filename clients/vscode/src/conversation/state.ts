@@ -1,5 +1,5 @@
 /**
- * What a view of a session shows: values that are never changed, made from the session's events alone by `reduce.ts`, and
+ * What a view of a session shows: values that are never changed, made from the session's events alone by `reducer/reducer.ts`, and
  * from what the daemon asks. The extension host and the web view hold the same state and apply the same changes to it.
  */
 

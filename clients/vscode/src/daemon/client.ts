@@ -11,7 +11,7 @@ import {
 	type StaticFeature,
 } from "vscode-languageclient/node";
 import type { ClientCapabilities } from "../protocol/protocol.ts";
-import type { Link } from "./link.ts";
+import type { Link } from "./transport.ts";
 
 /** What the client takes from the rest of the extension. */
 export interface ClientParts {

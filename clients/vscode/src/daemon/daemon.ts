@@ -7,8 +7,8 @@ import {
 	type LanguageClient,
 	ProgressType,
 } from "vscode-languageclient/node";
-import type { DaemonState } from "../bridge.ts";
-import { reasonOf } from "../conversation/reasons.ts";
+import type { DaemonState } from "../bridge/messages.ts";
+import { reasonOf } from "../conversation/error_text.ts";
 import {
 	type ClientNotifications,
 	type ClientRequests,
@@ -17,8 +17,8 @@ import {
 	PROTOCOL_VERSION,
 	type Requests,
 } from "../protocol/protocol.ts";
-import type { End, Link } from "./link.ts";
-import { Restarts } from "./restarts.ts";
+import { Restarts } from "./restart_policy.ts";
+import type { End, Link } from "./transport.ts";
 
 /** What the daemon asks of the editor, answered by the rest of the extension; null where nobody can. */
 export type Answers = {

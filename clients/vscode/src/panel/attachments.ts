@@ -1,11 +1,11 @@
 /** What stands beside a prompt, made of what is in the window: files, folders, pictures, selections, problems. */
 
 import * as vscode from "vscode";
-import type { Attachment } from "../bridge.ts";
+import type { Attachment } from "../bridge/messages.ts";
+import { checkImageSize } from "../conversation/images.ts";
 import { writtenMention } from "../conversation/mentions.ts";
-import { checkImageSize } from "../conversation/pictures.ts";
-import type { FoundSymbol } from "../editing/symbols.ts";
-import { diagnosticOut, rangeOut, selectionLabel } from "../editing/wire.ts";
+import { diagnosticOut, rangeOut, selectionLabel } from "../editor/conversion.ts";
+import type { FoundSymbol } from "../editor/symbols.ts";
 import type { TerminalContent } from "../protocol/protocol.ts";
 
 const IMAGE_TYPES: Readonly<Record<string, string>> = {

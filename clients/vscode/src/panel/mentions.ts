@@ -1,12 +1,12 @@
 /** `@terminal` and `@symbol`: mentions that the editor completes, and of which a prompt carries what they stand for. */
 
 import * as vscode from "vscode";
-import type { Attachment, Calls, Suggestion } from "../bridge.ts";
+import type { Attachment, Calls, Suggestion } from "../bridge/messages.ts";
 import { type Mention, mentionsIn, type SymbolMention, writtenMention } from "../conversation/mentions.ts";
-import { type FoundSymbol, findSymbols, symbolIn } from "../editing/symbols.ts";
+import { type FoundSymbol, findSymbols, symbolIn } from "../editor/symbols.ts";
 import { mentionedPath, ofSymbol, ofTerminal } from "./attachments.ts";
+import { exists, placesOf } from "./locations.ts";
 import type { Panel } from "./panel.ts";
-import { exists, placesOf } from "./places.ts";
 
 type Completion = Calls["complete"]["result"];
 

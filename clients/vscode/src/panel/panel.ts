@@ -2,25 +2,25 @@
 
 import { isDeepStrictEqual } from "node:util";
 import * as vscode from "vscode";
-import type { Call, Calls, Method, Note, PanelState, ReviewCount } from "../bridge.ts";
-import { isCall } from "../bridge_checks.ts";
-import { reasonOf } from "../conversation/reasons.ts";
+import type { Call, Calls, Method, Note, PanelState, ReviewCount } from "../bridge/messages.ts";
+import { isCall } from "../bridge/type_guards.ts";
+import { reasonOf } from "../conversation/error_text.ts";
 import { type Conversation, EMPTY } from "../conversation/state.ts";
 import type { Mode, Session, SessionChanged } from "../protocol/protocol.ts";
 import type { Feed } from "../sessions/feed.ts";
-import { answeringCalls } from "./calls/answering.ts";
-import { attachingCalls } from "./calls/attaching.ts";
+import { answeringCalls } from "./calls/answers.ts";
+import { attachingCalls } from "./calls/attachments.ts";
 import { backgroundCalls } from "./calls/background.ts";
 import { checkpointsCalls } from "./calls/checkpoints.ts";
-import { choosingCalls } from "./calls/choosing.ts";
-import { editingCalls } from "./calls/editing.ts";
-import { promptingCalls } from "./calls/prompting.ts";
-import { reviewingCalls } from "./calls/reviewing.ts";
-import { runningCalls } from "./calls/running.ts";
+import { editingCalls } from "./calls/editor.ts";
+import { reviewingCalls } from "./calls/review.ts";
+import { choosingCalls } from "./calls/session_settings.ts";
 import { sessionsCalls } from "./calls/sessions.ts";
+import { runningCalls } from "./calls/terminal.ts";
+import { promptingCalls } from "./calls/turns.ts";
 import { windowCalls } from "./calls/window.ts";
-import { folderOfTheUser } from "./folder.ts";
 import type { Services } from "./services.ts";
+import { folderOfTheUser } from "./session_folder.ts";
 
 /** One answer for each call of a view. */
 export type Handlers = {

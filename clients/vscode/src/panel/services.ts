@@ -1,17 +1,17 @@
 /** What a panel needs of the rest of the extension; `extension.ts` puts it together. */
 
 import type * as vscode from "vscode";
-import type { PanelState } from "../bridge.ts";
+import type { PanelState } from "../bridge/messages.ts";
 import type { Consent } from "../daemon/consent.ts";
 import type { Daemon } from "../daemon/daemon.ts";
-import type { GivenKeys } from "../daemon/given_keys.ts";
-import type { CommandTerminal } from "../editing/command_terminal.ts";
-import type { EditorContexts } from "../editing/context.ts";
-import type { Terminals } from "../editing/terminals.ts";
-import type { Originals } from "../review/originals.ts";
-import type { Proposals } from "../review/proposals.ts";
+import type { GivenKeys } from "../daemon/key_sync.ts";
+import type { CommandTerminal } from "../editor/command_terminal.ts";
+import type { EditorContexts } from "../editor/context.ts";
+import type { Terminals } from "../editor/terminals.ts";
+import type { Originals } from "../review/display/originals.ts";
+import type { Proposals } from "../review/display/proposals.ts";
 import type { Reviews } from "../review/reviews.ts";
-import type { Asks } from "../sessions/asks.ts";
+import type { Asks } from "../sessions/pending_requests.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 
 export interface Services {

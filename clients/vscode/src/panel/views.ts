@@ -1,8 +1,8 @@
 /** Where chat views stand: in a side bar, and as editor tabs that come back with the window. */
 
 import * as vscode from "vscode";
-import { localRoots, pageOf } from "./html.ts";
 import { Panel } from "./panel.ts";
+import { localRoots, pageOf } from "./resources.ts";
 import type { Services } from "./services.ts";
 
 /** The view in the side bar; its session is remembered under the same name. */

@@ -1,10 +1,10 @@
 /** Accept and reject: this hunk, this file, everything; and the way from one hunk to the next. */
 
 import * as vscode from "vscode";
-import { registerCommands } from "../commands/registering.ts";
-import type { Originals } from "./originals.ts";
-import type { PendingHunk } from "./pending.ts";
-import type { Proposals } from "./proposals.ts";
+import { registerCommands } from "../commands/registry.ts";
+import type { Originals } from "./display/originals.ts";
+import type { Proposals } from "./display/proposals.ts";
+import type { PendingHunk } from "./hunks/pending_file.ts";
 import type { Reviews } from "./reviews.ts";
 
 export function registerReviewCommands(

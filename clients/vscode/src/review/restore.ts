@@ -1,8 +1,8 @@
 /** Brings a file back to a text that it had, in the editor where it has one. */
 
 import * as vscode from "vscode";
-import { type DaemonEdits, textOf } from "./edits.ts";
-import { hunksOf, type PendingFile, withLineFeeds } from "./pending.ts";
+import { type DaemonEdits, textOf } from "./daemon_edits.ts";
+import { hunksOf, type PendingFile, withLineFeeds } from "./hunks/pending_file.ts";
 import { putBack, type RemovedFile } from "./removed_file.ts";
 
 /** What the editor's undo takes back; null where it takes back nothing. */

@@ -1,10 +1,10 @@
 /** All that waits for the user's judgement, whether the daemon waits for it, too, or not. */
 
 import * as vscode from "vscode";
-import type { ReviewCount } from "../bridge.ts";
-import type { AskedReviews } from "./asked.ts";
-import type { ReviewBook } from "./book.ts";
-import { hunksOf, type PendingHunk } from "./pending.ts";
+import type { ReviewCount } from "../bridge/messages.ts";
+import { hunksOf, type PendingHunk } from "./hunks/pending_file.ts";
+import type { ReviewBook } from "./pending_files.ts";
+import type { AskedReviews } from "./review_requests.ts";
 
 export class Reviews implements vscode.Disposable {
 	readonly book: ReviewBook;

@@ -1,7 +1,7 @@
 /** One session as it is now, kept so by `pygent/session/attach`: the only way in which events come. */
 
 import * as vscode from "vscode";
-import { reduce } from "../conversation/reduce.ts";
+import { reduce } from "../conversation/reducer/reducer.ts";
 import { type Change, type Conversation, EMPTY } from "../conversation/state.ts";
 import type { Daemon } from "../daemon/daemon.ts";
 import type { Message } from "../protocol/protocol.ts";

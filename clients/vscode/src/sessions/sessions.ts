@@ -4,8 +4,8 @@ import * as vscode from "vscode";
 import type { Change } from "../conversation/state.ts";
 import type { Daemon } from "../daemon/daemon.ts";
 import type { SessionChanged } from "../protocol/protocol.ts";
-import type { Asks } from "./asks.ts";
 import { Feed } from "./feed.ts";
+import type { Asks } from "./pending_requests.ts";
 
 /** Of those that nobody shows and that do nothing, how many are kept up to date. */
 const IDLE_FEEDS = 8;

@@ -8,7 +8,7 @@ import { ReviewBar } from "./chrome/review_bar.tsx";
 import { Composer } from "./composer/composer.tsx";
 import type { Drafts } from "./composer/drafts.ts";
 import { ConversationView } from "./conversation/conversation.tsx";
-import { Failure } from "./failure.tsx";
+import { Failure } from "./error_boundary.tsx";
 import type { Host } from "./host.ts";
 import { BackgroundPage } from "./pages/background_page.tsx";
 import { CheckpointsPage } from "./pages/checkpoints_page.tsx";

@@ -1,7 +1,7 @@
 /** The extension host, from the view: calls that are answered, and notes that come by themselves. */
 
-import type { Call, Calls, Method, Note } from "../bridge.ts";
-import { isNote } from "../bridge_checks.ts";
+import type { Call, Calls, Method, Note } from "../bridge/messages.ts";
+import { isNote } from "../bridge/type_guards.ts";
 
 interface Editor {
 	postMessage(message: unknown): void;

@@ -6,9 +6,9 @@ import { createRoot } from "react-dom/client";
 import "@vscode/codicons/dist/codicon.css";
 import { App } from "./app.tsx";
 import { Drafts } from "./composer/drafts.ts";
-import { Failure } from "./failure.tsx";
+import { Failure } from "./error_boundary.tsx";
 import { Host } from "./host.ts";
-import { Keeper } from "./kept.ts";
+import { Keeper } from "./persisted_state.ts";
 import { Store } from "./store.ts";
 
 const store = new Store();

@@ -1,8 +1,8 @@
 /** What the view shows now, for components: one value that is replaced, never changed. */
 
 import { useSyncExternalStore } from "react";
-import type { Note, Page, PanelState } from "../bridge.ts";
-import { reduce } from "../conversation/reduce.ts";
+import type { Note, Page, PanelState } from "../bridge/messages.ts";
+import { reduce } from "../conversation/reducer/reducer.ts";
 import { type Conversation, EMPTY } from "../conversation/state.ts";
 
 export interface View {

@@ -11,9 +11,9 @@ import { type BuildOptions, build } from "esbuild";
 import { bundles } from "../../scripts/bundles.ts";
 import { launchBrowser } from "../browser.ts";
 import { ModelServer, type Step } from "../model_server.ts";
-import { CLIENT, DAEMON, Scratch } from "../places.ts";
+import { CLIENT, DAEMON, Scratch } from "../paths.ts";
 import { STEADY_SETTINGS, WorkbenchServer } from "../workbench/server.ts";
-import type { Outcome } from "./inside/tests.ts";
+import type { Outcome } from "./inside/harness.ts";
 
 /** For all tests on a machine that does much else; each of their waits has its own bound. */
 const RUN_MS = 580_000;

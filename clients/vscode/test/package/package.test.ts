@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { CLIENT, PYTHON } from "../places.ts";
+import { CLIENT, PYTHON } from "../paths.ts";
 
 const SCRATCH = mkdtempSync(join(tmpdir(), "pygent-package-test-"));
 const VSIX = join(SCRATCH, "first.vsix");

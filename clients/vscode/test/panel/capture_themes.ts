@@ -6,7 +6,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { launchBrowser } from "../browser.ts";
-import { Scratch } from "../places.ts";
+import { Scratch } from "../paths.ts";
 import { STEADY_SETTINGS, WorkbenchServer } from "../workbench/server.ts";
 import type { Theme } from "./panel.ts";
 

@@ -1,6 +1,6 @@
 /**
  * The panel's page alone, as the bundle has it: in Chromium, under its own policy and in the colours of a theme. The
- * test is the extension host: it answers calls and sends notes (`src/bridge.ts`).
+ * test is the extension host: it answers calls and sends notes (`src/bridge/messages.ts`).
  *
  *     await using panel = await Panel.open({ theme: "dark" });
  *     await panel.send({ type: "conversation", conversation });
@@ -14,11 +14,11 @@ import { after } from "node:test";
 import { build } from "esbuild";
 import type { Browser, BrowserContext, Page, Route } from "playwright-core";
 import { bundles } from "../../scripts/bundles.ts";
-import type { Call, Calls, Method, Note, PanelState } from "../../src/bridge.ts";
+import type { Call, Calls, Method, Note, PanelState } from "../../src/bridge/messages.ts";
 import { type Conversation, EMPTY } from "../../src/conversation/state.ts";
 import { pageText } from "../../src/panel/page.ts";
 import { launchBrowser } from "../browser.ts";
-import { CLIENT } from "../places.ts";
+import { CLIENT } from "../paths.ts";
 
 /** What a web view of the real workbench is given in a theme; `capture_themes.ts` writes it. */
 export interface Theme {

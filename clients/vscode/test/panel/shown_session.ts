@@ -1,5 +1,5 @@
 /** A session as views show it, for tests of what stands around a conversation. */
-import type { Attachment } from "../../src/bridge.ts";
+import type { Attachment } from "../../src/bridge/messages.ts";
 import { type Conversation, EMPTY, type Turn } from "../../src/conversation/state.ts";
 import type { Session, Usage } from "../../src/protocol/protocol.ts";
 

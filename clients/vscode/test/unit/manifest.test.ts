@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { CLIENT } from "../places.ts";
+import { CLIENT } from "../paths.ts";
 
 interface Entry {
 	readonly command?: string;

@@ -1,6 +1,6 @@
 /** VS Code's workbench with its extension host, served by code-server on loopback. */
 import { join } from "node:path";
-import { REPOSITORY, type Scratch, WORKBENCH } from "../places.ts";
+import { REPOSITORY, type Scratch, WORKBENCH } from "../paths.ts";
 import { type RunningProgram, start } from "../processes.ts";
 
 /** The user's settings that make tests steady; a test adds its own. */

@@ -15,7 +15,7 @@ import { promisify } from "node:util";
 import type { Browser, BrowserContext, FrameLocator, Locator, Page } from "playwright-core";
 import { launchBrowser } from "../browser.ts";
 import { ModelServer } from "../model_server.ts";
-import { CLIENT, DAEMON, REPOSITORY, Scratch } from "../places.ts";
+import { CLIENT, DAEMON, REPOSITORY, Scratch } from "../paths.ts";
 import { STEADY_SETTINGS, WorkbenchServer } from "./server.ts";
 
 /** For what a person would wait for, on a machine that does much else. */

@@ -1,7 +1,7 @@
 /** What a session can be brought back to. */
 
 import * as vscode from "vscode";
-import type { Calls } from "../../bridge.ts";
+import type { Calls } from "../../bridge/messages.ts";
 import type { Handlers, Panel } from "../panel.ts";
 
 type OfCheckpoints = "listCheckpoints" | "checkpointDiff" | "restoreCheckpoint";

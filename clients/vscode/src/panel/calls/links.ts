@@ -1,7 +1,7 @@
 /** Links of a conversation. The model has written them: they lead to the web, or to a file of the workspace. */
 
 import * as vscode from "vscode";
-import { exists, openAt, placesOf } from "../places.ts";
+import { exists, openAt, placesOf } from "../locations.ts";
 
 /** A path, and the line that follows it in one of the usual spellings: `a.py:10`, `a.py:10-20`, `a.py#L10-L20`. */
 const PATH = /^(?<path>.+?)(?:(?::|#L)(?<line>\d+)(?:[:-]L?(?<end>\d+))?)?$/;

@@ -1,10 +1,10 @@
 /** The sessions that a view lists, and what the user does with them. */
 
 import * as vscode from "vscode";
-import type { Calls } from "../../bridge.ts";
+import type { Calls } from "../../bridge/messages.ts";
 import type { ExportFormat } from "../../protocol/protocol.ts";
-import { folderOfTheUser } from "../folder.ts";
 import type { Handlers, Panel } from "../panel.ts";
+import { folderOfTheUser } from "../session_folder.ts";
 
 type OfSessions =
 	| "listSessions"

@@ -3,7 +3,7 @@
 import "./review_bar.css";
 import type { ReactElement } from "react";
 import type { AppParts } from "../app.tsx";
-import { many } from "../conversation/words.ts";
+import { many } from "../conversation/labels.ts";
 import { useBackground } from "../pages/use_background.ts";
 import { Icon } from "./icon.tsx";
 

@@ -5,7 +5,7 @@ import { type ReactElement, useState } from "react";
 import { markdownOf } from "../../conversation/markdown.ts";
 import type { AppParts } from "../app.tsx";
 import { useView } from "../store.ts";
-import { ask } from "./asking.ts";
+import { ask } from "./host_calls.ts";
 import { IconButton } from "./icon.tsx";
 import { type Action, Menu } from "./menu.tsx";
 import { RenameField } from "./rename_field.tsx";

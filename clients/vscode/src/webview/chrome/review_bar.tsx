@@ -3,9 +3,9 @@
 import "./review_bar.css";
 import type { ReactElement } from "react";
 import type { AppParts } from "../app.tsx";
-import { many } from "../conversation/words.ts";
+import { many } from "../conversation/labels.ts";
 import { useView } from "../store.ts";
-import { ask } from "./asking.ts";
+import { ask } from "./host_calls.ts";
 import { Icon, IconButton } from "./icon.tsx";
 
 export function ReviewBar(parts: AppParts): ReactElement | null {

@@ -1,7 +1,7 @@
 /** What goes out beside the prompt. */
 
 import type { ReactElement } from "react";
-import type { Attachment } from "../../bridge.ts";
+import type { Attachment } from "../../bridge/messages.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { pictureOf } from "./images.ts";
 

@@ -2,23 +2,23 @@
 
 import "./composer.css";
 import { type DragEvent, type ReactElement, type RefObject, useEffect, useRef, useState } from "react";
-import type { Calls, PanelState } from "../../bridge.ts";
+import type { Calls, PanelState } from "../../bridge/messages.ts";
 import type { AppParts } from "../app.tsx";
-import { ask, shown } from "../chrome/asking.ts";
+import { ask, shown } from "../chrome/host_calls.ts";
 import { Icon, IconButton } from "../chrome/icon.tsx";
 import { Menu } from "../chrome/menu.tsx";
 import { Problem } from "../chrome/problem.tsx";
 import { useView } from "../store.ts";
 import { Attachments } from "./attachments.tsx";
+import { draftOf, isBlank } from "./draft_state.ts";
 import { useWriting } from "./drafts.ts";
 import { droppedUris, imageAttachment } from "./images.ts";
 import { Meter } from "./meter.tsx";
 import { AgentPicker, ModelPicker, ModePicker, useNextMode } from "./pickers.tsx";
 import { PromptField } from "./prompt_field.tsx";
 import { Queue } from "./queue.tsx";
-import { promptsOf, useRecall } from "./recalling.ts";
 import { useCompletion } from "./use_completion.ts";
-import { draftOf, isBlank } from "./writing.ts";
+import { promptsOf, useRecall } from "./use_prompt_history.ts";
 
 export function Composer(parts: AppParts): ReactElement {
 	const { store, host, drafts } = parts;

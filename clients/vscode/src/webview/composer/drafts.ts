@@ -1,9 +1,9 @@
 /** The drafts of a view: one value that is replaced, kept across a reload, and sent from. */
 
 import { useSyncExternalStore } from "react";
-import type { Attachment, Note } from "../../bridge.ts";
+import type { Attachment, Note } from "../../bridge/messages.ts";
 import type { Host } from "../host.ts";
-import type { Keeper } from "../kept.ts";
+import type { Keeper } from "../persisted_state.ts";
 import type { Store } from "../store.ts";
 import {
 	type Draft,
@@ -19,7 +19,7 @@ import {
 	taken,
 	takenBack,
 	type Writing,
-} from "./writing.ts";
+} from "./draft_state.ts";
 
 export class Drafts {
 	readonly #store: Store;

@@ -1,7 +1,7 @@
 /** Pictures from the clipboard, or dropped: what can be attached, and why something cannot. */
 
-import type { Attachment } from "../../bridge.ts";
-import { checkImageSize, MB } from "../../conversation/pictures.ts";
+import type { Attachment } from "../../bridge/messages.ts";
+import { checkImageSize, MB } from "../../conversation/images.ts";
 
 const TYPES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 

@@ -1,12 +1,12 @@
 /** How full the model's context is, and what the turn took. */
 
 import { type ReactElement, useRef, useState } from "react";
-import type { Calls } from "../../bridge.ts";
+import type { Calls } from "../../bridge/messages.ts";
 import { costOf, countOf, fullCount, isUnused, percentOf, shareOf, UNKNOWN } from "../../conversation/amounts.ts";
-import { usageOf } from "../../conversation/reading.ts";
+import { usageOf } from "../../conversation/selectors.ts";
 import type { Usage } from "../../protocol/protocol.ts";
 import type { AppParts } from "../app.tsx";
-import { ask } from "../chrome/asking.ts";
+import { ask } from "../chrome/host_calls.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { Spoken, useLeaving } from "../chrome/popup.tsx";
 import { useView } from "../store.ts";

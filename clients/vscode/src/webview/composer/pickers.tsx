@@ -1,11 +1,11 @@
 /** With what the next turn runs: model, agent and mode. */
 
 import { type ReactElement, useRef } from "react";
-import type { PanelState } from "../../bridge.ts";
+import type { PanelState } from "../../bridge/messages.ts";
 import type { Mode } from "../../protocol/protocol.ts";
 import type { AppParts } from "../app.tsx";
-import { ask } from "../chrome/asking.ts";
-import { Chooser } from "../chrome/chooser.tsx";
+import { Chooser } from "../chrome/dropdown.tsx";
+import { ask } from "../chrome/host_calls.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { Spoken } from "../chrome/popup.tsx";
 import { MODES, nextMode } from "./modes.ts";

@@ -1,10 +1,10 @@
 /** The field in which the user writes, and what its keys do. */
 
 import { type ClipboardEvent, type KeyboardEvent, type ReactElement, type RefObject, useId } from "react";
-import type { Suggestion } from "../../bridge.ts";
+import type { Suggestion } from "../../bridge/messages.ts";
 import { moved } from "../chrome/list_keys.ts";
 import { Spoken } from "../chrome/popup.tsx";
-import { inserted, isWritten } from "./completing.ts";
+import { inserted, isWritten } from "./completion.ts";
 import { Suggestions } from "./suggestions.tsx";
 import type { Completing } from "./use_completion.ts";
 

@@ -3,9 +3,9 @@
 import type { ReactElement } from "react";
 import type { QueuedTurn } from "../../conversation/state.ts";
 import type { AppParts } from "../app.tsx";
-import { shown } from "../chrome/asking.ts";
+import { shown } from "../chrome/host_calls.ts";
 import { Icon, IconButton } from "../chrome/icon.tsx";
-import { many } from "../conversation/words.ts";
+import { many } from "../conversation/labels.ts";
 import { useView } from "../store.ts";
 import { useWriting } from "./drafts.ts";
 

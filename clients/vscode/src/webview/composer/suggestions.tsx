@@ -1,7 +1,7 @@
 /** The list of ways in which the prompt can go on. The focus stays where the user writes. */
 
 import { type ReactElement, useEffect } from "react";
-import type { Suggestion } from "../../bridge.ts";
+import type { Suggestion } from "../../bridge/messages.ts";
 import { Icon } from "../chrome/icon.tsx";
 
 interface SuggestionsParts {

@@ -2,7 +2,7 @@
 
 import { type ReactNode, useEffect, useState } from "react";
 import { durationOf } from "../../conversation/amounts.ts";
-import { between } from "./words.ts";
+import { between } from "./labels.ts";
 
 /** The moment, anew each second while `ticks`. */
 export function useNow(ticks: boolean): number {

@@ -1,31 +1,31 @@
 /** The conversation, from top to bottom, and how the daemon is where there is none. */
 
 import { type ReactElement, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { planOf, takenBack } from "../../conversation/reading.ts";
+import { planOf, takenBack } from "../../conversation/selectors.ts";
 import type { Conversation } from "../../conversation/state.ts";
 import type { AppParts } from "../app.tsx";
 import { useView } from "../store.ts";
-import { Announcer } from "./announcer.tsx";
-import { DaemonLine } from "./daemon_line.tsx";
+import { SceneAround, useScene } from "./context.tsx";
 import { FindBar, type FindBarHandle } from "./find/find_bar.tsx";
 import { useLinks } from "./links.ts";
-import { RowList, type RowListHandle } from "./list.tsx";
-import { Notices } from "./notices.tsx";
-import { type Row, rowsBelow } from "./rows.ts";
-import { SceneAround, useScene } from "./scene.tsx";
-import { rowsWithFolds } from "./taken_back.ts";
+import { RowList, type RowListHandle } from "./list/list.tsx";
+import { rowsWithFolds } from "./list/reverted_turns.ts";
+import { Unbroken } from "./list/row_error_boundary.tsx";
+import { type Row, rowsBelow } from "./list/rows.ts";
+import { Announcer } from "./screen_reader/announcer.tsx";
+import { Notices } from "./session_notices.tsx";
+import { DaemonLine } from "./start/daemon_status.tsx";
+import { Welcome } from "./start/welcome.tsx";
 import { Plan } from "./turn/plan.tsx";
-import { Unbroken } from "./unbroken.tsx";
-import { Welcome } from "./welcome.tsx";
 import "../theme.css";
 import "./conversation.css";
-import "./markdown.css";
-import "./turns.css";
-import "./tools.css";
-import "./diffs.css";
-import "./terminal.css";
-import "./asks.css";
-import "./start_card.css";
+import "./markdown/markdown.css";
+import "./turn/turn.css";
+import "./tools/tools.css";
+import "./tools/diffs.css";
+import "./tools/terminal.css";
+import "./requests/requests.css";
+import "./start/start.css";
 
 export function ConversationView({ store, host }: AppParts): ReactElement {
 	const asks = useView(store, ({ conversation }) => conversation.asks);

@@ -1,9 +1,9 @@
 /** Links of the conversation: they lead nowhere by themselves, the extension host follows them. */
 
 import type { KeyboardEvent, MouseEvent, SyntheticEvent } from "react";
-import { LINK } from "./markdown/sanitise.ts";
-import { targetOf } from "./markdown/targets.ts";
-import type { Act } from "./scene.tsx";
+import type { Act } from "./context.tsx";
+import { targetOf } from "./markdown/link_targets.ts";
+import { LINK } from "./markdown/sanitiser.ts";
 
 export interface LinkHandlers {
 	readonly onClick: (event: MouseEvent) => void;

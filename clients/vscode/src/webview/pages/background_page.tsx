@@ -6,12 +6,12 @@ import { durationOf } from "../../conversation/amounts.ts";
 import { plainOf } from "../../conversation/terminal_text.ts";
 import type { BackgroundCommand } from "../../protocol/protocol.ts";
 import type { AppParts } from "../app.tsx";
-import { ask } from "../chrome/asking.ts";
+import { ask } from "../chrome/host_calls.ts";
 import { IconButton } from "../chrome/icon.tsx";
 import { Problem } from "../chrome/problem.tsx";
 import { useNow } from "../conversation/clock.tsx";
-import { visible } from "../conversation/markdown/visible.ts";
-import { between } from "../conversation/words.ts";
+import { between } from "../conversation/labels.ts";
+import { visible } from "../conversation/markdown/invisible_characters.ts";
 import { agoOf, momentOf } from "./times.ts";
 import { useBackground } from "./use_background.ts";
 

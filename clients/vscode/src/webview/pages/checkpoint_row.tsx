@@ -3,11 +3,11 @@
 import { type ReactElement, useEffect, useId, useState } from "react";
 import type { FileDiff as Changed, Checkpoint } from "../../protocol/protocol.ts";
 import type { AppParts } from "../app.tsx";
-import { ask } from "../chrome/asking.ts";
+import { ask } from "../chrome/host_calls.ts";
 import { Icon } from "../chrome/icon.tsx";
-import { visible } from "../conversation/markdown/visible.ts";
+import { many } from "../conversation/labels.ts";
+import { visible } from "../conversation/markdown/invisible_characters.ts";
 import { FileDiff } from "../conversation/tools/diff.tsx";
-import { many } from "../conversation/words.ts";
 import { agoOf, momentOf } from "./times.ts";
 
 export interface What {

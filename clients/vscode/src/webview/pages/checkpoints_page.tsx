@@ -2,13 +2,13 @@
 
 import "./pages.css";
 import { type ReactElement, useEffect, useMemo, useRef, useState } from "react";
-import type { Calls } from "../../bridge.ts";
-import { promptsOfTurns } from "../../conversation/reading.ts";
+import type { Calls } from "../../bridge/messages.ts";
+import { promptsOfTurns } from "../../conversation/selectors.ts";
 import type { Checkpoint, Restored } from "../../protocol/protocol.ts";
 import type { AppParts } from "../app.tsx";
-import { ask } from "../chrome/asking.ts";
+import { ask } from "../chrome/host_calls.ts";
 import { Problem } from "../chrome/problem.tsx";
-import { SceneAround } from "../conversation/scene.tsx";
+import { SceneAround } from "../conversation/context.tsx";
 import { useView } from "../store.ts";
 import { CheckpointRow } from "./checkpoint_row.tsx";
 import { Restoration } from "./restoration.tsx";

@@ -2,7 +2,7 @@
 
 import type { ReactElement } from "react";
 import { Icon } from "../chrome/icon.tsx";
-import { many, pathOf } from "../conversation/words.ts";
+import { many, pathOf } from "../conversation/labels.ts";
 import type { Done } from "./checkpoints_page.tsx";
 
 interface RestorationParts {

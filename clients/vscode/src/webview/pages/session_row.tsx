@@ -3,11 +3,11 @@
 import { type KeyboardEvent, type ReactElement, useRef, useState } from "react";
 import type { Session } from "../../protocol/protocol.ts";
 import type { AppParts } from "../app.tsx";
-import { ask, type Outcome } from "../chrome/asking.ts";
+import { ask, type Outcome } from "../chrome/host_calls.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { Menu } from "../chrome/menu.tsx";
 import { RenameField } from "../chrome/rename_field.tsx";
-import { many } from "../conversation/words.ts";
+import { many } from "../conversation/labels.ts";
 import { agoOf, momentOf } from "./times.ts";
 import type { Found } from "./use_sessions.ts";
 

@@ -3,7 +3,7 @@
 import "./pages.css";
 import { type KeyboardEvent, type ReactElement, useEffect, useRef, useState } from "react";
 import type { AppParts } from "../app.tsx";
-import { ask } from "../chrome/asking.ts";
+import { ask } from "../chrome/host_calls.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { Problem } from "../chrome/problem.tsx";
 import { useView } from "../store.ts";

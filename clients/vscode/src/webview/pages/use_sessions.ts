@@ -1,10 +1,10 @@
 /** The sessions that a list shows: found by what is searched for, page by page, and anew when they change. */
 
 import { useEffect, useRef, useState } from "react";
-import type { Calls } from "../../bridge.ts";
+import type { Calls } from "../../bridge/messages.ts";
 import type { Match, Session } from "../../protocol/protocol.ts";
 import type { AppParts } from "../app.tsx";
-import { shown } from "../chrome/asking.ts";
+import { shown } from "../chrome/host_calls.ts";
 import type { Host } from "../host.ts";
 
 /** While the user types on, and while changes come one after the other, nothing is asked. */

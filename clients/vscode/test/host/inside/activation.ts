@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, globSync } from "node:fs";
 import * as vscode from "vscode";
 import { put, uriOf } from "./agent.ts";
-import { test, until } from "./tests.ts";
+import { test, until } from "./harness.ts";
 
 /** Sockets of daemons that this window has started. */
 function sockets(): readonly string[] {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
 import type { ModelRequest, ToolCall } from "../../model_server.ts";
-import { model } from "./tests.ts";
+import { model } from "./harness.ts";
 
 export function uriOf(name: string): vscode.Uri {
 	const [folder] = vscode.workspace.workspaceFolders ?? [];

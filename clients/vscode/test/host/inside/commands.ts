@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
 import { put, shown, uriOf } from "./agent.ts";
-import { model, test, until } from "./tests.ts";
+import { model, test, until } from "./harness.ts";
 
 type Properties = Readonly<Record<string, object>>;
 

@@ -1,12 +1,12 @@
 /** All tests that run in the extension host; `run` is what the workbench calls. */
 import "./activation.ts";
-import "./attaching.ts";
-import "./calls.ts";
+import "./attachments.ts";
+import "./panel_calls.ts";
 import "./commands.ts";
 import "./mentions.ts";
-import "./places.ts";
-import "./reviewing.ts";
-import "./running.ts";
-import "./judging.ts";
+import "./locations.ts";
+import "./review.ts";
+import "./command_terminal.ts";
+import "./concurrent_review.ts";
 
-export { runAll as run } from "./tests.ts";
+export { runAll as run } from "./harness.ts";

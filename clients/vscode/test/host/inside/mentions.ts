@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
-import { findSymbols } from "../../../src/editing/symbols.ts";
-import { Terminals } from "../../../src/editing/terminals.ts";
+import { findSymbols } from "../../../src/editor/symbols.ts";
+import { Terminals } from "../../../src/editor/terminals.ts";
 import { completedSymbols, mentioned } from "../../../src/panel/mentions.ts";
 import type { Panel } from "../../../src/panel/panel.ts";
 import { put, shown, uriOf } from "./agent.ts";
-import { test, until } from "./tests.ts";
+import { test, until } from "./harness.ts";
 
 /** As much of a view as mentions need. */
 function panelWith(terminals: Terminals, recent: readonly vscode.Uri[] = []): Panel {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { daemonSettings, nested } from "../../../src/daemon/settings.ts";
-import { CLIENT, REPOSITORY } from "../../places.ts";
+import { CLIENT, REPOSITORY } from "../../paths.ts";
 
 interface Setting {
 	readonly type: string | readonly string[];

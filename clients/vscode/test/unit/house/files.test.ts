@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { CLIENT, REPOSITORY } from "../../places.ts";
+import { CLIENT, REPOSITORY } from "../../paths.ts";
 import { importsOf, sourcesIn } from "./sources.ts";
 
 const MOST_LINES = 400;

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { CLIENT } from "../../places.ts";
+import { CLIENT } from "../../paths.ts";
 import { importsOf, packageOf, type Source, sourcesIn } from "./sources.ts";
 
 /** What runs anywhere, the tests included: values in, values out. */
-const PURE = [/^src\/conversation\//, /^src\/protocol\//, /^src\/bridge/];
+const PURE = [/^src\/conversation\//, /^src\/protocol\//, /^src\/bridge\//];
 
 /** The rooms that speak to the editor. A new one is named here when it has a reason to. */
-const EDITOR = [/^src\/extension\.ts$/, /^src\/(?:commands|daemon|editing|panel|review|sessions)\//];
+const EDITOR = [/^src\/extension\.ts$/, /^src\/(?:commands|daemon|editor|panel|review|sessions)\//];
 
 /** The page of the panel, which has neither Node nor the editor. */
 const PAGE = [/^src\/webview\//];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { CLIENT } from "../../places.ts";
+import { CLIENT } from "../../paths.ts";
 
 const MANIFEST = JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")) as {
 	readonly engines: { readonly vscode: string };

@@ -1,7 +1,7 @@
 /** The client's sources as the house's tests see them. */
 import { globSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
-import { CLIENT } from "../../places.ts";
+import { CLIENT } from "../../paths.ts";
 
 /** Written by a script, and as long as the wire is wide. */
 const GENERATED = new Set(["src/protocol/protocol.ts"]);

@@ -1,7 +1,7 @@
 /** The matches in the conversation. They are counted row by row, so that only rows that changed are counted again. */
 
-import type { Row } from "../rows.ts";
-import { type Part, partsOf, type Words } from "./parts.ts";
+import type { Row } from "../list/rows.ts";
+import { type Part, partsOf, type Words } from "./searchable_parts.ts";
 
 export interface Match {
 	readonly rowKey: string;

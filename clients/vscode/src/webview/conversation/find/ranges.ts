@@ -1,7 +1,7 @@
 /** Where words stand on the page. */
 
-import { BREAK } from "../markdown/words.ts";
-import { withPlainSpaces } from "./parts.ts";
+import { BREAK } from "../markdown/text_content.ts";
+import { withPlainSpaces } from "./searchable_parts.ts";
 
 /** Elements inside a line of words; the others begin and end lines of their own. */
 const INLINE = new Set([

@@ -1,12 +1,12 @@
 /** What is looked for, where it is, and which match the reader is at. */
 
 import { type RefObject, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import type { RowListHandle } from "../list.tsx";
-import type { Row } from "../rows.ts";
-import { useScene } from "../scene.tsx";
+import { useScene } from "../context.tsx";
+import type { RowListHandle } from "../list/list.tsx";
+import type { Row } from "../list/rows.ts";
 import { Highlights } from "./highlights.ts";
 import { firstFrom, type Match, matchBeside, type Tally, tallyOf } from "./matches.ts";
-import { patternOf } from "./parts.ts";
+import { patternOf } from "./searchable_parts.ts";
 
 export interface Found {
 	/** Null where nothing is looked for. */

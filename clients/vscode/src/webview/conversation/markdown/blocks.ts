@@ -2,7 +2,7 @@
 
 import { Lexer, Marked, type Token } from "marked";
 import { MAX_BLOCK_CHARS, MAX_READ_DEPTH } from "./limits.ts";
-import { targetOf } from "./targets.ts";
+import { targetOf } from "./link_targets.ts";
 
 /** What link references such as `[name]: address` stand for. */
 export type References = Lexer["tokens"]["links"];

@@ -3,13 +3,13 @@
 import { type ReactElement, useEffect, useState } from "react";
 import { isForShell, isOneLine } from "../../../conversation/shell_code.ts";
 import { IconButton } from "../../chrome/icon.tsx";
-import { useScene } from "../scene.tsx";
+import { useScene } from "../context.tsx";
 import { fenceOf } from "./fence.ts";
 import { Fragment } from "./fragment.tsx";
 import { coloured, isKept } from "./highlight.ts";
+import { visible } from "./invisible_characters.ts";
 import { MAX_COLOURED_AT_ONCE } from "./limits.ts";
-import { colouredOf } from "./sanitise.ts";
-import { visible } from "./visible.ts";
+import { colouredOf } from "./sanitiser.ts";
 
 export interface CodeBlockParts {
 	readonly code: string;

@@ -1,6 +1,6 @@
 /** What the line that opens a code block says about it. */
 
-import { pathIn } from "./targets.ts";
+import { pathIn } from "./link_targets.ts";
 
 export interface Fence {
 	/** As the model named it, in small letters; empty where it did not. */

@@ -7,7 +7,7 @@ import { CodeBlock } from "./code_block.tsx";
 import { Fragment } from "./fragment.tsx";
 import { MAX_BLOCK_CHARS, MAX_DEPTH } from "./limits.ts";
 import { PlainText } from "./plain_text.tsx";
-import { proseOf } from "./sanitise.ts";
+import { proseOf } from "./sanitiser.ts";
 
 export interface MarkdownParts {
 	readonly text: string;

@@ -2,8 +2,8 @@
 
 import { type ReactElement, useState } from "react";
 import { sizeOf } from "../../../conversation/amounts.ts";
+import { visible } from "./invisible_characters.ts";
 import { MAX_PLAIN_CHARS } from "./limits.ts";
-import { visible } from "./visible.ts";
 
 export function PlainText({ text }: { readonly text: string }): ReactElement {
 	const [all, setAll] = useState(false);

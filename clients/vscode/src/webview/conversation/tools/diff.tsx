@@ -3,9 +3,9 @@
 import { memo, type ReactElement, useMemo } from "react";
 import type { ChangeKind } from "../../../protocol/protocol.ts";
 import { Icon, IconButton } from "../../chrome/icon.tsx";
-import { visible } from "../markdown/visible.ts";
-import { useFold, useFolder, useIsUndone, useScene } from "../scene.tsx";
-import { many, pathOf } from "../words.ts";
+import { useFold, useFolder, useIsUndone, useScene } from "../context.tsx";
+import { many, pathOf } from "../labels.ts";
+import { visible } from "../markdown/invisible_characters.ts";
 import { type Row, rowsOf } from "./patch.ts";
 
 /** Rows of a diff that are shown before the reader asks for the rest. */

@@ -3,9 +3,9 @@
 import { memo, type ReactElement, useLayoutEffect, useMemo, useRef } from "react";
 import { sizeOf } from "../../../conversation/amounts.ts";
 import { plainOf } from "../../../conversation/terminal_text.ts";
+import { useFold } from "../context.tsx";
 import { CopyButton } from "../markdown/code_block.tsx";
-import { visible } from "../markdown/visible.ts";
-import { useFold } from "../scene.tsx";
+import { visible } from "../markdown/invisible_characters.ts";
 import { piecesOf } from "./ansi.ts";
 
 /** Shown before the reader asks for all of it. */

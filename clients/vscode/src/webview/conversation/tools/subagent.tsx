@@ -3,10 +3,10 @@
 import { type ReactElement, type ReactNode, useRef } from "react";
 import type { Item, ToolItem } from "../../../conversation/state.ts";
 import { Icon } from "../../chrome/icon.tsx";
-import { visible } from "../markdown/visible.ts";
-import { isShown, LAST_ROWS, type Row, rowsOf } from "../rows.ts";
-import { useAsks, useFold } from "../scene.tsx";
-import { many } from "../words.ts";
+import { useAsks, useFold } from "../context.tsx";
+import { many } from "../labels.ts";
+import { isShown, LAST_ROWS, type Row, rowsOf } from "../list/rows.ts";
+import { visible } from "../markdown/invisible_characters.ts";
 
 export interface SubagentParts {
 	readonly item: ToolItem;

@@ -4,11 +4,11 @@ import { memo, type ReactElement, type ReactNode, useState } from "react";
 import { durationOf } from "../../../conversation/amounts.ts";
 import type { ToolItem, ToolStatus } from "../../../conversation/state.ts";
 import { Icon, IconButton } from "../../chrome/icon.tsx";
-import { PermissionCard } from "../asks/permission.tsx";
 import { Clock } from "../clock.tsx";
-import { visible } from "../markdown/visible.ts";
-import { useAskOf, useFold, useFolder, useScene } from "../scene.tsx";
-import { ANSWERED, BY, many, pathOf } from "../words.ts";
+import { useAskOf, useFold, useFolder, useScene } from "../context.tsx";
+import { ANSWERED, BY, many, pathOf } from "../labels.ts";
+import { visible } from "../markdown/invisible_characters.ts";
+import { PermissionCard } from "../requests/permission.tsx";
 import { FileDiff } from "./diff.tsx";
 import { Output } from "./output.tsx";
 

@@ -2,16 +2,16 @@
 
 import { memo, type ReactElement, type ReactNode } from "react";
 import { countOf, dollarsOf, durationOf } from "../../../conversation/amounts.ts";
-import { endThatChanged, rejectionsIn } from "../../../conversation/prompts.ts";
-import { lastHeldTurn, wasTakenBack } from "../../../conversation/reading.ts";
+import { endThatChanged, rejectionsIn } from "../../../conversation/reducer/prompts.ts";
+import { lastHeldTurn, wasTakenBack } from "../../../conversation/selectors.ts";
 import type { EndItem } from "../../../conversation/state.ts";
 import type { FileChanged, RejectedFile } from "../../../protocol/protocol.ts";
 import { Icon, IconButton } from "../../chrome/icon.tsx";
 import { useView } from "../../store.ts";
-import { visible } from "../markdown/visible.ts";
-import { forkAt, useFold, useFolder, useIsUndone, useScene } from "../scene.tsx";
+import { forkAt, useFold, useFolder, useIsUndone, useScene } from "../context.tsx";
+import { many, pathOf, STOPPED } from "../labels.ts";
+import { visible } from "../markdown/invisible_characters.ts";
 import { LineCounts } from "../tools/diff.tsx";
-import { many, pathOf, STOPPED } from "../words.ts";
 import { NextSteps } from "./next_steps.tsx";
 
 export const End = memo(function End({ item }: { readonly item: EndItem }): ReactElement {

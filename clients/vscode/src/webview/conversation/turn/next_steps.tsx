@@ -4,7 +4,7 @@ import type { ReactElement, ReactNode } from "react";
 import type { EndItem } from "../../../conversation/state.ts";
 import type { Mode, StopReason } from "../../../protocol/protocol.ts";
 import { useView } from "../../store.ts";
-import { useScene } from "../scene.tsx";
+import { useScene } from "../context.tsx";
 
 const APPROVED = "I approve the plan. Implement it.";
 

@@ -3,7 +3,7 @@
 import { memo, type ReactElement, useState } from "react";
 import type { PlanEntry } from "../../../protocol/protocol.ts";
 import { Icon } from "../../chrome/icon.tsx";
-import { visible } from "../markdown/visible.ts";
+import { visible } from "../markdown/invisible_characters.ts";
 
 const STATUS = {
 	pending: { icon: "circle-large-outline", words: "to do" },

@@ -2,14 +2,14 @@
 
 import { memo, type ReactElement, type ReactNode } from "react";
 import { nameOf } from "../../../conversation/amounts.ts";
-import { continuedTakenBack, lastHeldTurn } from "../../../conversation/reading.ts";
+import { continuedTakenBack, lastHeldTurn } from "../../../conversation/selectors.ts";
 import type { PromptItem } from "../../../conversation/state.ts";
 import { IconButton } from "../../chrome/icon.tsx";
 import { useView } from "../../store.ts";
+import { forkAt, useFold, useScene } from "../context.tsx";
 import { CopyButton } from "../markdown/code_block.tsx";
-import { visible } from "../markdown/visible.ts";
-import { forkAt, useFold, useScene } from "../scene.tsx";
-import { Carried } from "./carried.tsx";
+import { visible } from "../markdown/invisible_characters.ts";
+import { Carried } from "./prompt_attachments.tsx";
 
 /** What is longer is folded. */
 const MOST_LINES = 14;

@@ -5,9 +5,9 @@ import { durationOf } from "../../../conversation/amounts.ts";
 import type { ThinkingItem } from "../../../conversation/state.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { Clock } from "../clock.tsx";
+import { useFold } from "../context.tsx";
+import { between } from "../labels.ts";
 import { Markdown } from "../markdown/markdown.tsx";
-import { useFold } from "../scene.tsx";
-import { between } from "../words.ts";
 
 export const Thinking = memo(function Thinking({ item }: { readonly item: ThinkingItem }): ReactElement {
 	const [open, setOpen] = useFold(`thinking ${item.key}`, false);

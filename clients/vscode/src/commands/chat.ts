@@ -1,0 +1,65 @@
+/** Commands about the chat itself: where it is, and what its session does. */
+
+import * as vscode from "vscode";
+import type { Daemon } from "../daemon/daemon.ts";
+import { promptingCalls } from "../panel/calls/turns.ts";
+import type { Panel } from "../panel/panel.ts";
+import type { Views } from "../panel/views.ts";
+import type { Commands } from "./registry.ts";
+
+export function chatCommands(views: Views, daemon: Daemon): Commands {
+	const panel = () => views.panel();
+	return {
+		focusChat: () => focus(views),
+		newChat: async () => {
+			const shown = await panel();
+			shown.show(null);
+			await focus(views);
+		},
+		openChatInEditor: () => {
+			const { active } = views;
+			views.openTab(active?.sessionId ?? null);
+		},
+		stop: () => stop(views),
+		showSessions: async () => (await panel()).send({ type: "show", page: "sessions" }),
+		showCheckpoints: async () => {
+			const shown = await panel();
+			needSession(shown, "No checkpoints yet");
+			shown.send({ type: "show", page: "checkpoints" });
+		},
+		showBackground: async () => {
+			const shown = await panel();
+			needSession(shown, "No background commands");
+			shown.send({ type: "show", page: "background" });
+		},
+		undoLastTurn: async () => {
+			await daemon.needReady();
+			await undoLastTurn(views);
+		},
+	};
+}
+
+/** The cursor into the prompt, or onto what waits for an answer. */
+async function focus(views: Views): Promise<void> {
+	const panel = await views.panel();
+	views.focus(panel);
+	panel.send({ type: "focus", on: panel.conversation.asks.length > 0 ? "ask" : "prompt" });
+}
+
+async function stop(views: Views): Promise<void> {
+	const { active } = views;
+	if (active === null || active.conversation.runningTurnId === null)
+		throw new Error("Nothing is running in this chat.");
+	await promptingCalls(active).stop(null);
+}
+
+async function undoLastTurn(views: Views): Promise<void> {
+	const panel = await views.panel();
+	const sessionId = needSession(panel, "There is nothing to undo");
+	await vscode.commands.executeCommand("pygent.undo", { sessionId });
+}
+
+function needSession(panel: Panel, what: string): string {
+	if (panel.sessionId === null) throw new Error(`${what}: this chat has not started.`);
+	return panel.sessionId;
+}

@@ -1,0 +1,35 @@
+/** What waits for the user: each once, and no longer than its turn. */
+
+import type { Ask, Conversation } from "../state.ts";
+
+/** It waits, unless its turn is over. Asked twice is asked once. */
+export function asked(conversation: Conversation, ask: Ask): Conversation {
+	const turnId = turnIdOf(ask);
+	const isKnown = turnId !== null && Object.hasOwn(conversation.turns, turnId);
+	if (isKnown && conversation.turns[turnId]?.state === "finished") return conversation;
+	if (conversation.asks.some(({ id }) => id === ask.id)) return conversation;
+	return { ...conversation, asks: [...conversation.asks, ask] };
+}
+
+export function askOver(conversation: Conversation, id: string): Conversation {
+	return withoutAsks(conversation, (ask) => ask.id === id);
+}
+
+/** The question for this permission is answered, here or by another view. */
+export function permissionOver(conversation: Conversation, permissionId: string): Conversation {
+	return withoutAsks(conversation, (ask) => ask.type === "permission" && ask.request.permissionId === permissionId);
+}
+
+export function withoutAsksOf(conversation: Conversation, turnId: string): Conversation {
+	return withoutAsks(conversation, (ask) => turnIdOf(ask) === turnId);
+}
+
+/** A question does not say whose it is; the daemon withdraws it when its turn ends. */
+function turnIdOf(ask: Ask): string | null {
+	return ask.type === "question" ? null : ask.request.turnId;
+}
+
+function withoutAsks(conversation: Conversation, goes: (ask: Ask) => boolean): Conversation {
+	const asks = conversation.asks.filter((ask) => !goes(ask));
+	return asks.length === conversation.asks.length ? conversation : { ...conversation, asks };
+}

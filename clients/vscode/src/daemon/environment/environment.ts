@@ -1,0 +1,255 @@
+/** The daemon's own environment: a Python with the wheel that came with the extension, made once for each wheel. */
+
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { run } from "../programs.ts";
+import { withLock } from "./lock.ts";
+import {
+	candidates,
+	installingOf,
+	type Maker,
+	makersOf,
+	makingOf,
+	PROBE,
+	type Python,
+	pythonIn,
+	pythonOf,
+	type Step,
+	stepIn,
+	withoutMissing,
+} from "./python.ts";
+import { lacksPinned, noPython, stepFailed } from "./setup_errors.ts";
+
+/** Is in a folder whose environment is whole; its time is when that was used last. */
+const READY = "ready.json";
+
+const LOCK = "making.lock";
+
+/** An environment of another version is removed when no window has used it for so long. */
+export const UNUSED_MS = 24 * 60 * 60 * 1000;
+
+/** How often a window says that it uses its environment. */
+const USED_MS = 60 * 60 * 1000;
+
+/** A Python that waits for something is none: the Windows store's stand-in opens a window. */
+const PROBE_MS = 20_000;
+
+const OF_INSTALLERS = {
+	PIP_USER: "0", // into the environment, whatever pip's configuration says of the user's own packages
+	UV_SYSTEM_CERTS: "1", // companies put theirs there
+	UV_NATIVE_TLS: "1", // as it was called before
+};
+
+/** What an environment was made of. */
+interface Made {
+	/** Hash of the wheel and of its pins. */
+	readonly wheel: string;
+	/** The setting that named its Python. */
+	readonly configured: string;
+}
+
+export interface Making {
+	/** Where environments are kept. */
+	readonly storage: string;
+	/** The package; beside it may lie `pins.txt`, the versions that it was tested with. */
+	readonly wheel: string;
+	/** The Python that the user named; empty: look for one. */
+	readonly configured: string;
+	readonly env: NodeJS.ProcessEnv;
+	/** What a person reads meanwhile. */
+	readonly say: (step: string) => void;
+	readonly log: (line: string) => void;
+	readonly signal: AbortSignal;
+	/** Called before anything is downloaded; what it raises ends the making. */
+	readonly allow: () => void;
+}
+
+/**
+ * The Python of the environment for this wheel, which is made if there is none. Raises `SetupError`, the reason of
+ * `signal` if that was given up, and what `allow` raises.
+ */
+export async function environmentPython(making: Making): Promise<string> {
+	const made: Made = { wheel: await hashOf(making), configured: making.configured };
+	const ready = await readyPython(making, made);
+	if (ready !== null) return ready;
+	making.allow();
+	await mkdir(making.storage, { recursive: true });
+	return await withLock(
+		join(making.storage, LOCK),
+		async () => {
+			const meanwhile = await readyPython(making, made);
+			if (meanwhile !== null) return meanwhile;
+			await clear(making.storage, made);
+			const python = await make(making, made);
+			// An installer that outlived its killed window wrote on into the folder that was removed.
+			await clear(making.storage, made);
+			return python;
+		},
+		{ signal: making.signal, waits: () => making.say("another window is creating the environment") },
+	);
+}
+
+/** Says until it is disposed of that the environment of this Python is in use. */
+export function keepInUse(python: string): { readonly dispose: () => void } {
+	const ready = join(python, "../..", READY);
+	const touch = () => {
+		const now = new Date();
+		utimes(ready, now, now).catch(() => undefined); // a daemon of the user's own has none
+	};
+	touch();
+	const timer = setInterval(touch, USED_MS).unref();
+	return { dispose: () => clearInterval(timer) };
+}
+
+/** Keys are for the daemon alone; what pip and uv need to log in to an index stays. */
+function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+	const isSecret = (name: string) => /KEY$|TOKEN$|SECRET/i.test(name) && !/^(?:PIP|UV)_/i.test(name);
+	return Object.fromEntries(Object.entries(env).filter(([name]) => !isSecret(name)));
+}
+
+async function hashOf({ wheel }: Making): Promise<string> {
+	const hash = createHash("sha256").update(await readFile(wheel));
+	return hash
+		.update((await pinsOf(wheel)).join("\n"))
+		.digest("hex")
+		.slice(0, 16);
+}
+
+/** None where none lie beside the wheel. */
+async function pinsOf(wheel: string): Promise<readonly string[]> {
+	const text = await readFile(join(dirname(wheel), "pins.txt"), "utf8").catch(() => "");
+	return text.split(/\r?\n/).filter((line) => /^\w/.test(line));
+}
+
+/** The one that is there and runs; the Python that it was made with may be gone since. A slow machine proves nothing. */
+async function readyPython({ storage, env, signal }: Making, made: Made): Promise<string | null> {
+	for (const folder of await foldersIn(storage)) {
+		const kept = await madeIn(folder);
+		if (kept?.wheel !== made.wheel || kept.configured !== made.configured) continue;
+		const python = pythonIn(folder, process.platform);
+		const probe = { env: withoutSecrets(env), signal, timeoutMs: PROBE_MS };
+		const { code, timedOut } = await run(python, ["-I", "-c", "import pygent_ls"], probe);
+		if (code === 0 || timedOut) return python;
+		await rm(join(folder, READY), { force: true });
+	}
+	return null;
+}
+
+async function foldersIn(storage: string): Promise<readonly string[]> {
+	const entries = await readdir(storage, { withFileTypes: true }).catch(() => []);
+	return entries.filter((each) => each.isDirectory()).map((each) => join(storage, each.name));
+}
+
+async function madeIn(folder: string): Promise<Made | null> {
+	try {
+		return JSON.parse(await readFile(join(folder, READY), "utf8")) as Made;
+	} catch {
+		return null;
+	}
+}
+
+/** Removes what a window left half made, and what no window uses any more. Only who holds the lock may. */
+async function clear(storage: string, made: Made): Promise<void> {
+	for (const folder of await foldersIn(storage)) {
+		const kept = await madeIn(folder);
+		if (kept !== null && (kept.wheel === made.wheel || (await isUsed(folder)))) continue;
+		await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined); // Windows holds it open
+	}
+}
+
+async function isUsed(folder: string): Promise<boolean> {
+	const { mtimeMs } = await stat(join(folder, READY));
+	return Date.now() - mtimeMs < UNUSED_MS;
+}
+
+async function make(making: Making, made: Made): Promise<string> {
+	making.say("looking for Python");
+	return await makeWithAny(await findMakers(making), making, made);
+}
+
+/** With the first that can; raises what the last one says. */
+async function makeWithAny([maker, ...others]: Makers, making: Making, made: Made): Promise<string> {
+	try {
+		return await makeWith(maker, making, made);
+	} catch (error) {
+		const [next, ...further] = others;
+		if (next === undefined || making.signal.aborted) throw error;
+		making.log(`${error} Trying another way.`);
+		return await makeWithAny([next, ...further], making, made);
+	}
+}
+
+type Makers = readonly [Maker, ...Maker[]];
+
+async function makeWith(maker: Maker, making: Making, made: Made): Promise<string> {
+	const name = basename(making.wheel).split("-").slice(0, 2).join("-");
+	const folder = join(making.storage, `${name}-${randomBytes(4).toString("hex")}`);
+	const python = pythonIn(folder, process.platform);
+	try {
+		await doStep(making, makingOf(maker, folder));
+		await install(making, maker, python, await pinsOf(making.wheel));
+		await doStep(making, { say: "trying the daemon", command: python, args: ["-I", "-m", "pygent_ls", "--version"] });
+		await writeFile(join(folder, "making.json"), JSON.stringify(made));
+		await rename(join(folder, "making.json"), join(folder, READY));
+		return python;
+	} catch (error) {
+		await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
+		throw error;
+	}
+}
+
+/** Versions that cannot be had here are left to the installer, and those alone. */
+async function install(making: Making, maker: Maker, python: string, pins: readonly string[]): Promise<void> {
+	const file = join(python, "../../pins.txt");
+	await writeFile(file, `${pins.join("\n")}\n`);
+	const step = installingOf(maker, python, making.wheel, pins.length === 0 ? null : file);
+	const { code, output } = await runStep(making, step);
+	if (code === 0) return;
+	if (pins.length === 0 || !lacksPinned(output)) throw stepFailed(step.say, output);
+	const others = withoutMissing(pins, output);
+	const left = others.length < pins.length ? others : [];
+	making.log(`Tested package versions that are not available here: ${pins.length - left.length}.`);
+	await install(making, maker, python, left);
+}
+
+async function doStep(making: Making, step: Step): Promise<void> {
+	const { code, output } = await runStep(making, step);
+	if (code !== 0) throw stepFailed(step.say, output);
+}
+
+async function runStep(
+	{ env, signal, say, log }: Making,
+	step: Step,
+): Promise<{ readonly code: number | null; readonly output: string }> {
+	say(step.say);
+	log(`> ${[step.command, ...step.args].join(" ")}`);
+	const onLine = (line: string) => {
+		log(line);
+		const told = stepIn(line);
+		if (told !== null) say(told);
+	};
+	return await run(step.command, step.args, { env: { ...withoutSecrets(env), ...OF_INSTALLERS }, signal, onLine });
+}
+
+async function findMakers(making: Making): Promise<Makers> {
+	const found: Python[] = [];
+	for (const { command, args } of candidates(process.platform, making.configured)) {
+		const probe = { env: withoutSecrets(making.env), signal: making.signal, timeoutMs: PROBE_MS };
+		const said = await run(command, [...args, "-I", "-c", PROBE], probe);
+		const python = said.code === 0 ? pythonOf(said.stdout) : null;
+		if (python === null) continue;
+		making.log(`${[command, ...args].join(" ")} is Python ${python.version} (${python.executable})`);
+		found.push(python);
+		if (python.isNewEnough && python.makesEnvironments) break;
+	}
+	const [first, ...others] = makersOf(found, await hasUv(making));
+	if (first === undefined) throw noPython(process.platform, making.configured, found);
+	return [first, ...others];
+}
+
+/** Only where the user named no Python: then that one is meant, and not what uv would take instead. */
+async function hasUv({ configured, env, signal }: Making): Promise<boolean> {
+	if (configured !== "") return false;
+	return (await run("uv", ["--version"], { env: withoutSecrets(env), signal, timeoutMs: PROBE_MS })).code === 0;
+}

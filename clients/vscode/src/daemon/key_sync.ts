@@ -1,0 +1,79 @@
+/** Keys of providers as the daemon has them: it is given them when it has started, and again whenever they change. */
+
+import * as vscode from "vscode";
+import { type LanguageClient, ResponseError } from "vscode-languageclient/node";
+import { changesOf, type Keys, type KeysByVariable } from "./key_store.ts";
+
+const UNKNOWN_METHOD = -32601;
+
+export class GivenKeys implements vscode.Disposable {
+	readonly #keys: Keys;
+	readonly #log: vscode.LogOutputChannel;
+	readonly #given = new vscode.EventEmitter<void>();
+	readonly #stored: vscode.Disposable;
+	#client: LanguageClient | null = null;
+	/** As the daemon has them. */
+	#known: KeysByVariable = {};
+	#work: Promise<void> = Promise.resolve();
+
+	/** The daemon has other keys than before. */
+	readonly onDidGive = this.#given.event;
+
+	constructor(keys: Keys, log: vscode.LogOutputChannel) {
+		this.#keys = keys;
+		this.#log = log;
+		this.#stored = keys.onDidChange(() => void this.#give().catch((error: unknown) => this.#log.warn(String(error))));
+	}
+
+	/** To a daemon that has just started. One that takes no keys starts all the same. */
+	async begin(client: LanguageClient): Promise<void> {
+		this.#client = client;
+		this.#known = {};
+		await this.#give().catch((error: unknown) => this.#log.warn(String(error)));
+	}
+
+	all(): Promise<KeysByVariable> {
+		return this.#keys.all();
+	}
+
+	/** It counts from the next model call on. Raises where the daemon does not take it; it is kept all the same. */
+	async set(variable: string, key: string): Promise<void> {
+		await this.#keys.set(variable, key);
+		await this.#give();
+	}
+
+	/** See `set`. */
+	async remove(variable: string): Promise<void> {
+		await this.#keys.remove(variable);
+		await this.#give();
+	}
+
+	dispose(): void {
+		this.#stored.dispose();
+		this.#given.dispose();
+	}
+
+	/** One change after the other: the later one is what counts. */
+	#give(): Promise<void> {
+		this.#work = this.#work.catch(() => undefined).then(() => this.#giveChanged());
+		return this.#work;
+	}
+
+	async #giveChanged(): Promise<void> {
+		const client = this.#client;
+		if (client === null || !client.isRunning()) return; // it is given all of them when it has started
+		const now = await this.#keys.all();
+		const keys = changesOf(this.#known, now);
+		if (Object.keys(keys).length === 0) return;
+		try {
+			await client.sendRequest("pygent/keys/set", { keys });
+		} catch (error) {
+			if (!(error instanceof ResponseError) || error.code !== UNKNOWN_METHOD) throw error;
+			throw new Error(
+				"This pygent-ls is older than the extension and takes no keys: update it, or set the variable in pygent.server.env.",
+			);
+		}
+		this.#known = now;
+		this.#given.fire();
+	}
+}

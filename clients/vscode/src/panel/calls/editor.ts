@@ -1,0 +1,92 @@
+/** What a view does with code and places: shows them, copies them, puts them into an editor. */
+
+import * as vscode from "vscode";
+import type { Calls } from "../../bridge/messages.ts";
+import { textOf, upToDate } from "../../review/daemon_edits.ts";
+import { fileNamed, lastEditor, openAt, placesOf } from "../locations.ts";
+import type { Handlers, Panel } from "../panel.ts";
+import { openLink } from "./links.ts";
+
+type Editing = "openLocation" | "openChange" | "openLink" | "copy" | "insertCode" | "applyCode";
+
+export function editingCalls(panel: Panel): Pick<Handlers, Editing> {
+	return {
+		openLocation: async ({ uri, range }) => {
+			await openAt(fileNamed(uri), range === null ? null : rangeOf(range));
+			return null;
+		},
+		openChange: (params) => openChange(panel, params),
+		openLink: async ({ href }) => {
+			await openLink(href, panel.session?.cwd ?? null);
+			return null;
+		},
+		copy: async ({ text }) => {
+			await vscode.env.clipboard.writeText(text);
+			return null;
+		},
+		insertCode: async ({ code }) => {
+			const editor = lastEditor();
+			const done = await editor.edit((edit) => {
+				for (const selection of editor.selections) edit.replace(selection, code);
+			});
+			if (!done) throw new Error("The code could not be inserted: the file cannot be changed.");
+			return null;
+		},
+		applyCode: (params) => applyCode(panel, params),
+	};
+}
+
+function rangeOf({ start, end }: NonNullable<Calls["openLocation"]["params"]["range"]>): vscode.Range {
+	return new vscode.Range(start.line, start.character, end.line, end.character);
+}
+
+/** What waits for review is shown against what it was; what a prompt is about, as it would be. */
+async function openChange(panel: Panel, { toolId, uri: named }: Calls["openChange"]["params"]): Promise<null> {
+	const uri = fileNamed(named);
+	const { reviews, originals, proposals } = panel.services;
+	const asked = panel.conversation.asks.find(
+		(ask) => ask.type === "permission" && ask.request.toolCall.toolId === toolId,
+	);
+	const diff = asked?.type === "permission" ? asked.request.diff?.find((each) => each.uri === named) : undefined;
+	if (asked !== undefined && diff !== undefined) await proposals.open(asked.id, uri, diff);
+	else if (reviews.hunks(uri).length > 0) await originals.openDiff(uri);
+	else await openAt(uri, null);
+	return null;
+}
+
+/**
+ * As a change that the user sees before it is saved: it is put into the document, and waits for review as an edit of the
+ * agent's does. Over the selection; where nothing is selected, at the cursor; with `path`, the whole file.
+ */
+async function applyCode(panel: Panel, { code, path }: Calls["applyCode"]["params"]): Promise<null> {
+	const { book } = panel.services.reviews;
+	const uri = path === null ? lastEditor().document.uri : placeOf(path, panel);
+	if ((await textOf(uri)) !== null) await upToDate(uri);
+	const before = await textOf(uri);
+	const edit = path === null ? overSelection(uri, code) : overFile(uri, code, before);
+	const done = await book.edits.during([uri.toString()], () => vscode.workspace.applyEdit(edit));
+	if (!done) throw new Error(`${vscode.workspace.asRelativePath(uri)} could not be changed.`);
+	await book.changedBy(panel.sessionId ?? "", uri, before);
+	await openAt(uri, null);
+	return null;
+}
+
+function overSelection(uri: vscode.Uri, code: string): vscode.WorkspaceEdit {
+	const edit = new vscode.WorkspaceEdit();
+	edit.replace(uri, lastEditor().selection, code);
+	return edit;
+}
+
+function overFile(uri: vscode.Uri, code: string, before: string | null): vscode.WorkspaceEdit {
+	const edit = new vscode.WorkspaceEdit();
+	const whole = code.endsWith("\n") ? code : `${code}\n`;
+	if (before === null) edit.createFile(uri, { contents: new TextEncoder().encode(whole) });
+	else edit.replace(uri, new vscode.Range(0, 0, Number.MAX_SAFE_INTEGER, 0), whole);
+	return edit;
+}
+
+function placeOf(path: string, panel: Panel): vscode.Uri {
+	const [uri] = placesOf(path, panel.session?.cwd ?? null);
+	if (uri === undefined) throw new Error(`${path} is not in a folder of this window.`);
+	return uri;
+}

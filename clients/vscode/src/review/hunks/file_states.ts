@@ -1,0 +1,91 @@
+/** How files stood after each edit and each decision: a restore may bring any of these states back. Pure. */
+
+import type { RemovedFile } from "../removed_file.ts";
+import type { PendingFile } from "./pending_file.ts";
+import type { Rejection } from "./rejections.ts";
+
+/** A file with what it waits for. */
+export interface Entry {
+	readonly file: PendingFile;
+	/** Whose edits these are: the last session that changed the file. */
+	readonly sessionId: string;
+	/** What the agent deleted; null where the file is there. */
+	readonly removed: RemovedFile | null;
+}
+
+export interface State {
+	readonly entry: Entry;
+	/** The rejections in this file whose lines were gone then. */
+	readonly standing: ReadonlySet<Rejection>;
+}
+
+/** Of one file, the last ones: a restore goes back some turns, seldom many. */
+const MOST_OF_FILE = 16;
+
+/**
+ * Characters of all texts together. One takes at most two bytes, so this is 50 MB: the extension host, whose memory all
+ * extensions share, spares that much, and it holds the last 16 states of some hundred source files.
+ */
+export const MOST_CHARS = 25_000_000;
+
+export class FileStates {
+	/** By file, the newest state last; the file that was changed last is the last one. */
+	readonly #of = new Map<string, readonly State[]>();
+
+	get uris(): readonly string[] {
+		return [...this.#of.keys()];
+	}
+
+	/** Of a file, the oldest first. */
+	of(uri: string): readonly State[] {
+		return this.#of.get(uri) ?? [];
+	}
+
+	find(uri: string, current: string | null): State | undefined {
+		return this.of(uri).find(({ entry }) => entry.file.current === current);
+	}
+
+	/** All that stood in a file at one time or another. */
+	rejections(uri: string): readonly Rejection[] {
+		return this.of(uri).flatMap(({ standing }) => [...standing]);
+	}
+
+	/** In place of an earlier state of the file with the same text. */
+	add(state: State): void {
+		const { uri, current } = state.entry.file;
+		const others = this.of(uri).filter(({ entry }) => entry.file.current !== current);
+		this.#of.delete(uri);
+		this.#of.set(uri, [...others, state].slice(-MOST_OF_FILE));
+		this.#dropOldest();
+	}
+
+	/** Under its new name, too: a restore may bring back either. */
+	renamed(nameOf: (uri: string) => string | null): void {
+		for (const [uri, states] of [...this.#of]) {
+			const name = nameOf(uri);
+			if (name === null) continue;
+			for (const { entry, standing } of states) {
+				this.add({ entry: { ...entry, file: { ...entry.file, uri: name } }, standing });
+			}
+		}
+	}
+
+	/** Of the file whose last change is the longest ago. */
+	#dropOldest(): void {
+		let size = [...this.#of.values()].flat().reduce((sum, { entry }) => sum + sizeOf(entry), 0);
+		for (const [uri, [...states]] of this.#of) {
+			if (size <= MOST_CHARS) return;
+			while (size > MOST_CHARS && states[0] !== undefined) {
+				size -= sizeOf(states[0].entry);
+				states.shift();
+			}
+			if (states.length === 0) this.#of.delete(uri);
+			else this.#of.set(uri, states);
+		}
+	}
+}
+
+/** In characters. */
+export function sizeOf({ file: { uri, baseline, current }, removed }: Entry): number {
+	return uri.length + (baseline?.length ?? 0) + (current?.length ?? 0) + (removed?.bytes.length ?? 0);
+}

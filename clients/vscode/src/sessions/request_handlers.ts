@@ -1,0 +1,46 @@
+/** What the daemon asks of this window, and who answers it: the user, or the editor at once. */
+
+import * as vscode from "vscode";
+import type { Answers, Listeners } from "../daemon/daemon.ts";
+import { answerToDaemon } from "./daemon_questions.ts";
+import type { Asks } from "./pending_requests.ts";
+import type { Sessions } from "./sessions.ts";
+
+export function answersOf(asks: Asks): Answers {
+	return {
+		"pygent/permission/request": (request, cancelled) =>
+			asks.ask({ type: "permission", id: request.permissionId, request }, cancelled),
+		"pygent/question/request": (request, cancelled) =>
+			request.sessionId === ""
+				? answerToDaemon(request, cancelled)
+				: asks.ask({ type: "question", id: request.questionId, request }, cancelled),
+		"pygent/review/request": (request, cancelled) =>
+			asks.ask({ type: "review", id: request.reviewId, request }, cancelled),
+		"pygent/client/save": async ({ uris }) => ({ saved: await saved(uris) }),
+	};
+}
+
+/** Who is told, beside the questions. */
+interface Told {
+	readonly sessions: Sessions;
+	/** What shows which models there are. */
+	readonly models: { readonly refresh: () => Promise<void> };
+}
+
+/** They are there by the time that the daemon tells anything. */
+export function listenersOf(asks: Asks, told: () => Told): Listeners {
+	return {
+		"pygent/session/changed": (changed) => told().sessions.changed(changed),
+		"pygent/models/changed": () => void told().models.refresh(),
+		"pygent/permission/cancelled": ({ permissionId }) => asks.withdraw(permissionId),
+		"pygent/question/cancelled": ({ questionId }) => asks.withdraw(questionId),
+		"pygent/review/cancelled": ({ reviewId }) => asks.withdraw(reviewId),
+	};
+}
+
+/** Those of the documents that are saved now. */
+async function saved(uris: readonly string[]): Promise<string[]> {
+	const documents = vscode.workspace.textDocuments.filter((each) => uris.includes(each.uri.toString()));
+	const done = await Promise.all(documents.map(async (each) => ((await each.save()) ? [each.uri.toString()] : [])));
+	return done.flat();
+}

@@ -1,0 +1,148 @@
+/** What the user writes, has sent, and may send again: values, and what happens to them. Nothing typed is lost. */
+
+import type { Attachment } from "../../bridge/messages.ts";
+
+/** A prompt that is being written. */
+export interface Draft {
+	readonly text: string;
+	readonly attachments: readonly Attachment[];
+}
+
+/** A prompt on its way: neither taken nor refused yet. */
+interface Unsent {
+	readonly id: number;
+	/** Of the session that it goes to. */
+	readonly key: string;
+	readonly draft: Draft;
+}
+
+export interface Writing {
+	/** Whose draft is shown: a session's id, or `NEW`. */
+	readonly key: string;
+	/** One for each session, the one that was written last at the end. */
+	readonly drafts: Readonly<Record<string, Draft>>;
+	readonly unsent: readonly Unsent[];
+	/** Of turns that wait, by their ids: with what they were sent, to be edited again. */
+	readonly queued: Readonly<Record<string, Draft>>;
+	/** What was sent before, in any session, the last one at the end. */
+	readonly history: readonly string[];
+}
+
+/** The session that begins with its first prompt. */
+export const NEW = "";
+
+export const BLANK: Draft = { text: "", attachments: [] };
+
+const MAX_DRAFTS = 100;
+const MAX_QUEUED = 20;
+const MAX_HISTORY = 100;
+
+export const NOTHING: Writing = { key: NEW, drafts: {}, unsent: [], queued: {}, history: [] };
+
+export function isBlank({ text, attachments }: Draft): boolean {
+	return text.trim() === "" && attachments.length === 0;
+}
+
+export function draftOf(writing: Writing): Draft {
+	return writing.drafts[writing.key] ?? BLANK;
+}
+
+export function edited(writing: Writing, change: Partial<Draft>): Writing {
+	return withDraft(writing, writing.key, { ...draftOf(writing), ...change });
+}
+
+/** Another session is shown. The one that a prompt of the new session has begun takes over what is written since. */
+export function shown(writing: Writing, sessionId: string | null): Writing {
+	const key = sessionId ?? NEW;
+	if (writing.key !== NEW || !writing.unsent.some((each) => each.key === NEW)) return { ...writing, key };
+	const unsent = writing.unsent.map((each) => (each.key === NEW ? { ...each, key } : each));
+	return movedTo({ ...writing, unsent }, key);
+}
+
+/** It is another session that is shown: what stands in the prompt is meant for it. */
+export function movedTo(writing: Writing, key: string): Writing {
+	if (key === writing.key) return writing;
+	const without = withDraft({ ...writing, key }, writing.key, BLANK);
+	return withDraft(without, key, joined(without.drafts[key] ?? BLANK, draftOf(writing)));
+}
+
+/** The draft is on its way, and the next one begins. */
+export function sent(writing: Writing, id: number): Writing {
+	const { key } = writing;
+	const draft = draftOf(writing);
+	const history = [...writing.history.filter((each) => each !== draft.text), draft.text].filter((each) => each !== "");
+	const unsent = [...writing.unsent, { id, key, draft }];
+	return withDraft({ ...writing, unsent, history: history.slice(-MAX_HISTORY) }, key, BLANK);
+}
+
+/** It is a turn now; with `turnId` null, it has joined one. */
+export function taken(writing: Writing, id: number, turnId: string | null): Writing {
+	const found = writing.unsent.find((each) => each.id === id);
+	const unsent = writing.unsent.filter((each) => each.id !== id);
+	if (found === undefined || turnId === null) return { ...writing, unsent };
+	return { ...writing, unsent, queued: last({ ...writing.queued, [turnId]: found.draft }, MAX_QUEUED) };
+}
+
+/** It was refused, and stands where it was, before what was written since. */
+export function refused(writing: Writing, id: number): Writing {
+	const found = writing.unsent.find((each) => each.id === id);
+	if (found === undefined) return writing;
+	const unsent = writing.unsent.filter((each) => each.id !== id);
+	return withDraft({ ...writing, unsent }, found.key, joined(found.draft, writing.drafts[found.key] ?? BLANK));
+}
+
+/** A turn that waited is written again, after what stands there. */
+export function takenBack(writing: Writing, turnId: string, prompt: string): Writing {
+	const { [turnId]: draft = { text: prompt, attachments: [] }, ...queued } = writing.queued;
+	return withDraft({ ...writing, queued }, writing.key, joined(draftOf(writing), draft));
+}
+
+/** As it was kept before the window was loaded again; what was on its way then may not have come through. */
+export function reloaded(value: unknown, sessionId: string | null): Writing {
+	if (!isWriting(value)) return shown(NOTHING, sessionId);
+	const restored = value.unsent.reduce((writing, { id }) => refused(writing, id), value);
+	return { ...restored, key: sessionId ?? NEW };
+}
+
+function joined(first: Draft, second: Draft): Draft {
+	const ids = new Set(first.attachments.map(({ id }) => id));
+	return {
+		text: [first.text, second.text].filter((each) => each.trim() !== "").join("\n\n"),
+		attachments: [...first.attachments, ...second.attachments.filter(({ id }) => !ids.has(id))],
+	};
+}
+
+function withDraft(writing: Writing, key: string, draft: Draft): Writing {
+	const { [key]: _before, ...others } = writing.drafts;
+	const isEmpty = draft.text === "" && draft.attachments.length === 0;
+	return { ...writing, drafts: isEmpty ? others : last({ ...others, [key]: draft }, MAX_DRAFTS) };
+}
+
+function last<Value>(record: Readonly<Record<string, Value>>, most: number): Readonly<Record<string, Value>> {
+	return Object.fromEntries(Object.entries(record).slice(-most));
+}
+
+/** As far as a value that this view wrote itself can be wrong: another version of it had another shape. */
+function isWriting(value: unknown): value is Writing {
+	if (typeof value !== "object" || value === null) return false;
+	const { key, drafts, unsent, queued, history } = value as Partial<Record<keyof Writing, unknown>>;
+	return (
+		typeof key === "string" &&
+		isRecordOfDrafts(drafts) &&
+		isRecordOfDrafts(queued) &&
+		Array.isArray(unsent) &&
+		unsent.every((each) => isDraft((each as Partial<Unsent> | null)?.draft)) &&
+		Array.isArray(history) &&
+		history.every((each) => typeof each === "string")
+	);
+}
+
+function isRecordOfDrafts(value: unknown): boolean {
+	return typeof value === "object" && value !== null && Object.values(value).every(isDraft);
+}
+
+function isDraft(value: unknown): value is Draft {
+	if (typeof value !== "object" || value === null) return false;
+	const { text, attachments } = value as Partial<Record<keyof Draft, unknown>>;
+	return typeof text === "string" && Array.isArray(attachments);
+}

@@ -1,0 +1,25 @@
+/** Where the focus goes when what has it is gone. */
+
+import { type RefObject, useLayoutEffect, useRef } from "react";
+import { useScene } from "../context.tsx";
+
+/** A card that disappears with the focus in it leaves it to the next card that waits, or else to the prompt. */
+export function useFocusGoesOn(): RefObject<HTMLDivElement | null> {
+	const { store } = useScene();
+	const card = useRef<HTMLDivElement>(null);
+	useLayoutEffect(() => {
+		const element = card.current;
+		const list = element?.closest<HTMLElement>("[role=feed]") ?? null;
+		return () => {
+			if (element === null || !element.contains(document.activeElement)) return;
+			// Once it is gone, and others have come.
+			queueMicrotask(() => {
+				if (element.isConnected) return;
+				const next = list?.querySelector<HTMLElement>("[data-ask]") ?? null;
+				if (next !== null) next.focus();
+				else store.take({ type: "focus", on: "prompt" });
+			});
+		};
+	}, [store]);
+	return card;
+}
