@@ -189,6 +189,11 @@ export interface Calls {
 	openInEditor: { params: null; result: null };
 }
 
+/** One answer for each call of a view. */
+export type Handlers = {
+	readonly [M in Method]: (params: Calls[M]["params"]) => Promise<Calls[M]["result"]>;
+};
+
 /** Beside a prompt. */
 export interface Attachment {
 	/** Its own among those of a prompt. */

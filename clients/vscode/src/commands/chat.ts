@@ -2,7 +2,6 @@
 
 import * as vscode from "vscode";
 import type { Daemon } from "../daemon/daemon.ts";
-import { promptingCalls } from "../panel/calls/turns.ts";
 import type { Panel } from "../panel/panel.ts";
 import type { Views } from "../panel/views.ts";
 import type { Commands } from "./registry.ts";
@@ -50,7 +49,7 @@ async function stop(views: Views): Promise<void> {
 	const { active } = views;
 	if (active === null || active.conversation.runningTurnId === null)
 		throw new Error("Nothing is running in this chat.");
-	await promptingCalls(active).stop(null);
+	await active.calls.stop(null);
 }
 
 async function undoLastTurn(views: Views): Promise<void> {

@@ -3,7 +3,6 @@
 import * as vscode from "vscode";
 import type { Daemon } from "../daemon/daemon.ts";
 import { attachmentOf, problemsOf, selectionOf } from "../panel/attachments.ts";
-import { promptingCalls } from "../panel/calls/turns.ts";
 import { lastEditor } from "../panel/locations.ts";
 import type { Views } from "../panel/views.ts";
 import type { Commands } from "./registry.ts";
@@ -34,7 +33,7 @@ async function askAbout(views: Views): Promise<void> {
 	});
 	if (text === undefined || text.trim() === "") return;
 	const panel = await views.panel();
-	await promptingCalls(panel).send({ text, attachments: selected === null ? [] : [selected], steer: false });
+	await panel.calls.send({ text, attachments: selected === null ? [] : [selected], steer: false });
 }
 
 async function attachSelection(views: Views): Promise<void> {
@@ -68,7 +67,8 @@ async function fixProblems(views: Views): Promise<void> {
 	const problems = problemsOf(uri);
 	if (problems === null) throw new Error(`${vscode.workspace.asRelativePath(uri)} has no problems.`);
 	const text = `Fix the problems that the diagnostics report in ${vscode.workspace.asRelativePath(uri)}, with the smallest correct change.`;
-	await promptingCalls(await views.panel()).send({ text, attachments: [problems], steer: false });
+	const panel = await views.panel();
+	await panel.calls.send({ text, attachments: [problems], steer: false });
 }
 
 /** The one at the cursor; else the user chooses. The daemon knows what such a comment is. */

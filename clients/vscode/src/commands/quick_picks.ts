@@ -1,7 +1,6 @@
 /** Quick picks: the model, the agent and the mode of the chat, its session, and keys of providers. */
 
 import * as vscode from "vscode";
-import { choosingCalls } from "../panel/calls/session_settings.ts";
 import type { Panel } from "../panel/panel.ts";
 import type { Services } from "../panel/services.ts";
 import type { Views } from "../panel/views.ts";
@@ -27,13 +26,13 @@ export function choosingCommands(views: Views, services: Services): Commands {
 				description: available ? "" : (reason ?? "not available"),
 			}));
 			const model = await pickOrWrite(items, "Model", "Any litellm name, such as anthropic/… or ollama_chat/…");
-			if (model !== undefined) await choosingCalls(panel).setModel({ model });
+			if (model !== undefined) await panel.calls.setModel({ model });
 		},
 		pickAgent: async () => {
 			const panel = await views.panel();
 			const items = surroundings.state.agents.map(({ name, description }) => ({ label: name, detail: description }));
 			const agent = await vscode.window.showQuickPick(items, { title: "Agent" });
-			if (agent !== undefined) await choosingCalls(panel).setAgent({ agent: agent.label });
+			if (agent !== undefined) await panel.calls.setAgent({ agent: agent.label });
 		},
 		pickMode: async () => pickMode(await views.panel(), surroundings.state.modes),
 		pickSession: () => pickSession(views, services),
@@ -48,7 +47,7 @@ export function choosingCommands(views: Views, services: Services): Commands {
 async function pickMode(panel: Panel, modes: readonly Mode[]): Promise<void> {
 	const items = modes.map((mode) => ({ label: mode.replaceAll("_", " "), detail: MODES[mode], mode }));
 	const chosen = await vscode.window.showQuickPick(items, { title: "What pygent does without asking" });
-	if (chosen !== undefined) await choosingCalls(panel).setMode({ mode: chosen.mode });
+	if (chosen !== undefined) await panel.calls.setMode({ mode: chosen.mode });
 }
 
 /** One of the list, or what was written where it is none of them. */

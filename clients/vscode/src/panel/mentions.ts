@@ -6,7 +6,9 @@ import { type Mention, mentionsIn, type SymbolMention, writtenMention } from "..
 import { type FoundSymbol, findSymbols, symbolIn } from "../editor/symbols.ts";
 import { mentionedPath, ofSymbol, ofTerminal } from "./attachments.ts";
 import { exists, placesOf } from "./locations.ts";
-import type { Panel } from "./panel.ts";
+import type { Services } from "./services.ts";
+
+type Editor = Pick<Services, "contexts" | "terminals">;
 
 type Completion = Calls["complete"]["result"];
 
@@ -14,10 +16,10 @@ const SYMBOL = /(?:^|(?<=[\s("'[`]))@"?symbol:(?<query>[^\s"`<>()[\]{},;]*)$/;
 const WORD = /(?:^|(?<=[\s("'[`]))@(?<word>[\w:-]*)$/;
 
 /** The symbols that may be meant; null where the text does not end in a mention of one. */
-export async function completedSymbols({ services }: Panel, text: string): Promise<Completion | null> {
+export async function completedSymbols({ contexts }: Editor, text: string): Promise<Completion | null> {
 	const found = SYMBOL.exec(text);
 	if (found === null) return null;
-	const symbols = await findSymbols(found.groups?.["query"] ?? "", services.contexts.recent);
+	const symbols = await findSymbols(found.groups?.["query"] ?? "", contexts.recent);
 	return { items: symbols.map(suggestionOf), start: found.index };
 }
 
@@ -62,22 +64,22 @@ export function symbolIcon(kind: vscode.SymbolKind): string {
 	return `symbol${(vscode.SymbolKind[kind] ?? "Misc").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** What the editor's mentions in a prompt stand for. Raises, with words for the user, where one stands for nothing. */
-export async function mentioned(panel: Panel, text: string): Promise<readonly Attachment[]> {
+/** What the editor's mentions in a prompt of a session in the folder `cwd` stand for. Raises, with words for the user, where one stands for nothing. */
+export async function mentioned(editor: Editor, cwd: string | null, text: string): Promise<readonly Attachment[]> {
 	const attachments: Attachment[] = [];
 	// One after the other: two terminals may need the clipboard
-	for (const mention of mentionsIn(text)) attachments.push(await attachmentFor(panel, mention));
+	for (const mention of mentionsIn(text)) attachments.push(await attachmentFor(editor, cwd, mention));
 	return attachments;
 }
 
-async function attachmentFor(panel: Panel, mention: Mention): Promise<Attachment> {
+async function attachmentFor(editor: Editor, cwd: string | null, mention: Mention): Promise<Attachment> {
 	switch (mention.type) {
 		case "terminal": {
 			const terminal = terminalNamed(mention.name);
-			return ofTerminal(await panel.services.terminals.lastOf(terminal), `terminal ${terminal.name}`);
+			return ofTerminal(await editor.terminals.lastOf(terminal), `terminal ${terminal.name}`);
 		}
 		case "symbol":
-			return ofSymbol(await symbolNamed(panel, mention));
+			return ofSymbol(await symbolNamed(editor, cwd, mention));
 	}
 }
 
@@ -93,12 +95,16 @@ function terminalNamed(name: string | null): vscode.Terminal {
 	return found;
 }
 
-async function symbolNamed({ services, session }: Panel, { path, name }: SymbolMention): Promise<FoundSymbol> {
+async function symbolNamed(
+	{ contexts }: Editor,
+	cwd: string | null,
+	{ path, name }: SymbolMention,
+): Promise<FoundSymbol> {
 	if (path !== null) {
-		for (const uri of placesOf(path, session?.cwd ?? null)) if (await exists(uri)) return await symbolIn(uri, name);
+		for (const uri of placesOf(path, cwd)) if (await exists(uri)) return await symbolIn(uri, name);
 		throw new Error(`There is no file ${path} in a folder of this window.`);
 	}
-	const found = await findSymbols(name, services.contexts.recent);
+	const found = await findSymbols(name, contexts.recent);
 	const symbol = found.find((each) => each.name === name || each.name.endsWith(`.${name}`));
 	if (symbol === undefined) throw new Error(`There is no symbol ${name} in the workspace.`);
 	return await symbolIn(symbol.uri, symbol.name).catch(() => symbol);

@@ -2,42 +2,32 @@
 
 import { isDeepStrictEqual } from "node:util";
 import * as vscode from "vscode";
-import type { Call, Calls, Method, Note, PanelState, ReviewCount } from "../bridge/messages.ts";
+import type { Call, Calls, Handlers, Method, Note, PanelState, ReviewCount } from "../bridge/messages.ts";
 import { isCall } from "../bridge/type_guards.ts";
 import { reasonOf } from "../conversation/error_text.ts";
 import { type Conversation, EMPTY } from "../conversation/state.ts";
 import type { Mode, Session, SessionChanged } from "../protocol/protocol.ts";
 import type { Feed } from "../sessions/feed.ts";
-import { answeringCalls } from "./calls/answers.ts";
-import { attachingCalls } from "./calls/attachments.ts";
+import { answerCalls } from "./calls/answers.ts";
+import { attachmentCalls } from "./calls/attachments.ts";
 import { backgroundCalls } from "./calls/background.ts";
-import { checkpointsCalls } from "./calls/checkpoints.ts";
-import { editingCalls } from "./calls/editor.ts";
-import { reviewingCalls } from "./calls/review.ts";
-import { choosingCalls } from "./calls/session_settings.ts";
-import { sessionsCalls } from "./calls/sessions.ts";
-import { runningCalls } from "./calls/terminal.ts";
-import { promptingCalls } from "./calls/turns.ts";
+import { checkpointCalls } from "./calls/checkpoints.ts";
+import { editorCalls } from "./calls/editor.ts";
+import { reviewCalls } from "./calls/review.ts";
+import { sessionSettingCalls } from "./calls/session_settings.ts";
+import { sessionCalls } from "./calls/sessions.ts";
+import { terminalCalls } from "./calls/terminal.ts";
+import { turnCalls } from "./calls/turns.ts";
 import { windowCalls } from "./calls/window.ts";
 import type { Services } from "./services.ts";
 import { folderOfTheUser } from "./session_folder.ts";
+import type { Choices, ShownSession } from "./shown_session.ts";
 
-/** One answer for each call of a view. */
-export type Handlers = {
-	readonly [M in Method]: (params: Calls[M]["params"]) => Promise<Calls[M]["result"]>;
-};
-
-/** What the user chose for the session to come, before there is one; the model is for those after it, too. */
-export interface Choices {
-	readonly model: string | null;
-	readonly agent: string | null;
-	readonly mode: Mode | null;
-}
-
-export class Panel implements vscode.Disposable {
-	readonly services: Services;
+export class Panel implements ShownSession, vscode.Disposable {
+	/** Answers the calls of its page, and does the same for commands. */
+	readonly calls: Handlers;
+	readonly #services: Services;
 	readonly #webview: vscode.Webview;
-	readonly #handlers: Partial<Handlers>;
 	readonly #disposables: vscode.Disposable[] = [];
 	readonly #moved = new vscode.EventEmitter<string | null>();
 	readonly #loaded = new vscode.EventEmitter<void>();
@@ -67,20 +57,20 @@ export class Panel implements vscode.Disposable {
 
 	constructor(webview: vscode.Webview, services: Services, sessionId: string | null) {
 		this.#webview = webview;
-		this.services = services;
-		this.#handlers = {
+		this.#services = services;
+		this.calls = {
 			ready: async () => this.#begin(),
-			...promptingCalls(this),
-			...answeringCalls(this),
-			...choosingCalls(this),
-			...reviewingCalls(this),
-			...editingCalls(this),
-			...runningCalls(this),
-			...windowCalls(this),
-			...sessionsCalls(this),
-			...checkpointsCalls(this),
-			...backgroundCalls(this),
-			...attachingCalls(this),
+			...turnCalls(services, this),
+			...answerCalls(services.asks),
+			...sessionSettingCalls(services, this),
+			...reviewCalls(services.reviews, this),
+			...editorCalls(services, this),
+			...terminalCalls(services.commandTerminal, this),
+			...windowCalls(services, this),
+			...sessionCalls(services, this),
+			...checkpointCalls(services.daemon, this),
+			...backgroundCalls(services.daemon, this),
+			...attachmentCalls(services),
 		};
 		this.#disposables.push(
 			webview.onDidReceiveMessage((message: unknown) => this.#received(message)),
@@ -108,7 +98,7 @@ export class Panel implements vscode.Disposable {
 
 	/** That the next turn will have. */
 	get model(): string {
-		return this.#session?.model ?? this.choices.model ?? this.services.surroundings.state.defaults.model;
+		return this.#session?.model ?? this.choices.model ?? this.#services.surroundings.state.defaults.model;
 	}
 
 	get session(): Session | null {
@@ -127,7 +117,7 @@ export class Panel implements vscode.Disposable {
 		this.#notices = [];
 		this.#hasMessages = false;
 		this.choices = { ...this.choices, agent: null, mode: null };
-		this.#feed = sessionId === null ? null : this.services.sessions.feed(sessionId);
+		this.#feed = sessionId === null ? null : this.#services.sessions.feed(sessionId);
 		this.#following = this.#feed === null ? null : this.#follow(this.#feed);
 		void this.refresh();
 		this.#sendAll();
@@ -149,10 +139,10 @@ export class Panel implements vscode.Disposable {
 
 	async #load(): Promise<void> {
 		const { sessionId } = this;
-		if (sessionId === null || this.services.daemon.state.state !== "ready") return this.#sendState();
+		if (sessionId === null || this.#services.daemon.state.state !== "ready") return this.#sendState();
 		const isFirst = !this.#hasMessages;
 		try {
-			const { messages, turnIds, notices, ...session } = await this.services.daemon.request("pygent/session/load", {
+			const { messages, turnIds, notices, ...session } = await this.#services.daemon.request("pygent/session/load", {
 				sessionId,
 				messages: isFirst,
 			});
@@ -193,7 +183,7 @@ export class Panel implements vscode.Disposable {
 	async #makeSession(): Promise<string> {
 		const { model, agent, mode } = this.choices;
 		const cwd = folderOfTheUser();
-		const session = await this.services.daemon.request("pygent/session/new", {
+		const session = await this.#services.daemon.request("pygent/session/new", {
 			...(cwd === null ? {} : { cwd }),
 			...(model === null ? {} : { model }),
 			...(agent === null ? {} : { agent }),
@@ -219,7 +209,7 @@ export class Panel implements vscode.Disposable {
 	#follow(feed: Feed): vscode.Disposable {
 		const { sessionId } = feed;
 		return vscode.Disposable.from(
-			this.services.sessions.show(sessionId),
+			this.#services.sessions.show(sessionId),
 			feed.onDidChange((change) => this.send({ type: "change", sessionId, change })),
 		);
 	}
@@ -237,7 +227,7 @@ export class Panel implements vscode.Disposable {
 		if (feed === null) return;
 		try {
 			const { sessionId } = feed;
-			const { undone } = await this.services.daemon.request("pygent/checkpoint/list", { sessionId });
+			const { undone } = await this.#services.daemon.request("pygent/checkpoint/list", { sessionId });
 			feed.apply({ type: "undone", undone: Object.fromEntries(undone.map(({ turnId, uris }) => [turnId, uris])) });
 		} catch {
 			// It is gone, as its own facts tell, or it keeps no checkpoints.
@@ -257,7 +247,7 @@ export class Panel implements vscode.Disposable {
 	}
 
 	#reviewed(): ReviewCount {
-		return this.services.reviews.count(this.sessionId ?? "");
+		return this.#services.reviews.count(this.sessionId ?? "");
 	}
 
 	#sendState(): void {
@@ -266,7 +256,7 @@ export class Panel implements vscode.Disposable {
 	}
 
 	#state(): PanelState {
-		const { defaults, ...shared } = this.services.surroundings.state;
+		const { defaults, ...shared } = this.#services.surroundings.state;
 		const session = this.#session;
 		return {
 			...shared,
@@ -292,10 +282,10 @@ export class Panel implements vscode.Disposable {
 	async #answer<M extends Method>({ method, params }: Call<M>): Promise<Calls[M]["result"]> {
 		// What every object has, such as a constructor, is no call.
 		const handler: ((params: Calls[M]["params"]) => Promise<Calls[M]["result"]>) | undefined = Object.hasOwn(
-			this.#handlers,
+			this.calls,
 			method,
 		)
-			? this.#handlers[method]
+			? this.calls[method]
 			: undefined;
 		if (handler === undefined) throw new Error(`A view cannot ask for ${method}.`);
 		return await handler(params);

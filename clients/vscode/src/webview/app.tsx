@@ -2,26 +2,19 @@
 
 import "./app.css";
 import type { KeyboardEvent, ReactElement } from "react";
+import type { AppProps } from "./app_props.ts";
 import { BackgroundBar } from "./chrome/background_bar.tsx";
 import { Header } from "./chrome/header.tsx";
 import { ReviewBar } from "./chrome/review_bar.tsx";
 import { Composer } from "./composer/composer.tsx";
-import type { Drafts } from "./composer/drafts.ts";
 import { ConversationView } from "./conversation/conversation.tsx";
 import { Failure } from "./error_boundary.tsx";
-import type { Host } from "./host.ts";
 import { BackgroundPage } from "./pages/background_page.tsx";
 import { CheckpointsPage } from "./pages/checkpoints_page.tsx";
 import { SessionsPage } from "./pages/sessions_page.tsx";
-import { type Store, useView } from "./store.ts";
+import { useView } from "./store.ts";
 
-export interface AppParts {
-	readonly store: Store;
-	readonly host: Host;
-	readonly drafts: Drafts;
-}
-
-export function App(parts: AppParts): ReactElement {
+export function App(parts: AppProps): ReactElement {
 	const { store } = parts;
 	const page = useView(store, (view) => view.page);
 	/** From wherever the user is, back to the prompt, or to what is looked for. */

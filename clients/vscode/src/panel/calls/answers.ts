@@ -1,12 +1,12 @@
 /** What the user answers to what the daemon asked. */
 
+import type { Handlers } from "../../bridge/messages.ts";
 import type { PermissionResult, QuestionResult } from "../../protocol/protocol.ts";
-import type { Handlers, Panel } from "../panel.ts";
+import type { Asks } from "../../sessions/pending_requests.ts";
 
-type Answering = "answerPermission" | "answerQuestion";
+type AnswerCall = "answerPermission" | "answerQuestion";
 
-export function answeringCalls(panel: Panel): Pick<Handlers, Answering> {
-	const { asks } = panel.services;
+export function answerCalls(asks: Asks): Pick<Handlers, AnswerCall> {
 	const answer = (type: "permission" | "question", id: string, result: PermissionResult | QuestionResult): null => {
 		const isAsked = asks.waiting.some((ask) => ask.id === id && ask.type === type);
 		if (!isAsked || !asks.answer(id, result)) throw new Error("This question is no longer open.");

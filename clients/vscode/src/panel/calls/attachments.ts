@@ -2,10 +2,10 @@
 
 import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
-import type { Attachment, Calls } from "../../bridge/messages.ts";
-import { openFiles } from "../../editor/context.ts";
+import type { Attachment, Calls, Handlers } from "../../bridge/messages.ts";
+import { type EditorContexts, openFiles } from "../../editor/context.ts";
 import { type FoundSymbol, findSymbols, symbolIn } from "../../editor/symbols.ts";
-import type { TerminalCommand } from "../../editor/terminals.ts";
+import type { TerminalCommand, Terminals } from "../../editor/terminals.ts";
 import type { TerminalContent } from "../../protocol/protocol.ts";
 import {
 	attachmentOf,
@@ -17,16 +17,18 @@ import {
 	selectionOf,
 } from "../attachments.ts";
 import { symbolIcon } from "../mentions.ts";
-import type { Handlers, Panel } from "../panel.ts";
+import type { Services } from "../services.ts";
 
-type Attaching = "pickAttachment" | "attachUris";
+type AttachmentCall = "pickAttachment" | "attachUris";
 
 /** Of a list to choose from; whoever wants another names it with `@`. */
 const MAX_LISTED = 10_000;
 
-export function attachingCalls(panel: Panel): Pick<Handlers, Attaching> {
+type Editor = Pick<Services, "contexts" | "terminals">;
+
+export function attachmentCalls(editor: Editor): Pick<Handlers, AttachmentCall> {
 	return {
-		pickAttachment: async ({ what }) => ({ attachments: await picked(panel, what) }),
+		pickAttachment: async ({ what }) => ({ attachments: await picked(editor, what) }),
 		attachUris: async ({ uris }) => ({ attachments: await attached(uris.map(placeOf)) }),
 	};
 }
@@ -48,27 +50,29 @@ async function attached(uris: readonly vscode.Uri[]): Promise<readonly Attachmen
 	return attachments;
 }
 
-async function picked(panel: Panel, what: Calls["pickAttachment"]["params"]["what"]): Promise<readonly Attachment[]> {
+async function picked(
+	{ contexts, terminals }: Editor,
+	what: Calls["pickAttachment"]["params"]["what"],
+): Promise<readonly Attachment[]> {
 	switch (what) {
 		case "file":
 			return await attached(await pickedPlaces("Attach files", await files()));
 		case "folder":
 			return await attached(await pickedPlaces("Attach folders", foldersOf(await files())));
 		case "selection":
-			return selected(panel);
+			return selected(contexts);
 		case "diagnostics":
-			return await pickedProblems(panel);
+			return await pickedProblems(contexts);
 		case "symbol":
-			return await pickedSymbol(panel);
+			return await pickedSymbol(contexts);
 		case "terminal":
-			return await pickedCommands(panel);
+			return await pickedCommands(terminals);
 		case "image":
 			return await attached(await pickedImages());
 	}
 }
 
-function selected({ services }: Panel): readonly Attachment[] {
-	const { editor } = services.contexts;
+function selected({ editor }: EditorContexts): readonly Attachment[] {
 	const selection = editor === null ? null : selectionOf(editor);
 	if (selection === null) throw new Error("Nothing is selected: select text in an editor first.");
 	return [selection];
@@ -112,8 +116,8 @@ async function pickedPlaces(title: string, uris: readonly vscode.Uri[]): Promise
 	return chosen.map(({ uri }) => uri);
 }
 
-async function pickedProblems({ services }: Panel): Promise<readonly Attachment[]> {
-	const front = services.contexts.editor?.document.uri.toString();
+async function pickedProblems({ editor }: EditorContexts): Promise<readonly Attachment[]> {
+	const front = editor?.document.uri.toString();
 	const all = vscode.languages.getDiagnostics().flatMap(([uri]) => {
 		const problems = problemsOf(uri);
 		return problems === null ? [] : [{ uri, problems }];
@@ -138,13 +142,13 @@ interface SymbolEntry extends vscode.QuickPickItem {
 }
 
 /** What is typed is looked for by the language extensions, which decide what fits. */
-async function pickedSymbol({ services }: Panel): Promise<readonly Attachment[]> {
+async function pickedSymbol(contexts: EditorContexts): Promise<readonly Attachment[]> {
 	const pick = vscode.window.createQuickPick<SymbolEntry>();
 	pick.title = "Attach a symbol";
 	pick.placeholder = "Type to search the symbols of the workspace";
 	const look = async (query: string): Promise<void> => {
 		pick.busy = true;
-		const found = await findSymbols(query, services.contexts.recent);
+		const found = await findSymbols(query, contexts.recent);
 		if (query !== pick.value) return; // the answer to the next letter comes
 		pick.busy = false;
 		pick.items = found.map((symbol) => ({
@@ -166,7 +170,7 @@ async function pickedSymbol({ services }: Panel): Promise<readonly Attachment[]>
 }
 
 /** Those of all terminals, the one that was used last first, and of each the last command first. */
-async function pickedCommands({ services: { terminals } }: Panel): Promise<readonly Attachment[]> {
+async function pickedCommands(terminals: Terminals): Promise<readonly Attachment[]> {
 	const { activeTerminal, terminals: open } = vscode.window;
 	const all = open.toSorted((a, b) => Number(b === activeTerminal) - Number(a === activeTerminal));
 	const items = all.flatMap((terminal) => {

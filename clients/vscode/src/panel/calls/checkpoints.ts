@@ -1,35 +1,38 @@
 /** What a session can be brought back to. */
 
 import * as vscode from "vscode";
-import type { Calls } from "../../bridge/messages.ts";
-import type { Handlers, Panel } from "../panel.ts";
+import type { Calls, Handlers } from "../../bridge/messages.ts";
+import type { Daemon } from "../../daemon/daemon.ts";
+import type { ShownSession } from "../shown_session.ts";
 
-type OfCheckpoints = "listCheckpoints" | "checkpointDiff" | "restoreCheckpoint";
+type CheckpointCall = "listCheckpoints" | "checkpointDiff" | "restoreCheckpoint";
 
-export function checkpointsCalls(panel: Panel): Pick<Handlers, OfCheckpoints> {
-	const { daemon } = panel.services;
+export function checkpointCalls(
+	daemon: Daemon,
+	shown: Pick<ShownSession, "sessionId">,
+): Pick<Handlers, CheckpointCall> {
 	/** Checkpoints that undo a restore which the user agreed to. */
 	const agreed = new Set<string>();
 	return {
 		listCheckpoints: async () => {
-			const { sessionId } = panel;
+			const { sessionId } = shown;
 			if (sessionId === null) return { checkpoints: [] };
 			return await daemon.request("pygent/checkpoint/list", { sessionId });
 		},
 		checkpointDiff: (params) => daemon.request("pygent/checkpoint/diff", params),
-		restoreCheckpoint: (params) => restoreCheckpoint(panel, params, agreed),
+		restoreCheckpoint: (params) => restoreCheckpoint(daemon, params, agreed),
 	};
 }
 
 /** A page's `confirmed` counts for the undo of a restore alone, which overwrites nothing that the user changed since. */
 async function restoreCheckpoint(
-	{ services }: Panel,
+	daemon: Daemon,
 	{ confirmed, ...params }: Calls["restoreCheckpoint"]["params"],
 	agreed: Set<string>,
 ): Promise<Calls["restoreCheckpoint"]["result"]> {
 	const isUndo = confirmed && agreed.has(params.checkpointId) && !params.force && !params.uncertain;
 	if (!isUndo && !(await isConfirmed(params))) return null;
-	const restored = await services.daemon.request("pygent/checkpoint/restore", params);
+	const restored = await daemon.request("pygent/checkpoint/restore", params);
 	if (restored.undoCheckpointId) agreed.add(restored.undoCheckpointId);
 	return restored;
 }

@@ -1,23 +1,27 @@
 /** What a view does with code and places: shows them, copies them, puts them into an editor. */
 
 import * as vscode from "vscode";
-import type { Calls } from "../../bridge/messages.ts";
+import type { Calls, Handlers } from "../../bridge/messages.ts";
 import { textOf, upToDate } from "../../review/daemon_edits.ts";
 import { fileNamed, lastEditor, openAt, placesOf } from "../locations.ts";
-import type { Handlers, Panel } from "../panel.ts";
+import type { Services } from "../services.ts";
+import type { ShownSession } from "../shown_session.ts";
 import { openLink } from "./links.ts";
 
-type Editing = "openLocation" | "openChange" | "openLink" | "copy" | "insertCode" | "applyCode";
+type EditorCall = "openLocation" | "openChange" | "openLink" | "copy" | "insertCode" | "applyCode";
 
-export function editingCalls(panel: Panel): Pick<Handlers, Editing> {
+type Reviewed = Pick<Services, "reviews" | "originals" | "proposals">;
+type Shown = Pick<ShownSession, "sessionId" | "session" | "conversation">;
+
+export function editorCalls(services: Reviewed, shown: Shown): Pick<Handlers, EditorCall> {
 	return {
 		openLocation: async ({ uri, range }) => {
 			await openAt(fileNamed(uri), range === null ? null : rangeOf(range));
 			return null;
 		},
-		openChange: (params) => openChange(panel, params),
+		openChange: (params) => openChange(services, shown, params),
 		openLink: async ({ href }) => {
-			await openLink(href, panel.session?.cwd ?? null);
+			await openLink(href, shown.session?.cwd ?? null);
 			return null;
 		},
 		copy: async ({ text }) => {
@@ -32,7 +36,7 @@ export function editingCalls(panel: Panel): Pick<Handlers, Editing> {
 			if (!done) throw new Error("The code could not be inserted: the file cannot be changed.");
 			return null;
 		},
-		applyCode: (params) => applyCode(panel, params),
+		applyCode: (params) => applyCode(services, shown, params),
 	};
 }
 
@@ -41,10 +45,13 @@ function rangeOf({ start, end }: NonNullable<Calls["openLocation"]["params"]["ra
 }
 
 /** What waits for review is shown against what it was; what a prompt is about, as it would be. */
-async function openChange(panel: Panel, { toolId, uri: named }: Calls["openChange"]["params"]): Promise<null> {
+async function openChange(
+	{ reviews, originals, proposals }: Reviewed,
+	shown: Shown,
+	{ toolId, uri: named }: Calls["openChange"]["params"],
+): Promise<null> {
 	const uri = fileNamed(named);
-	const { reviews, originals, proposals } = panel.services;
-	const asked = panel.conversation.asks.find(
+	const asked = shown.conversation.asks.find(
 		(ask) => ask.type === "permission" && ask.request.toolCall.toolId === toolId,
 	);
 	const diff = asked?.type === "permission" ? asked.request.diff?.find((each) => each.uri === named) : undefined;
@@ -58,15 +65,18 @@ async function openChange(panel: Panel, { toolId, uri: named }: Calls["openChang
  * As a change that the user sees before it is saved: it is put into the document, and waits for review as an edit of the
  * agent's does. Over the selection; where nothing is selected, at the cursor; with `path`, the whole file.
  */
-async function applyCode(panel: Panel, { code, path }: Calls["applyCode"]["params"]): Promise<null> {
-	const { book } = panel.services.reviews;
-	const uri = path === null ? lastEditor().document.uri : placeOf(path, panel);
+async function applyCode(
+	{ reviews: { book } }: Reviewed,
+	shown: Shown,
+	{ code, path }: Calls["applyCode"]["params"],
+): Promise<null> {
+	const uri = path === null ? lastEditor().document.uri : placeOf(path, shown);
 	if ((await textOf(uri)) !== null) await upToDate(uri);
 	const before = await textOf(uri);
 	const edit = path === null ? overSelection(uri, code) : overFile(uri, code, before);
 	const done = await book.edits.during([uri.toString()], () => vscode.workspace.applyEdit(edit));
 	if (!done) throw new Error(`${vscode.workspace.asRelativePath(uri)} could not be changed.`);
-	await book.changedBy(panel.sessionId ?? "", uri, before);
+	await book.changedBy(shown.sessionId ?? "", uri, before);
 	await openAt(uri, null);
 	return null;
 }
@@ -85,8 +95,8 @@ function overFile(uri: vscode.Uri, code: string, before: string | null): vscode.
 	return edit;
 }
 
-function placeOf(path: string, panel: Panel): vscode.Uri {
-	const [uri] = placesOf(path, panel.session?.cwd ?? null);
+function placeOf(path: string, { session }: Shown): vscode.Uri {
+	const [uri] = placesOf(path, session?.cwd ?? null);
 	if (uri === undefined) throw new Error(`${path} is not in a folder of this window.`);
 	return uri;
 }

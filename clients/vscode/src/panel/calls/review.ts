@@ -1,19 +1,20 @@
 /** What a view asks about changes that wait for review. */
 
 import * as vscode from "vscode";
-import type { Handlers, Panel } from "../panel.ts";
+import type { Handlers } from "../../bridge/messages.ts";
+import type { Reviews } from "../../review/reviews.ts";
+import type { ShownSession } from "../shown_session.ts";
 
-type Reviewing = "reviewAll" | "decideAll";
+type ReviewCall = "reviewAll" | "decideAll";
 
-export function reviewingCalls(panel: Panel): Pick<Handlers, Reviewing> {
-	const { reviews } = panel.services;
+export function reviewCalls(reviews: Reviews, shown: Pick<ShownSession, "sessionId">): Pick<Handlers, ReviewCall> {
 	return {
 		reviewAll: async () => {
 			await vscode.commands.executeCommand("pygent.review.openAll");
 			return null;
 		},
 		decideAll: async ({ accept, uri }) => {
-			const uris = uri === null ? reviews.count(panel.sessionId ?? "").files.map((file) => file.uri) : [uri];
+			const uris = uri === null ? reviews.count(shown.sessionId ?? "").files.map((file) => file.uri) : [uri];
 			for (const each of uris) await reviews.decide(vscode.Uri.parse(each), accept);
 			return null;
 		},

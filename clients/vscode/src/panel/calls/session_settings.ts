@@ -1,33 +1,37 @@
 /** With what the session goes on: its model, agent and mode; before there is a session, those that it will begin with. */
 
 import * as vscode from "vscode";
+import type { Handlers } from "../../bridge/messages.ts";
 import { lackedKeyOf } from "../models.ts";
-import type { Handlers, Panel } from "../panel.ts";
+import type { Services } from "../services.ts";
+import type { ShownSession } from "../shown_session.ts";
 
-type Choosing = "setModel" | "setAgent" | "setMode" | "newSession";
+type SettingCall = "setModel" | "setAgent" | "setMode" | "newSession";
 
-export function choosingCalls(panel: Panel): Pick<Handlers, Choosing> {
-	const { daemon } = panel.services;
-	const choose = async (chosen: Partial<Panel["choices"]>, configure: () => Promise<unknown>): Promise<null> => {
-		if (panel.sessionId === null) panel.choices = { ...panel.choices, ...chosen };
+export function sessionSettingCalls(
+	{ daemon, surroundings }: Pick<Services, "daemon" | "surroundings">,
+	shown: Pick<ShownSession, "sessionId" | "choices" | "refresh" | "show">,
+): Pick<Handlers, SettingCall> {
+	const choose = async (chosen: Partial<ShownSession["choices"]>, configure: () => Promise<unknown>): Promise<null> => {
+		if (shown.sessionId === null) shown.choices = { ...shown.choices, ...chosen };
 		else await configure();
-		await panel.refresh();
+		await shown.refresh();
 		return null;
 	};
 	const configure = (params: { readonly model?: string; readonly agent?: string }) =>
-		daemon.request("pygent/session/configure", { sessionId: panel.sessionId ?? "", ...params });
+		daemon.request("pygent/session/configure", { sessionId: shown.sessionId ?? "", ...params });
 	return {
 		setModel: async (params) => {
-			const lacked = lackedKeyOf(panel.services.surroundings.state, params.model);
+			const lacked = lackedKeyOf(surroundings.state, params.model);
 			if (lacked !== undefined && !(await vscode.commands.executeCommand<boolean>("pygent.setApiKey", lacked)))
 				return null;
 			return await choose(params, () => configure(params));
 		},
 		setAgent: (params) => choose(params, () => configure(params)),
 		setMode: ({ mode }) =>
-			choose({ mode }, () => daemon.request("pygent/permission/setMode", { sessionId: panel.sessionId ?? "", mode })),
+			choose({ mode }, () => daemon.request("pygent/permission/setMode", { sessionId: shown.sessionId ?? "", mode })),
 		newSession: async () => {
-			panel.show(null);
+			shown.show(null);
 			return null;
 		},
 	};

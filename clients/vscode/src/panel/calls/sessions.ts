@@ -1,12 +1,14 @@
 /** The sessions that a view lists, and what the user does with them. */
 
 import * as vscode from "vscode";
-import type { Calls } from "../../bridge/messages.ts";
+import type { Calls, Handlers } from "../../bridge/messages.ts";
+import type { Daemon } from "../../daemon/daemon.ts";
 import type { ExportFormat } from "../../protocol/protocol.ts";
-import type { Handlers, Panel } from "../panel.ts";
+import type { Services } from "../services.ts";
 import { folderOfTheUser } from "../session_folder.ts";
+import type { ShownSession } from "../shown_session.ts";
 
-type OfSessions =
+type SessionCall =
 	| "listSessions"
 	| "searchSessions"
 	| "openSession"
@@ -20,17 +22,20 @@ const PAGE = 40;
 
 const MATCHES = 50;
 
-export function sessionsCalls(panel: Panel): Pick<Handlers, OfSessions> {
-	const { daemon } = panel.services;
+type Used = Pick<Services, "daemon" | "sessions" | "openPanel">;
+type Shown = Pick<ShownSession, "sessionId" | "session" | "show">;
+
+export function sessionCalls(services: Used, shown: Shown): Pick<Handlers, SessionCall> {
+	const { daemon, openPanel } = services;
 	return {
-		listSessions: (params) => listSessions(panel, params),
+		listSessions: (params) => listSessions(services, params),
 		searchSessions: async ({ query }) => {
 			const { matches } = await daemon.request("pygent/session/search", { query, limit: MATCHES });
 			return { matches };
 		},
 		openSession: async ({ sessionId, beside }) => {
-			if (beside) panel.services.openPanel(sessionId);
-			else panel.show(sessionId);
+			if (beside) openPanel(sessionId);
+			else shown.show(sessionId);
 			return null;
 		},
 		renameSession: async ({ sessionId, name }) => {
@@ -39,36 +44,36 @@ export function sessionsCalls(panel: Panel): Pick<Handlers, OfSessions> {
 		},
 		forkSession: async ({ sessionId, atTurnId }) => {
 			const copy = await daemon.request("pygent/session/fork", { sessionId, atTurnId });
-			panel.show(copy.sessionId);
+			shown.show(copy.sessionId);
 			return null;
 		},
-		deleteSession: (params) => deleteSession(panel, params),
-		exportSession: (params) => exportSession(panel, params),
+		deleteSession: (params) => deleteSession(services, shown, params),
+		exportSession: (params) => exportSession(daemon, params),
 	};
 }
 
 async function listSessions(
-	{ services }: Panel,
+	{ daemon, sessions: known }: Used,
 	{ query, cursor, everywhere }: Calls["listSessions"]["params"],
 ): Promise<Calls["listSessions"]["result"]> {
 	const [folder] = vscode.workspace.workspaceFolders ?? [];
 	const cwd = folderOfTheUser() ?? folder?.uri.fsPath;
-	const { sessions, nextCursor } = await services.daemon.request("pygent/session/list", {
+	const { sessions, nextCursor } = await daemon.request("pygent/session/list", {
 		limit: PAGE,
 		...(query.trim() === "" ? {} : { query }),
 		...(cursor === null ? {} : { cursor }),
 		...(everywhere || cwd === undefined ? {} : { cwd }),
 	});
-	const running = services.sessions.followed.filter(({ conversation }) => conversation.runningTurnId !== null);
+	const running = known.followed.filter(({ conversation }) => conversation.runningTurnId !== null);
 	return { sessions, nextCursor: nextCursor ?? null, running: running.map(({ sessionId }) => sessionId) };
 }
 
 async function deleteSession(
-	panel: Panel,
+	{ daemon, sessions }: Used,
+	shown: Shown,
 	{ sessionId }: Calls["deleteSession"]["params"],
 ): Promise<Calls["deleteSession"]["result"]> {
-	const { daemon, sessions } = panel.services;
-	const name = await nameOf(panel, sessionId);
+	const name = await nameOf(daemon, shown, sessionId);
 	const isRunning = sessions.followed.some(
 		(each) => each.sessionId === sessionId && each.conversation.runningTurnId !== null,
 	);
@@ -80,7 +85,7 @@ async function deleteSession(
 	);
 	if (answer !== "Delete") return { deleted: false };
 	const { deleted } = await daemon.request("pygent/session/delete", { sessionId });
-	if (deleted && panel.sessionId === sessionId) panel.show(null);
+	if (deleted && shown.sessionId === sessionId) shown.show(null);
 	return { deleted };
 }
 
@@ -92,20 +97,20 @@ const FORMATS: readonly (vscode.QuickPickItem & { readonly format: ExportFormat;
 	{ label: "XML", format: "xml", language: "xml" },
 ];
 
-async function exportSession({ services }: Panel, { sessionId }: Calls["exportSession"]["params"]): Promise<null> {
+async function exportSession(daemon: Daemon, { sessionId }: Calls["exportSession"]["params"]): Promise<null> {
 	const picked = await vscode.window.showQuickPick(FORMATS, {
 		title: "Export the session",
 		placeHolder: "Choose a format",
 	});
 	if (picked === undefined) return null;
 	const { format, language } = picked;
-	const { content } = await services.daemon.request("pygent/session/export", { sessionId, format });
+	const { content } = await daemon.request("pygent/session/export", { sessionId, format });
 	const document = await vscode.workspace.openTextDocument({ content, language });
 	await vscode.window.showTextDocument(document, { preview: false });
 	return null;
 }
 
-async function nameOf({ session, services }: Panel, sessionId: string): Promise<string> {
+async function nameOf(daemon: Daemon, { session }: Shown, sessionId: string): Promise<string> {
 	if (session?.sessionId === sessionId) return session.name;
-	return (await services.daemon.request("pygent/session/load", { sessionId, messages: false })).name;
+	return (await daemon.request("pygent/session/load", { sessionId, messages: false })).name;
 }

@@ -1,16 +1,20 @@
 /** What a view does with code that is for a shell. */
 
 import * as vscode from "vscode";
-import type { Calls } from "../../bridge/messages.ts";
+import type { Calls, Handlers } from "../../bridge/messages.ts";
 import { hidesSomething, isForShell, typedOf } from "../../conversation/shell_code.ts";
-import type { Handlers, Panel } from "../panel.ts";
+import type { CommandTerminal } from "../../editor/command_terminal.ts";
 import { folderOfTheUser } from "../session_folder.ts";
+import type { ShownSession } from "../shown_session.ts";
 
-export function runningCalls(panel: Panel): Pick<Handlers, "runInTerminal"> {
+export function terminalCalls(
+	terminal: CommandTerminal,
+	shown: Pick<ShownSession, "session">,
+): Pick<Handlers, "runInTerminal"> {
 	return {
 		runInTerminal: async (params) => {
 			const text = typedFor(params, vscode.workspace.isTrusted);
-			await panel.services.commandTerminal.type(text, panel.session?.cwd ?? folderOfTheUser());
+			await terminal.type(text, shown.session?.cwd ?? folderOfTheUser());
 			return null;
 		},
 	};

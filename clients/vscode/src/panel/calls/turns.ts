@@ -1,67 +1,75 @@
 /** What a view asks about prompts and the turns that they begin. */
 
 import { randomUUID } from "node:crypto";
-import type { Attachment, Calls } from "../../bridge/messages.ts";
+import type { Attachment, Calls, Handlers } from "../../bridge/messages.ts";
 import type { ContentBlock } from "../../protocol/protocol.ts";
 import type { Report } from "../../review/hunks/rejections.ts";
+import type { Sessions } from "../../sessions/sessions.ts";
 import { completedSymbols, mentioned, withEditorsWords } from "../mentions.ts";
-import type { Handlers, Panel } from "../panel.ts";
+import type { Services } from "../services.ts";
+import type { ShownSession } from "../shown_session.ts";
 
-type Prompting = "send" | "stop" | "retry" | "dequeue" | "resume" | "complete";
+type TurnCall = "send" | "stop" | "retry" | "dequeue" | "resume" | "complete";
 
-export function promptingCalls(panel: Panel): Pick<Handlers, Prompting> {
-	const { daemon } = panel.services;
+type Used = Pick<Services, "daemon" | "sessions" | "reviews" | "contexts" | "terminals">;
+type Shown = Pick<ShownSession, "sessionId" | "session" | "needSession">;
+
+export function turnCalls(services: Used, shown: Shown): Pick<Handlers, TurnCall> {
+	const { daemon, sessions } = services;
 	let sending: Promise<unknown> = Promise.resolve();
 	return {
 		send: (params) => {
 			// One after the other, so that the daemon takes them in the order in which they were sent
-			const shown = panel.sessionId;
-			const sent = sending.then(() => send(panel, params, shown));
+			const { sessionId } = shown;
+			const sent = sending.then(() => send(services, shown, params, sessionId));
 			sending = sent.catch(() => undefined);
 			return sent;
 		},
 		stop: async () => {
-			const { sessionId } = panel;
+			const { sessionId } = shown;
 			if (sessionId !== null) await daemon.request("pygent/turn/cancel", { sessionId });
 			return null;
 		},
 		retry: async (params) => {
-			if (panel.sessionId === null) return null;
-			await daemon.request("pygent/turn/retry", { sessionId: panel.sessionId, ...params });
+			const { sessionId } = shown;
+			if (sessionId === null) return null;
+			await daemon.request("pygent/turn/retry", { sessionId, ...params });
 			return null;
 		},
 		dequeue: async ({ turnId }) => {
-			if (panel.sessionId === null) return { removed: false };
-			return await daemon.request("pygent/turn/dequeue", { sessionId: panel.sessionId, turnId });
+			const { sessionId } = shown;
+			if (sessionId === null) return { removed: false };
+			return await daemon.request("pygent/turn/dequeue", { sessionId, turnId });
 		},
 		resume: async ({ turnId }) => {
-			const { sessionId } = panel;
+			const { sessionId } = shown;
 			if (sessionId === null) return null;
-			await taken(panel, sessionId, turnId, daemon.request("pygent/turn/resume", { sessionId, turnId }));
+			await taken(sessions, sessionId, turnId, daemon.request("pygent/turn/resume", { sessionId, turnId }));
 			return null;
 		},
 		complete: async ({ text, offset }) => {
 			const before = text.slice(0, offset);
-			const symbols = await completedSymbols(panel, before);
+			const symbols = await completedSymbols(services, before);
 			if (symbols !== null) return symbols;
-			const { sessionId } = panel;
+			const { sessionId } = shown;
 			const of = sessionId === null ? {} : { sessionId };
 			return withEditorsWords(await daemon.request("pygent/complete", { text, offset, ...of }), before);
 		},
 	};
 }
 
-/** `shown` is the session in which the user sent it; another may be shown by the time that its mentions are found. */
+/** `sentIn` is the session in which the user sent it; another may be shown by the time that its mentions are found. */
 async function send(
-	panel: Panel,
+	services: Used,
+	shown: Shown,
 	{ text, attachments, steer }: Calls["send"]["params"],
-	shown: string | null,
+	sentIn: string | null,
 ): Promise<Taken> {
-	const { daemon, reviews } = panel.services;
+	const { daemon, reviews, sessions } = services;
 	await daemon.settled(); // a prompt is not refused because it came a moment too early
 	const known = new Set(attachments.map(({ id }) => id));
-	const meant = (await mentioned(panel, text)).filter(({ id }) => !known.has(id));
-	const sessionId = shown ?? (await panel.needSession());
+	const meant = (await mentioned(services, shown.session?.cwd ?? null, text)).filter(({ id }) => !known.has(id));
+	const sessionId = sentIn ?? (await shown.needSession());
 	// A command may ask no model, and the report would be lost: where it does, the turn is told of it once it runs.
 	const report = text.startsWith("/") ? null : reviews.book.report(sessionId);
 	const prompt = promptOf(text, [...attachments, ...meant], report);
@@ -69,13 +77,13 @@ async function send(
 		if (report !== null) reviews.book.reported(report);
 		return { turnId };
 	};
-	const { runningTurnId } = panel.services.sessions.feed(sessionId).conversation;
+	const { runningTurnId } = sessions.feed(sessionId).conversation;
 	if (steer && runningTurnId !== null) {
-		if (await steered(panel, sessionId, runningTurnId, text, prompt)) return told(null);
+		if (await steered(services, sessionId, runningTurnId, text, prompt)) return told(null);
 	}
 	const turnId = randomUUID();
 	const start = () =>
-		taken(panel, sessionId, turnId, daemon.request("pygent/turn/start", { sessionId, turnId, prompt }));
+		taken(sessions, sessionId, turnId, daemon.request("pygent/turn/start", { sessionId, turnId, prompt }));
 	await start().catch(async (error: unknown) => {
 		if (daemon.state.state === "ready") throw error;
 		await daemon.settled(); // it ended before it had taken the prompt, which goes to the next one
@@ -86,18 +94,18 @@ async function send(
 
 /** It is shown from the moment it is sent: the model reads it only with its next call. */
 async function steered(
-	panel: Panel,
+	{ daemon, sessions }: Used,
 	sessionId: string,
 	turnId: string,
 	text: string,
 	prompt: string | ContentBlock[],
 ): Promise<boolean> {
-	const feed = panel.services.sessions.feed(sessionId);
+	const feed = sessions.feed(sessionId);
 	const id = randomUUID();
 	let accepted = false;
 	feed.apply({ type: "steering", steering: { id, text } });
 	try {
-		({ accepted } = await panel.services.daemon.request("pygent/turn/steer", { sessionId, turnId, prompt }));
+		({ accepted } = await daemon.request("pygent/turn/steer", { sessionId, turnId, prompt }));
 	} finally {
 		if (!accepted) feed.apply({ type: "steering_refused", id });
 	}
@@ -112,8 +120,8 @@ interface Taken {
  * Returns when the daemon tells of the turn for the first time, or fails with the request: that is answered when the
  * turn is over. Its events come by the feed, and what it ends with is its last event.
  */
-async function taken(panel: Panel, sessionId: string, turnId: string, over: Promise<unknown>): Promise<void> {
-	const feed = panel.services.sessions.feed(sessionId);
+async function taken(sessions: Sessions, sessionId: string, turnId: string, over: Promise<unknown>): Promise<void> {
+	const feed = sessions.feed(sessionId);
 	await new Promise<unknown>((resolve, reject) => {
 		const looking = feed.onDidChange((change) => {
 			if (change.type === "events" && change.events.some((event) => event.turnId === turnId)) resolve(null);

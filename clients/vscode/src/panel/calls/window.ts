@@ -1,10 +1,12 @@
 /** What a view asks of the window around it. */
 
 import * as vscode from "vscode";
+import type { Handlers } from "../../bridge/messages.ts";
 import { keyVariableOf } from "../models.ts";
-import type { Handlers, Panel } from "../panel.ts";
+import type { Services } from "../services.ts";
+import type { ShownSession } from "../shown_session.ts";
 
-type OfWindow =
+type WindowCall =
 	| "restartDaemon"
 	| "answerConsent"
 	| "manageTrust"
@@ -14,7 +16,10 @@ type OfWindow =
 	| "openSettings"
 	| "openInEditor";
 
-export function windowCalls(panel: Panel): Pick<Handlers, OfWindow> {
+export function windowCalls(
+	{ consent, daemon, openPanel, surroundings }: Pick<Services, "consent" | "daemon" | "openPanel" | "surroundings">,
+	shown: Pick<ShownSession, "sessionId" | "model">,
+): Pick<Handlers, WindowCall> {
 	const run = async (command: string, ...args: readonly unknown[]): Promise<null> => {
 		await vscode.commands.executeCommand(command, ...args);
 		return null;
@@ -22,21 +27,20 @@ export function windowCalls(panel: Panel): Pick<Handlers, OfWindow> {
 	return {
 		restartDaemon: () => run("pygent.restart"),
 		answerConsent: async ({ agreed }) => {
-			const { consent, daemon } = panel.services;
 			await consent.remember(agreed);
 			if (daemon.state.state === "consent") void daemon.restart();
 			return null;
 		},
 		manageTrust: () => run("workbench.trust.manage"),
 		setApiKey: async ({ variable }) => {
-			const wanted = variable ?? keyVariableOf(panel.services.surroundings.state, panel.model);
+			const wanted = variable ?? keyVariableOf(surroundings.state, shown.model);
 			return { saved: (await vscode.commands.executeCommand<boolean>("pygent.setApiKey", wanted)) === true };
 		},
 		setUpModel: ({ way }) => run("pygent.setUpModel", way),
 		showLog: () => run("pygent.showLog"),
 		openSettings: ({ query }) => run("pygent.openSettings", query),
 		openInEditor: async () => {
-			panel.services.openPanel(panel.sessionId);
+			openPanel(shown.sessionId);
 			return null;
 		},
 	};

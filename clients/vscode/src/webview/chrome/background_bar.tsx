@@ -2,12 +2,12 @@
 
 import "./review_bar.css";
 import type { ReactElement } from "react";
-import type { AppParts } from "../app.tsx";
+import type { AppProps } from "../app_props.ts";
 import { many } from "../conversation/labels.ts";
 import { useBackground } from "../pages/use_background.ts";
 import { Icon } from "./icon.tsx";
 
-export function BackgroundBar(parts: AppParts): ReactElement | null {
+export function BackgroundBar(parts: AppProps): ReactElement | null {
 	const running = useBackground(parts, false).filter((each) => each.running);
 	if (running.length === 0) return null;
 	return (

@@ -3,14 +3,14 @@
 import "./header.css";
 import { type ReactElement, useState } from "react";
 import { markdownOf } from "../../conversation/markdown.ts";
-import type { AppParts } from "../app.tsx";
+import type { AppProps } from "../app_props.ts";
 import { useView } from "../store.ts";
 import { ask } from "./host_calls.ts";
 import { IconButton } from "./icon.tsx";
 import { type Action, Menu } from "./menu.tsx";
 import { RenameField } from "./rename_field.tsx";
 
-export function Header(parts: AppParts): ReactElement {
+export function Header(parts: AppProps): ReactElement {
 	const page = useView(parts.store, (view) => view.page);
 	return (
 		<header className="header">{page === "chat" ? <OfChat {...parts} /> : <OfPage {...parts} page={page} />}</header>
@@ -19,7 +19,7 @@ export function Header(parts: AppParts): ReactElement {
 
 const TITLES = { sessions: "Sessions", checkpoints: "Checkpoints", background: "Background commands" } as const;
 
-function OfPage({ store, page }: AppParts & { readonly page: keyof typeof TITLES }): ReactElement {
+function OfPage({ store, page }: AppProps & { readonly page: keyof typeof TITLES }): ReactElement {
 	const back = (): void => {
 		store.update({ page: "chat" });
 		store.take({ type: "focus", on: "prompt" });
@@ -32,7 +32,7 @@ function OfPage({ store, page }: AppParts & { readonly page: keyof typeof TITLES
 	);
 }
 
-function OfChat(parts: AppParts): ReactElement {
+function OfChat(parts: AppProps): ReactElement {
 	const { store } = parts;
 	const session = useView(store, ({ panel }) => panel?.session ?? null);
 	const sessionId = useView(store, ({ conversation }) => conversation.sessionId);
@@ -97,7 +97,7 @@ function Title({ name, onRename }: { readonly name: string | null; readonly onRe
 
 const NOT_BEGUN = "The session starts with its first prompt.";
 
-function actionsOf(parts: AppParts, sessionId: string | null, rename: () => void): readonly Action[] {
+function actionsOf(parts: AppProps, sessionId: string | null, rename: () => void): readonly Action[] {
 	const { store } = parts;
 	const disabled = sessionId === null ? NOT_BEGUN : undefined;
 	const whole = { sessionId: sessionId ?? "" };

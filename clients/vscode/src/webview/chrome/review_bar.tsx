@@ -2,13 +2,13 @@
 
 import "./review_bar.css";
 import type { ReactElement } from "react";
-import type { AppParts } from "../app.tsx";
+import type { AppProps } from "../app_props.ts";
 import { many } from "../conversation/labels.ts";
 import { useView } from "../store.ts";
 import { ask } from "./host_calls.ts";
 import { Icon, IconButton } from "./icon.tsx";
 
-export function ReviewBar(parts: AppParts): ReactElement | null {
+export function ReviewBar(parts: AppProps): ReactElement | null {
 	const { store } = parts;
 	const review = useView(store, ({ panel }) => panel?.review ?? null);
 	// A turn that waits for the decision asks for it itself.

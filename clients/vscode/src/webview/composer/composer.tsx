@@ -3,7 +3,7 @@
 import "./composer.css";
 import { type DragEvent, type ReactElement, type RefObject, useEffect, useRef, useState } from "react";
 import type { Calls, PanelState } from "../../bridge/messages.ts";
-import type { AppParts } from "../app.tsx";
+import type { AppProps } from "../app_props.ts";
 import { ask, shown } from "../chrome/host_calls.ts";
 import { Icon, IconButton } from "../chrome/icon.tsx";
 import { Menu } from "../chrome/menu.tsx";
@@ -20,7 +20,7 @@ import { Queue } from "./queue.tsx";
 import { useCompletion } from "./use_completion.ts";
 import { promptsOf, useRecall } from "./use_prompt_history.ts";
 
-export function Composer(parts: AppParts): ReactElement {
+export function Composer(parts: AppProps): ReactElement {
 	const { store, host, drafts } = parts;
 	const panel = useView(store, (view) => view.panel);
 	const isRunning = useView(store, ({ conversation }) => conversation.runningTurnId !== null);
@@ -77,7 +77,7 @@ export function Composer(parts: AppParts): ReactElement {
 }
 
 /** Give a key to the first card that waits for an answer; whether it took it. One that is out of sight comes into it. */
-function giveToAsk({ store }: AppParts, key: string): boolean {
+function giveToAsk({ store }: AppProps, key: string): boolean {
 	const card = document.querySelector("[data-ask]");
 	if (card !== null && isSeen(card)) {
 		return !card.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
@@ -95,13 +95,13 @@ function isSeen(card: Element): boolean {
 }
 
 /** Stop the turn that runs; whether there was one. */
-function stop(parts: AppParts): boolean {
+function stop(parts: AppProps): boolean {
 	const isRunning = parts.store.view.conversation.runningTurnId !== null;
 	if (isRunning) void ask(parts, "stop", null);
 	return isRunning;
 }
 
-interface ToolbarParts extends AppParts {
+interface ToolbarParts extends AppProps {
 	readonly panel: PanelState | null;
 	readonly isRunning: boolean;
 	readonly isEmpty: boolean;
@@ -146,7 +146,7 @@ const PICKABLE: readonly { readonly what: Pickable; readonly title: string; read
 	{ what: "image", title: "Image…", icon: "file-media" },
 ];
 
-function AddContext(parts: AppParts): ReactElement {
+function AddContext(parts: AppProps): ReactElement {
 	const hasSelection = useView(parts.store, ({ panel }) => panel?.selection !== null);
 	const actions = PICKABLE.map(({ what, title, icon }) => ({
 		title,
@@ -184,17 +184,17 @@ function WhileRunning({ onSend }: { readonly onSend: (how: { readonly steer: boo
 	);
 }
 
-async function pick(parts: AppParts, what: Pickable): Promise<void> {
+async function pick(parts: AppProps, what: Pickable): Promise<void> {
 	const picked = await ask(parts, "pickAttachment", { what });
 	if (picked.done) parts.drafts.attach(picked.result.attachments);
 }
 
-async function attachUris(parts: AppParts, uris: readonly string[]): Promise<void> {
+async function attachUris(parts: AppProps, uris: readonly string[]): Promise<void> {
 	const found = await ask(parts, "attachUris", { uris });
 	if (found.done) parts.drafts.attach(found.result.attachments);
 }
 
-async function attachFiles({ store, drafts }: AppParts, files: readonly File[]): Promise<void> {
+async function attachFiles({ store, drafts }: AppProps, files: readonly File[]): Promise<void> {
 	for (const file of files) {
 		const before = drafts.draft.attachments;
 		const image = await shown(store, imageAttachment(file, before));
@@ -213,7 +213,7 @@ interface Dropping {
 }
 
 /** Files and folders of the explorer, and pictures from anywhere. */
-function useDropping(parts: AppParts): Dropping {
+function useDropping(parts: AppProps): Dropping {
 	const [isOver, setOver] = useState(false);
 	const onDrop = (event: DragEvent): void => {
 		setOver(false);
@@ -233,7 +233,7 @@ function useDropping(parts: AppParts): Dropping {
 }
 
 /** The prompt has the focus at first, when the editor gives it to the view, and when somebody asks for it. */
-function useFocus({ store }: AppParts, field: RefObject<HTMLTextAreaElement | null>): void {
+function useFocus({ store }: AppProps, field: RefObject<HTMLTextAreaElement | null>): void {
 	const isOnPage = useView(store, ({ page }) => page !== "chat");
 	useEffect(() => {
 		if (isOnPage) return; // while another page is over it, it can have no focus

@@ -5,7 +5,7 @@ import type { Calls } from "../../bridge/messages.ts";
 import { costOf, countOf, fullCount, isUnused, percentOf, shareOf, UNKNOWN } from "../../conversation/amounts.ts";
 import { usageOf } from "../../conversation/selectors.ts";
 import type { Usage } from "../../protocol/protocol.ts";
-import type { AppParts } from "../app.tsx";
+import type { AppProps } from "../app_props.ts";
 import { ask } from "../chrome/host_calls.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { Spoken, useLeaving } from "../chrome/popup.tsx";
@@ -14,7 +14,7 @@ import { useView } from "../store.ts";
 /** From this share on, the user is told that the context is nearly full. */
 const NEARLY_FULL = 0.8;
 
-export function Meter({ store, host }: AppParts): ReactElement | null {
+export function Meter({ store, host }: AppProps): ReactElement | null {
 	const turn = useView(store, ({ conversation }) => usageOf(conversation));
 	const session = useView(store, ({ panel }) => panel?.session?.usage ?? null);
 	const isToldOf = useView(store, ({ conversation }) => Object.keys(conversation.turns).length > 0);

@@ -3,14 +3,14 @@
 import { type ReactElement, useRef } from "react";
 import type { PanelState } from "../../bridge/messages.ts";
 import type { Mode } from "../../protocol/protocol.ts";
-import type { AppParts } from "../app.tsx";
+import type { AppProps } from "../app_props.ts";
 import { Chooser } from "../chrome/dropdown.tsx";
 import { ask } from "../chrome/host_calls.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { Spoken } from "../chrome/popup.tsx";
 import { MODES, nextMode } from "./modes.ts";
 
-type PickerParts = AppParts & { readonly panel: PanelState };
+type PickerParts = AppProps & { readonly panel: PanelState };
 
 export function ModelPicker({ panel, ...sides }: PickerParts): ReactElement {
 	const { model, models, needsModel } = panel;
@@ -94,7 +94,7 @@ export function ModePicker({ panel, ...sides }: PickerParts): ReactElement {
 }
 
 /** Goes to the next mode; whether there is one. A press that comes before the last one is answered goes on from there. */
-export function useNextMode(parts: AppParts): () => boolean {
+export function useNextMode(parts: AppProps): () => boolean {
 	const asked = useRef<Mode | null>(null);
 	return () => {
 		const { panel } = parts.store.view;

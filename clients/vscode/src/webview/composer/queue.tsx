@@ -2,7 +2,7 @@
 
 import type { ReactElement } from "react";
 import type { QueuedTurn } from "../../conversation/state.ts";
-import type { AppParts } from "../app.tsx";
+import type { AppProps } from "../app_props.ts";
 import { shown } from "../chrome/host_calls.ts";
 import { Icon, IconButton } from "../chrome/icon.tsx";
 import { many } from "../conversation/labels.ts";
@@ -11,7 +11,7 @@ import { useWriting } from "./drafts.ts";
 
 const RUNS_ALREADY = "This prompt is already running. Stop the turn, or send another prompt.";
 
-interface QueueParts extends AppParts {
+interface QueueParts extends AppProps {
 	readonly onEdit: () => void;
 }
 

@@ -3,7 +3,7 @@
 import { type ReactElement, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { planOf, takenBack } from "../../conversation/selectors.ts";
 import type { Conversation } from "../../conversation/state.ts";
-import type { AppParts } from "../app.tsx";
+import type { AppProps } from "../app_props.ts";
 import { useView } from "../store.ts";
 import { SceneAround, useScene } from "./context.tsx";
 import { FindBar, type FindBarHandle } from "./find/find_bar.tsx";
@@ -27,7 +27,7 @@ import "./tools/terminal.css";
 import "./requests/requests.css";
 import "./start/start.css";
 
-export function ConversationView({ store, host }: AppParts): ReactElement {
+export function ConversationView({ store, host }: AppProps): ReactElement {
 	const asks = useView(store, ({ conversation }) => conversation.asks);
 	const folder = useView(store, ({ panel }) => panel?.session?.cwd ?? null);
 	const sessionId = useView(store, ({ conversation }) => conversation.sessionId);

@@ -5,7 +5,7 @@ import { type ReactElement, useEffect, useRef } from "react";
 import { durationOf } from "../../conversation/amounts.ts";
 import { plainOf } from "../../conversation/terminal_text.ts";
 import type { BackgroundCommand } from "../../protocol/protocol.ts";
-import type { AppParts } from "../app.tsx";
+import type { AppProps } from "../app_props.ts";
 import { ask } from "../chrome/host_calls.ts";
 import { IconButton } from "../chrome/icon.tsx";
 import { Problem } from "../chrome/problem.tsx";
@@ -18,7 +18,7 @@ import { useBackground } from "./use_background.ts";
 /** Lines of a command's output. */
 const MOST_LINES = 8;
 
-export function BackgroundPage(parts: AppParts): ReactElement {
+export function BackgroundPage(parts: AppProps): ReactElement {
 	const commands = useBackground(parts, true);
 	const page = useRef<HTMLElement>(null);
 	useEffect(() => page.current?.focus(), []);

@@ -2,7 +2,7 @@
 
 import { type ReactElement, useEffect, useId, useState } from "react";
 import type { FileDiff as Changed, Checkpoint } from "../../protocol/protocol.ts";
-import type { AppParts } from "../app.tsx";
+import type { AppProps } from "../app_props.ts";
 import { ask } from "../chrome/host_calls.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { many } from "../conversation/labels.ts";
@@ -15,7 +15,7 @@ export interface What {
 	readonly conversation: boolean;
 }
 
-interface CheckpointRowParts extends AppParts {
+interface CheckpointRowParts extends AppProps {
 	readonly checkpoint: Checkpoint;
 	/** What began the turn that it belongs to; null where that is not known. */
 	readonly prompt: string | null;
@@ -57,7 +57,7 @@ export function CheckpointRow({ checkpoint, prompt, onRestore, ...parts }: Check
 }
 
 /** What has changed since; null until there was an answer. Asked for again whenever the checkpoint is listed anew. */
-function useChanged({ store, host }: AppParts, checkpoint: Checkpoint | null): readonly Changed[] | null {
+function useChanged({ store, host }: AppProps, checkpoint: Checkpoint | null): readonly Changed[] | null {
 	const [changed, setChanged] = useState<readonly Changed[] | null>(null);
 	useEffect(() => {
 		if (checkpoint === null) return;

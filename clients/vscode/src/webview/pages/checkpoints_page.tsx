@@ -2,29 +2,20 @@
 
 import "./pages.css";
 import { type ReactElement, useEffect, useMemo, useRef, useState } from "react";
-import type { Calls } from "../../bridge/messages.ts";
 import { promptsOfTurns } from "../../conversation/selectors.ts";
-import type { Checkpoint, Restored } from "../../protocol/protocol.ts";
-import type { AppParts } from "../app.tsx";
+import type { Checkpoint } from "../../protocol/protocol.ts";
+import type { AppProps } from "../app_props.ts";
 import { ask } from "../chrome/host_calls.ts";
 import { Problem } from "../chrome/problem.tsx";
 import { SceneAround } from "../conversation/context.tsx";
 import { useView } from "../store.ts";
 import { CheckpointRow } from "./checkpoint_row.tsx";
-import { Restoration } from "./restoration.tsx";
+import { type Done, Restoration } from "./restoration.tsx";
 import { walked } from "./sessions_page.tsx";
 
-/** What was restored, and how it was asked for. */
 const CAREFULLY = { confirmed: false, force: false, uncertain: false };
 
-export interface Done {
-	readonly restored: Restored;
-	readonly asked: Calls["restoreCheckpoint"]["params"];
-	/** It took a restore back. */
-	readonly isUndo: boolean;
-}
-
-export function CheckpointsPage(parts: AppParts): ReactElement {
+export function CheckpointsPage(parts: AppProps): ReactElement {
 	const { store, host } = parts;
 	const folder = useView(store, ({ panel }) => panel?.session?.cwd ?? null);
 	const sessionId = useView(store, ({ conversation }) => conversation.sessionId);
@@ -75,7 +66,7 @@ export function CheckpointsPage(parts: AppParts): ReactElement {
 }
 
 /** The newest first; null until there was an answer. Asked for again when a turn ends, and after a restore. */
-function useCheckpoints(parts: AppParts, sessionId: string | null, done: Done | null): readonly Checkpoint[] | null {
+function useCheckpoints(parts: AppProps, sessionId: string | null, done: Done | null): readonly Checkpoint[] | null {
 	const { store, host } = parts;
 	const isRunning = useView(store, ({ conversation }) => conversation.runningTurnId !== null);
 	const [checkpoints, setCheckpoints] = useState<readonly Checkpoint[] | null>(null);

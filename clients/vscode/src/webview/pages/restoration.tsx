@@ -1,9 +1,18 @@
 /** What a restore did, what it left as it is and why, and the way back. */
 
 import type { ReactElement } from "react";
+import type { Calls } from "../../bridge/messages.ts";
+import type { Restored } from "../../protocol/protocol.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { many, pathOf } from "../conversation/labels.ts";
-import type { Done } from "./checkpoints_page.tsx";
+
+/** What was restored, and how it was asked for. */
+export interface Done {
+	readonly restored: Restored;
+	readonly asked: Calls["restoreCheckpoint"]["params"];
+	/** It took a restore back. */
+	readonly isUndo: boolean;
+}
 
 interface RestorationParts {
 	readonly done: Done;

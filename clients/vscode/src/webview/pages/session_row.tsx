@@ -2,7 +2,7 @@
 
 import { type KeyboardEvent, type ReactElement, useRef, useState } from "react";
 import type { Session } from "../../protocol/protocol.ts";
-import type { AppParts } from "../app.tsx";
+import type { AppProps } from "../app_props.ts";
 import { ask, type Outcome } from "../chrome/host_calls.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { Menu } from "../chrome/menu.tsx";
@@ -11,7 +11,7 @@ import { many } from "../conversation/labels.ts";
 import { agoOf, momentOf } from "./times.ts";
 import type { Found } from "./use_sessions.ts";
 
-interface SessionRowParts extends AppParts {
+interface SessionRowParts extends AppProps {
 	readonly found: Found;
 	readonly isCurrent: boolean;
 	readonly isRunning: boolean;
@@ -73,7 +73,7 @@ export function SessionRow({ found, isCurrent, isRunning, showsFolder, ...parts 
 
 type Doings = Readonly<Record<"open" | "openBeside" | "rename" | "fork" | "export" | "delete", () => void>>;
 
-function useDoings(parts: AppParts, sessionId: string, rename: () => void): Doings {
+function useDoings(parts: AppProps, sessionId: string, rename: () => void): Doings {
 	const inChat = async (asked: Promise<Outcome<null>>): Promise<void> => {
 		if (!(await asked).done) return;
 		parts.store.update({ page: "chat" });

@@ -2,7 +2,7 @@
 
 import "./pages.css";
 import { type KeyboardEvent, type ReactElement, useEffect, useRef, useState } from "react";
-import type { AppParts } from "../app.tsx";
+import type { AppProps } from "../app_props.ts";
 import { ask } from "../chrome/host_calls.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { Problem } from "../chrome/problem.tsx";
@@ -10,7 +10,7 @@ import { useView } from "../store.ts";
 import { SessionRow } from "./session_row.tsx";
 import { type Listing, useSessions } from "./use_sessions.ts";
 
-export function SessionsPage(parts: AppParts): ReactElement {
+export function SessionsPage(parts: AppProps): ReactElement {
 	const { store } = parts;
 	const [query, setQuery] = useState("");
 	const [everywhere, setEverywhere] = useState(false);
@@ -46,7 +46,7 @@ export function SessionsPage(parts: AppParts): ReactElement {
 	);
 }
 
-interface RowsParts extends AppParts {
+interface RowsParts extends AppProps {
 	readonly listing: Listing & { readonly more: () => void };
 	readonly query: string;
 	readonly showsFolders: boolean;

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "react";
 import type { BackgroundCommand } from "../../protocol/protocol.ts";
-import type { AppParts } from "../app.tsx";
+import type { AppProps } from "../app_props.ts";
 import { useView } from "../store.ts";
 
 const NONE: readonly BackgroundCommand[] = [];
@@ -14,7 +14,7 @@ const LOOK_MS = 1000;
  * The last one that was started first; empty until there was an answer, and while there is no daemon. Asked for anew
  * when one starts or ends, and with `follows`, each second while one runs.
  */
-export function useBackground({ store, host }: AppParts, follows: boolean): readonly BackgroundCommand[] {
+export function useBackground({ store, host }: AppProps, follows: boolean): readonly BackgroundCommand[] {
 	const sessionId = useView(store, ({ conversation }) => conversation.sessionId);
 	const isReady = useView(store, ({ panel }) => panel?.daemon.state === "ready");
 	const [commands, setCommands] = useState(NONE);

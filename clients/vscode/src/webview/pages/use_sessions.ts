@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { Calls } from "../../bridge/messages.ts";
 import type { Match, Session } from "../../protocol/protocol.ts";
-import type { AppParts } from "../app.tsx";
+import type { AppProps } from "../app_props.ts";
 import { shown } from "../chrome/host_calls.ts";
 import type { Host } from "../host.ts";
 
@@ -34,7 +34,7 @@ interface Wanted {
 
 const UNKNOWN: Listing = { found: [], running: new Set(), nextCursor: null, isKnown: false };
 
-export function useSessions({ store, host }: AppParts, wanted: Wanted): Listing & { readonly more: () => void } {
+export function useSessions({ store, host }: AppProps, wanted: Wanted): Listing & { readonly more: () => void } {
 	const [listing, setListing] = useState(UNKNOWN);
 	const asked = useRef(0);
 	const loaded = useRef(0);

@@ -3,22 +3,22 @@ import * as vscode from "vscode";
 import { findSymbols } from "../../../src/editor/symbols.ts";
 import { Terminals } from "../../../src/editor/terminals.ts";
 import { completedSymbols, mentioned } from "../../../src/panel/mentions.ts";
-import type { Panel } from "../../../src/panel/panel.ts";
+import type { Services } from "../../../src/panel/services.ts";
 import { put, shown, uriOf } from "./agent.ts";
 import { test, until } from "./harness.ts";
 
 /** As much of a view as mentions need. */
-function panelWith(terminals: Terminals, recent: readonly vscode.Uri[] = []): Panel {
-	return { services: { terminals, contexts: { recent } }, session: null } as unknown as Panel;
+function editorWith(terminals: Terminals, recent: readonly vscode.Uri[] = []): Services {
+	return { terminals, contexts: { recent } } as unknown as Services;
 }
 
-async function blocksOf(panel: Panel, text: string): Promise<readonly unknown[]> {
-	return (await mentioned(panel, text)).map(({ block }) => block);
+async function blocksOf(editor: Services, text: string): Promise<readonly unknown[]> {
+	return (await mentioned(editor, null, text)).map(({ block }) => block);
 }
 
 test("@terminal takes along the last command of a terminal, what it printed and how it ended", async () => {
 	const terminals = new Terminals();
-	const panel = panelWith(terminals);
+	const editor = editorWith(terminals);
 	const terminal = vscode.window.createTerminal({ name: "build", shellPath: "/bin/bash" });
 	try {
 		terminal.show();
@@ -34,7 +34,7 @@ test("@terminal takes along the last command of a terminal, what it printed and 
 		await run("echo at once"); // too quick for the editor to tell what it printed
 		await until("the terminal in front", () => vscode.window.activeTerminal === terminal);
 		await vscode.env.clipboard.writeText("kept");
-		assert.deepEqual(await blocksOf(panel, "Read @terminal"), [
+		assert.deepEqual(await blocksOf(editor, "Read @terminal"), [
 			{ type: "terminal", command: "echo at once", output: "at once", exitCode: 0 },
 		]);
 		assert.equal(await vscode.env.clipboard.readText(), "kept");
@@ -46,8 +46,8 @@ test("@terminal takes along the last command of a terminal, what it printed and 
 			output: "one\n20%",
 			exitCode: 1,
 		};
-		assert.deepEqual(await blocksOf(panel, "Why does @terminal fail?"), [expected]);
-		assert.deepEqual(await blocksOf(panel, "Why does @terminal:build fail?"), [expected]);
+		assert.deepEqual(await blocksOf(editor, "Why does @terminal fail?"), [expected]);
+		assert.deepEqual(await blocksOf(editor, "Why does @terminal:build fail?"), [expected]);
 		assert.deepEqual(
 			terminals.commandsOf(terminal).map(({ command, exitCode }) => ({ command, exitCode })),
 			[
@@ -78,7 +78,7 @@ test("of a terminal whose shell tells nothing, @terminal takes along what it sho
 		written.fire("\u001b[32mboot ok\u001b[0m\r\nlogin: \r\n");
 
 		const [block] = await until("what the terminal shows", async () => {
-			const blocks = await blocksOf(panelWith(terminals), 'Read @"terminal:serial port"').catch(() => []);
+			const blocks = await blocksOf(editorWith(terminals), 'Read @"terminal:serial port"').catch(() => []);
 			return blocks.length > 0 && blocks;
 		});
 
@@ -92,12 +92,12 @@ test("of a terminal whose shell tells nothing, @terminal takes along what it sho
 
 test("a terminal or a symbol that is not there is said, and the prompt is not sent without it", async () => {
 	const terminals = new Terminals();
-	const panel = panelWith(terminals);
+	const editor = editorWith(terminals);
 	await put("mentioned/cart.py", "PLUM = 3\n");
 
-	await assert.rejects(blocksOf(panel, "Read @terminal:moon"), { message: "There is no terminal moon." });
-	await assert.rejects(blocksOf(panel, "Read @symbol:moon.py#f"), { message: /There is no file moon\.py/ });
-	await assert.rejects(blocksOf(panel, "Read @symbol:mentioned/cart.py#f"), {
+	await assert.rejects(blocksOf(editor, "Read @terminal:moon"), { message: "There is no terminal moon." });
+	await assert.rejects(blocksOf(editor, "Read @symbol:moon.py#f"), { message: /There is no file moon\.py/ });
+	await assert.rejects(blocksOf(editor, "Read @symbol:mentioned/cart.py#f"), {
 		message: "mentioned/cart.py has no symbol f.",
 	});
 	terminals.dispose();
@@ -136,12 +136,12 @@ test("@symbol offers the workspace's symbols, those of recent files first, and t
 		),
 	);
 	const terminals = new Terminals();
-	const panel = panelWith(terminals, [near]);
+	const editor = editorWith(terminals, [near]);
 	try {
-		const offered = await completedSymbols(panel, "Speed up @symbol:tot");
+		const offered = await completedSymbols(editor, "Speed up @symbol:tot");
 		const inFront = await findSymbols("", [near]);
-		const [block] = await blocksOf(panel, `Speed up ${offered?.items[0]?.insertText}, please`);
-		const [byName] = await blocksOf(panel, "Speed up @symbol:total.");
+		const [block] = await blocksOf(editor, `Speed up ${offered?.items[0]?.insertText}, please`);
+		const [byName] = await blocksOf(editor, "Speed up @symbol:total.");
 
 		assert.deepEqual(offered, {
 			start: "Speed up ".length,
