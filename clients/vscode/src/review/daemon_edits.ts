@@ -9,8 +9,9 @@ import type {
 	ResponseError,
 	WorkspaceEdit,
 } from "vscode-languageclient/node";
+import type { RemovedFile } from "./hunks/file_states.ts";
 import { withLineFeeds } from "./hunks/pending_file.ts";
-import { type RemovedFile, removedFile } from "./removed_file.ts";
+import { removedFile } from "./removed_file.ts";
 
 /** How the language client hands a workspace edit on. */
 type Apply = ApplyWorkspaceEditRequest.HandlerSignature;

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import type { Event, RejectedFile } from "../protocol/protocol.ts";
 import { type DaemonEdits, holdsOther, textOf, upToDate } from "./daemon_edits.ts";
+import type { RemovedFile } from "./hunks/file_states.ts";
 import { type Entry, FileStates, type State, sizeOf } from "./hunks/file_states.ts";
 import { madeBy, textBefore } from "./hunks/patches.ts";
 import {
@@ -20,7 +21,6 @@ import {
 	withLineFeeds,
 } from "./hunks/pending_file.ts";
 import { Rejections, type Remembered, type Report } from "./hunks/rejections.ts";
-import type { RemovedFile } from "./removed_file.ts";
 import { restore } from "./restore.ts";
 
 /** Undefined: nothing that can be known. */

@@ -1,15 +1,8 @@
-/** A file that an edit deletes, as it is on the disk: its encoding, line endings and permissions are in no text. */
+/** Reads a file that an edit deletes, and puts it back. */
 
 import { chmod, lstat, mkdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-
-export interface RemovedFile {
-	/** Base64; of a symbolic link, its target. */
-	readonly bytes: string;
-	/** Permission bits; null for a symbolic link, and where they are not known. */
-	readonly mode: number | null;
-	readonly isLink: boolean;
-}
+import type { RemovedFile } from "./hunks/file_states.ts";
 
 /** As the daemon: what is larger is never read. */
 const MAX_BYTES = 10 * 1024 * 1024;

@@ -2,8 +2,9 @@
 
 import * as vscode from "vscode";
 import { type DaemonEdits, textOf } from "./daemon_edits.ts";
+import type { RemovedFile } from "./hunks/file_states.ts";
 import { hunksOf, type PendingFile, withLineFeeds } from "./hunks/pending_file.ts";
-import { putBack, type RemovedFile } from "./removed_file.ts";
+import { putBack } from "./removed_file.ts";
 
 /** What the editor's undo takes back; null where it takes back nothing. */
 type Step = { readonly before: string; readonly after: string } | null;

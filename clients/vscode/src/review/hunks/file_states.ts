@@ -1,8 +1,16 @@
 /** How files stood after each edit and each decision: a restore may bring any of these states back. Pure. */
 
-import type { RemovedFile } from "../removed_file.ts";
 import type { PendingFile } from "./pending_file.ts";
 import type { Rejection } from "./rejections.ts";
+
+/** A deleted file as it was on the disk: its encoding, line endings and permissions are in no text. */
+export interface RemovedFile {
+	/** Base64; of a symbolic link, its target. */
+	readonly bytes: string;
+	/** Permission bits; null for a symbolic link, and where they are not known. */
+	readonly mode: number | null;
+	readonly isLink: boolean;
+}
 
 /** A file with what it waits for. */
 export interface Entry {

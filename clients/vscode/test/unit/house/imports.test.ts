@@ -6,7 +6,7 @@ import { CLIENT } from "../../paths.ts";
 import { importsOf, packageOf, type Source, sourcesIn } from "./sources.ts";
 
 /** What runs anywhere, the tests included: values in, values out. */
-const PURE = [/^src\/conversation\//, /^src\/protocol\//, /^src\/bridge\//];
+const PURE = [/^src\/bridge\//, /^src\/conversation\//, /^src\/protocol\//, /^src\/review\/hunks\//];
 
 /** The rooms that speak to the editor. A new one is named here when it has a reason to. */
 const EDITOR = [/^src\/extension\.ts$/, /^src\/(?:commands|daemon|editor|panel|review|sessions)\//];
