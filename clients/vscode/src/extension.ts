@@ -2,46 +2,46 @@
 
 import * as vscode from "vscode";
 import type { Middleware } from "vscode-languageclient/node";
-import { registerAll } from "./commands/contributions.ts";
+import { registerContributions } from "./commands/contributions.ts";
 import { commandMiddleware } from "./commands/daemon_commands.ts";
 import { configurationMiddleware } from "./daemon/configuration.ts";
 import { Consent } from "./daemon/consent.ts";
 import { Daemon } from "./daemon/daemon.ts";
-import { Keys } from "./daemon/key_store.ts";
-import { GivenKeys } from "./daemon/key_sync.ts";
-import { Starting } from "./daemon/launcher.ts";
+import { KeyStore } from "./daemon/key_store.ts";
+import { KeySync } from "./daemon/key_sync.ts";
+import { Launcher } from "./daemon/launcher.ts";
 import { WindowId } from "./daemon/window_id.ts";
 import { CommandTerminal } from "./editor/command_terminal.ts";
 import { EditorContexts } from "./editor/context.ts";
 import { Terminals } from "./editor/terminals.ts";
 import type { Services } from "./panel/services.ts";
-import { SetupAsks } from "./panel/setup_questions.ts";
+import { SetupQuestions } from "./panel/setup_questions.ts";
 import { Views } from "./panel/views.ts";
-import { WindowSurroundings } from "./panel/window_state.ts";
+import { WindowState } from "./panel/window_state.ts";
 import { registerReviewCommands } from "./review/commands.ts";
 import { DaemonEdits } from "./review/daemon_edits.ts";
-import { Badges } from "./review/display/file_decorations.ts";
-import { Marks } from "./review/display/hunk_decorations.ts";
+import { FileDecorations } from "./review/display/file_decorations.ts";
+import { HunkDecorations } from "./review/display/hunk_decorations.ts";
 import { Originals } from "./review/display/originals.ts";
 import { Proposals } from "./review/display/proposals.ts";
-import { ReviewBook } from "./review/pending_files.ts";
-import { ReviewReports } from "./review/report_delivery.ts";
-import { AskedReviews } from "./review/review_requests.ts";
+import { PendingFiles } from "./review/pending_files.ts";
+import { ReportDelivery } from "./review/report_delivery.ts";
+import { ReviewRequests } from "./review/review_requests.ts";
 import { ReviewedSessions } from "./review/reviewed_sessions.ts";
 import { Reviews } from "./review/reviews.ts";
-import { Asks } from "./sessions/pending_requests.ts";
-import { answersOf, listenersOf } from "./sessions/request_handlers.ts";
+import { PendingRequests } from "./sessions/pending_requests.ts";
+import { listenersOf, requestHandlersOf } from "./sessions/request_handlers.ts";
 import { Sessions } from "./sessions/sessions.ts";
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
 	const log = vscode.window.createOutputChannel("pygent", { log: true });
-	const asks = new Asks();
+	const asks = new PendingRequests();
 	const edits = new DaemonEdits();
-	const book = new ReviewBook(edits, context.workspaceState);
-	const keys = new GivenKeys(new Keys(context.secrets), log);
+	const pendingFiles = new PendingFiles(edits, context.workspaceState);
+	const keys = new KeySync(new KeyStore(context.secrets), log);
 	const windowId = new WindowId(context.workspaceState);
 	const consent = new Consent(context.globalState);
-	const starting = new Starting({
+	const launcher = new Launcher({
 		context,
 		consent,
 		log,
@@ -49,13 +49,13 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 		windowId,
 		middleware: middlewareOf(context, edits, () => views),
 	});
-	const listeners = listenersOf(asks, () => ({ sessions, models: surroundings }));
-	const daemon = new Daemon((say, signal) => starting.start(say, signal), answersOf(asks), listeners);
+	const listeners = listenersOf(asks, () => ({ sessions, models: windowState }));
+	const daemon = new Daemon((say, signal) => launcher.start(say, signal), requestHandlersOf(asks), listeners);
 	const contexts = new EditorContexts(daemon);
 	const terminals = new Terminals();
-	const surroundings = new WindowSurroundings(daemon, contexts, keys);
+	const windowState = new WindowState(daemon, contexts, keys);
 	const sessions = new Sessions(daemon, asks);
-	const reviews = new Reviews(book, new AskedReviews(asks, edits));
+	const reviews = new Reviews(pendingFiles, new ReviewRequests(asks, edits));
 	const originals = new Originals(reviews);
 	const proposals = new Proposals(asks);
 	const services: Services = {
@@ -70,7 +70,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 		daemon,
 		sessions,
 		asks,
-		surroundings,
+		windowState,
 		extensionUri: context.extensionUri,
 		openPanel: (sessionId) => void views.openTab(sessionId),
 	};
@@ -81,21 +81,21 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 		asks,
 		contexts,
 		terminals,
-		surroundings,
-		new SetupAsks(asks, surroundings),
+		windowState,
+		new SetupQuestions(asks, windowState),
 		sessions,
 		views,
 		daemon,
-		starting,
+		launcher,
 	);
 	context.subscriptions.push(
-		registerAll({ services, views, log, extensionId: context.extension.id }),
+		registerContributions({ services, views, log, extensionId: context.extension.id }),
 		daemon.onDidStop(({ type }) => type === "replaced" && windowId.renew()),
 		followRestarts(daemon, sessions, asks),
 	);
-	context.subscriptions.push(book, registerReview(services, book, context.workspaceState));
+	context.subscriptions.push(pendingFiles, registerReview(services, pendingFiles, context.workspaceState));
 	end = () => leave(daemon, sessions);
-	if (await starting.hasLeftOne()) daemon.use();
+	if (await launcher.hasLeftOne()) daemon.use();
 }
 
 function middlewareOf(context: vscode.ExtensionContext, edits: DaemonEdits, views: () => Views): Middleware {
@@ -109,23 +109,23 @@ function middlewareOf(context: vscode.ExtensionContext, edits: DaemonEdits, view
 }
 
 /** What shows the changes of the agent, and has the user decide about them. */
-function registerReview(services: Services, book: ReviewBook, memory: vscode.Memento): vscode.Disposable {
+function registerReview(services: Services, pendingFiles: PendingFiles, memory: vscode.Memento): vscode.Disposable {
 	const { reviews, originals, proposals, daemon, sessions } = services;
 	return vscode.Disposable.from(
 		reviews.asked,
 		reviews,
 		originals,
 		proposals,
-		new Marks(reviews),
-		new Badges(reviews),
+		new HunkDecorations(reviews),
+		new FileDecorations(reviews),
 		new ReviewedSessions(reviews, sessions, memory),
-		new ReviewReports(book, daemon, sessions),
+		new ReportDelivery(pendingFiles, daemon, sessions),
 		registerReviewCommands(reviews, originals, proposals),
 	);
 }
 
 /** What a daemon that starts has of the one before is followed; what one that is gone asked is not asked any more. */
-function followRestarts(daemon: Daemon, sessions: Sessions, asks: Asks): vscode.Disposable {
+function followRestarts(daemon: Daemon, sessions: Sessions, asks: PendingRequests): vscode.Disposable {
 	return daemon.onDidChangeState(({ state }) => {
 		if (state === "ready") for (const each of daemon.resumed) sessions.feed(each);
 		else asks.withdrawAll();

@@ -2,10 +2,10 @@
 
 import * as vscode from "vscode";
 import { KEY, KEY_VARIABLE, PROVIDERS } from "../conversation/providers.ts";
-import type { GivenKeys } from "../daemon/key_sync.ts";
+import type { KeySync } from "../daemon/key_sync.ts";
 
 /** Of the provider whose key is looked for in that variable; null: the user chooses. Whether a key was saved. */
-export async function setApiKey(keys: GivenKeys, wanted: string | null): Promise<boolean> {
+export async function setApiKey(keys: KeySync, wanted: string | null): Promise<boolean> {
 	const known = await keys.all();
 	const variable = wanted ?? (await pickVariable(Object.keys(known)));
 	if (variable === undefined) return false;

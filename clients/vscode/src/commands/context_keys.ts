@@ -5,7 +5,7 @@ import { isAllChanges } from "../review/display/originals.ts";
 import type { Proposals } from "../review/display/proposals.ts";
 import type { Reviews } from "../review/reviews.ts";
 
-export function keepContexts(reviews: Reviews, proposals: Proposals): vscode.Disposable {
+export function updateContextKeys(reviews: Reviews, proposals: Proposals): vscode.Disposable {
 	const set = (name: string, value: unknown) =>
 		void vscode.commands.executeCommand("setContext", `pygent.${name}`, value);
 	const reviewed = () => {

@@ -5,33 +5,33 @@ import type { Services } from "../panel/services.ts";
 import type { Views } from "../panel/views.ts";
 import { chatCommands } from "./chat.ts";
 import { codeCommands } from "./code.ts";
-import { keepContexts } from "./context_keys.ts";
-import { registerRunning } from "./daemon_control.ts";
-import { openingCommands } from "./editor_pages.ts";
-import { choosingCommands } from "./quick_picks.ts";
+import { updateContextKeys } from "./context_keys.ts";
+import { registerDaemonControl } from "./daemon_control.ts";
+import { editorPageCommands } from "./editor_pages.ts";
+import { quickPickCommands } from "./quick_picks.ts";
 import { registerCommands } from "./registry.ts";
-import { notifyAsks } from "./request_notifications.ts";
+import { notifyPendingRequests } from "./request_notifications.ts";
 import { StatusBar } from "./status_bar.ts";
 
-export interface Surface {
+export interface ContributionParts {
 	readonly services: Services;
 	readonly views: Views;
 	readonly log: vscode.LogOutputChannel;
 	readonly extensionId: string;
 }
 
-export function registerAll({ services, views, log, extensionId }: Surface): vscode.Disposable {
+export function registerContributions({ services, views, log, extensionId }: ContributionParts): vscode.Disposable {
 	const { daemon, sessions, asks, reviews, proposals } = services;
 	return vscode.Disposable.from(
-		registerRunning(daemon, views, log),
+		registerDaemonControl(daemon, views, log),
 		registerCommands({
 			...chatCommands(views, daemon),
 			...codeCommands(views, daemon),
-			...choosingCommands(views, services),
-			...openingCommands(extensionId),
+			...quickPickCommands(views, services),
+			...editorPageCommands(extensionId),
 		}),
-		keepContexts(reviews, proposals),
-		notifyAsks(asks, views),
+		updateContextKeys(reviews, proposals),
+		notifyPendingRequests(asks, views),
 		new StatusBar(daemon, sessions, asks, views),
 	);
 }

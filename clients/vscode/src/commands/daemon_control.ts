@@ -4,14 +4,14 @@ import * as vscode from "vscode";
 import { onStartSettings } from "../daemon/configuration.ts";
 import type { Daemon } from "../daemon/daemon.ts";
 import type { Views } from "../panel/views.ts";
-import { tellStops } from "./stop_notifications.ts";
+import { showStops } from "./stop_notifications.ts";
 
-export function registerRunning(daemon: Daemon, views: Views, log: vscode.LogOutputChannel): vscode.Disposable {
+export function registerDaemonControl(daemon: Daemon, views: Views, log: vscode.LogOutputChannel): vscode.Disposable {
 	const restart = () => daemon.restart();
 	return vscode.Disposable.from(
 		vscode.commands.registerCommand("pygent.restart", restart),
 		vscode.commands.registerCommand("pygent.showLog", () => log.show()),
-		tellStops(daemon),
+		showStops(daemon),
 		showInstalling(daemon),
 		showUndecided(daemon, views),
 		startForComments(daemon),

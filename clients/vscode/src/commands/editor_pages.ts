@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import type { Commands } from "./registry.ts";
 
-export function openingCommands(extensionId: string): Commands {
+export function editorPageCommands(extensionId: string): Commands {
 	return {
 		openSettings: (query) => openSettings(typeof query === "string" ? query : `@ext:${extensionId}`),
 		openWalkthrough: () =>

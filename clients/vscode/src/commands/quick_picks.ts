@@ -16,12 +16,12 @@ const MODES: Readonly<Record<Mode, string>> = {
 	bypass: "Never asks",
 };
 
-export function choosingCommands(views: Views, services: Services): Commands {
-	const { surroundings } = services;
+export function quickPickCommands(views: Views, services: Services): Commands {
+	const { windowState } = services;
 	return {
 		pickModel: async () => {
 			const panel = await views.panel();
-			const items = surroundings.state.models.map(({ name, available, reason }) => ({
+			const items = windowState.state.models.map(({ name, available, reason }) => ({
 				label: name,
 				description: available ? "" : (reason ?? "not available"),
 			}));
@@ -30,11 +30,11 @@ export function choosingCommands(views: Views, services: Services): Commands {
 		},
 		pickAgent: async () => {
 			const panel = await views.panel();
-			const items = surroundings.state.agents.map(({ name, description }) => ({ label: name, detail: description }));
+			const items = windowState.state.agents.map(({ name, description }) => ({ label: name, detail: description }));
 			const agent = await vscode.window.showQuickPick(items, { title: "Agent" });
 			if (agent !== undefined) await panel.calls.setAgent({ agent: agent.label });
 		},
-		pickMode: async () => pickMode(await views.panel(), surroundings.state.modes),
+		pickMode: async () => pickMode(await views.panel(), windowState.state.modes),
 		pickSession: () => pickSession(views, services),
 		setUpModel: async (way) => {
 			await services.daemon.needReady();

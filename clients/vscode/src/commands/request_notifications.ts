@@ -1,10 +1,10 @@
 /** What waits for the user in a chat that they do not see: a notification with the same choices, gone when it is answered. */
 
 import * as vscode from "vscode";
-import type { Ask } from "../conversation/state.ts";
+import type { PendingRequest } from "../conversation/state.ts";
 import type { Views } from "../panel/views.ts";
 import type { PermissionAnswer, ToolKind } from "../protocol/protocol.ts";
-import type { Asks } from "../sessions/pending_requests.ts";
+import type { PendingRequests } from "../sessions/pending_requests.ts";
 import { plain } from "./plain_text.ts";
 
 /** Of what is asked; the chat shows all of it. */
@@ -28,7 +28,7 @@ const SHORT: Readonly<Partial<Record<PermissionAnswer, string>>> = { allow_once:
 const SHOW = "pygent.showAsk";
 const ANSWER = "pygent.answerAsk";
 
-export function notifyAsks(asks: Asks, views: Views): vscode.Disposable {
+export function notifyPendingRequests(asks: PendingRequests, views: Views): vscode.Disposable {
 	return vscode.Disposable.from(
 		vscode.commands.registerCommand(SHOW, async (sessionId: unknown) => {
 			if (typeof sessionId !== "string") return;
@@ -49,12 +49,12 @@ export function notifyAsks(asks: Asks, views: Views): vscode.Disposable {
 
 /** One for each question whose session the user does not see now. */
 class Notifications implements vscode.Disposable {
-	readonly #asks: Asks;
+	readonly #asks: PendingRequests;
 	readonly #views: Views;
 	readonly #shown = new Map<string, () => void>();
 	readonly #disposables: readonly vscode.Disposable[];
 
-	constructor(asks: Asks, views: Views) {
+	constructor(asks: PendingRequests, views: Views) {
 		this.#asks = asks;
 		this.#views = views;
 		const look = () => this.#look();
@@ -79,14 +79,14 @@ class Notifications implements vscode.Disposable {
 }
 
 /** As a progress, which unlike a message can be taken back, and so has links in the place of buttons. Returns what does. */
-function notify(ask: Ask): () => void {
+function notify(ask: PendingRequest): () => void {
 	const { promise, resolve } = Promise.withResolvers<void>();
 	const options = { location: vscode.ProgressLocation.Notification, title: titleOf(ask) };
 	void vscode.window.withProgress(options, () => promise);
 	return resolve;
 }
 
-function titleOf(ask: Ask): string {
+function titleOf(ask: PendingRequest): string {
 	const links = [
 		link("Show", SHOW, ask.request.sessionId),
 		...choicesOf(ask).map(({ title }, index) => link(title, ANSWER, ask.id, index)),
@@ -98,7 +98,7 @@ function link(title: string, command: string, ...args: readonly unknown[]): stri
 	return `[${plain(title).replace(/[[\]]/g, "")}](command:${command}?${encodeURIComponent(JSON.stringify(args))})`;
 }
 
-function textOf(ask: Ask): string {
+function textOf(ask: PendingRequest): string {
 	switch (ask.type) {
 		case "permission":
 			return `pygent wants to ${WANTS[ask.request.toolCall.kind] ?? WANTS.other}:`;
@@ -118,7 +118,7 @@ interface Choice {
 	readonly answer: unknown;
 }
 
-function choicesOf(ask: Ask): readonly Choice[] {
+function choicesOf(ask: PendingRequest): readonly Choice[] {
 	switch (ask.type) {
 		case "permission":
 			return ask.request.options.flatMap(({ optionId, kind }) => {

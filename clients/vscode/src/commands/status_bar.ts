@@ -4,20 +4,20 @@ import * as vscode from "vscode";
 import { costOfSession } from "../conversation/selectors.ts";
 import type { Daemon } from "../daemon/daemon.ts";
 import type { Views } from "../panel/views.ts";
-import type { Asks } from "../sessions/pending_requests.ts";
+import type { PendingRequests } from "../sessions/pending_requests.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { type Shown, shownOf } from "./status_text.ts";
 
 export class StatusBar implements vscode.Disposable {
 	readonly #daemon: Daemon;
 	readonly #sessions: Sessions;
-	readonly #asks: Asks;
+	readonly #asks: PendingRequests;
 	readonly #views: Views;
 	readonly #item = vscode.window.createStatusBarItem("pygent.status", vscode.StatusBarAlignment.Right, 100);
 	readonly #disposables: readonly vscode.Disposable[];
 	#shown = "";
 
-	constructor(daemon: Daemon, sessions: Sessions, asks: Asks, views: Views) {
+	constructor(daemon: Daemon, sessions: Sessions, asks: PendingRequests, views: Views) {
 		this.#daemon = daemon;
 		this.#sessions = sessions;
 		this.#asks = asks;

@@ -22,7 +22,7 @@ const OPEN_SETTINGS = (setting: string): Remedy => ({
 });
 
 /** Says each stop that was not asked for. */
-export function tellStops(daemon: Daemon): vscode.Disposable {
+export function showStops(daemon: Daemon): vscode.Disposable {
 	return daemon.onDidStop((stop) => void tell(stop));
 }
 

@@ -3,22 +3,22 @@
 import type { PlanEntry, Session, Usage } from "../protocol/protocol.ts";
 import type { Conversation, Item, Turn } from "./state.ts";
 
-type Told = Pick<Conversation, "turns" | "standing">;
+type TurnRecord = Pick<Conversation, "turns" | "standing">;
 
 /** The turns that no longer count, since the user went back to before them or cleared the conversation. */
-export function takenBack(conversation: Told): ReadonlySet<string> {
+export function takenBack(conversation: TurnRecord): ReadonlySet<string> {
 	const isGone = goneOf(conversation);
 	return new Set(Object.values(conversation.turns).flatMap((turn) => (isGone(turn) ? [turn.turnId] : [])));
 }
 
 /** Whether it no longer counts: no copy of the session can end with it. */
-export function wasTakenBack(conversation: Told, turnId: string): boolean {
+export function wasTakenBack(conversation: TurnRecord, turnId: string): boolean {
 	const turn = conversation.turns[turnId];
 	return turn !== undefined && goneOf(conversation)(turn);
 }
 
 /** Whether what it continued no longer counts, either: no copy of the session can end before it. */
-export function continuedTakenBack(conversation: Told, turnId: string): boolean {
+export function continuedTakenBack(conversation: TurnRecord, turnId: string): boolean {
 	if (!wasTakenBack(conversation, turnId)) return false;
 	const asked = Object.values(conversation.turns).filter((turn) => turn.asked);
 	const before = asked[asked.findIndex((turn) => turn.turnId === turnId) - 1];
@@ -26,7 +26,7 @@ export function continuedTakenBack(conversation: Told, turnId: string): boolean 
 }
 
 /** A turn that is over and asked a model has messages as long as it counts; a slash command never had any. */
-function goneOf({ standing }: Told): (turn: Turn) => boolean {
+function goneOf({ standing }: TurnRecord): (turn: Turn) => boolean {
 	if (standing === null) return () => false;
 	const known = new Set(standing.turnIds);
 	return ({ turnId, seq, asked }) => asked && seq <= standing.lastSeq && !known.has(turnId);
@@ -36,7 +36,7 @@ function goneOf({ standing }: Told): (turn: Turn) => boolean {
  * The last turn of these items that the daemon's conversation holds, and a copy of the session can end with; null if there
  * is none. Slash commands and undone turns have no part in it.
  */
-export function lastHeldTurn(items: readonly Item[], { turns, standing }: Told): string | null {
+export function lastHeldTurn(items: readonly Item[], { turns, standing }: TurnRecord): string | null {
 	const known = new Set(standing?.turnIds);
 	const isNew = (turn: Turn | undefined): boolean => turn?.asked === true && turn.seq > (standing?.lastSeq ?? 0);
 	const found = items.findLast(({ turnId }) => standing === null || known.has(turnId) || isNew(turns[turnId]));
@@ -44,19 +44,19 @@ export function lastHeldTurn(items: readonly Item[], { turns, standing }: Told):
 }
 
 /** The whole plan as it is now; empty where there is none. */
-export function planOf(conversation: Told): readonly PlanEntry[] {
+export function planOf(conversation: TurnRecord): readonly PlanEntry[] {
 	return lastTold(conversation, ({ plan }) => plan) ?? NO_PLAN;
 }
 
 const NO_PLAN: readonly PlanEntry[] = [];
 
 /** Totals of the last turn that called a model, as far as known: with them, what the context holds. */
-export function usageOf(conversation: Told): Usage | null {
+export function usageOf(conversation: TurnRecord): Usage | null {
 	return lastTold(conversation, ({ usage }) => (usage !== null && usage.totalTokens > 0 ? usage : null));
 }
 
 /** What the last turn told that counts; a slash command counts as long as the turn before it does. */
-function lastTold<What>(conversation: Told, toldBy: (turn: Turn) => What | null): What | null {
+function lastTold<What>(conversation: TurnRecord, toldBy: (turn: Turn) => What | null): What | null {
 	const isGone = goneOf(conversation);
 	let last: What | null = null;
 	let isBehindGone = false;

@@ -40,7 +40,7 @@ export interface Conversation {
 	/** Said to the turn that runs, and not read by the model yet, the oldest first. */
 	readonly steering: readonly Steering[];
 	/** What waits for the user, the oldest first. */
-	readonly asks: readonly Ask[];
+	readonly asks: readonly PendingRequest[];
 	/** Null as long as that is not known. */
 	readonly standing: Standing | null;
 	/** By turn, the files in which nothing stands any more of what the turn changed: they were restored. */
@@ -262,7 +262,7 @@ export interface EndItem extends ItemParts {
 }
 
 /** What waits for the user's answer. */
-export type Ask =
+export type PendingRequest =
 	| { readonly type: "permission"; readonly id: string; readonly request: PermissionRequest }
 	| { readonly type: "question"; readonly id: string; readonly request: QuestionRequest }
 	| { readonly type: "review"; readonly id: string; readonly request: ReviewRequest };
@@ -270,7 +270,7 @@ export type Ask =
 /** What happens to a conversation. */
 export type Change =
 	| { readonly type: "events"; readonly events: readonly Event[] }
-	| { readonly type: "asked"; readonly ask: Ask }
+	| { readonly type: "asked"; readonly ask: PendingRequest }
 	/** Answered, or no longer valid. */
 	| { readonly type: "ask_over"; readonly id: string }
 	/** The user says this to the turn that runs. */

@@ -11,7 +11,7 @@ import {
 	type StaticFeature,
 } from "vscode-languageclient/node";
 import type { ClientCapabilities } from "../protocol/protocol.ts";
-import type { Link } from "./transport.ts";
+import type { Transport } from "./transport.ts";
 
 /** What the client takes from the rest of the extension. */
 export interface ClientParts {
@@ -22,7 +22,7 @@ export interface ClientParts {
 }
 
 /** Not started yet. Whether and when another one comes after it is not for the library. */
-export function makeClient(link: Link, { log, middleware, windowId }: ClientParts): LanguageClient {
+export function makeClient(transport: Transport, { log, middleware, windowId }: ClientParts): LanguageClient {
 	const options: LanguageClientOptions = {
 		documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
 		outputChannel: log,
@@ -35,7 +35,7 @@ export function makeClient(link: Link, { log, middleware, windowId }: ClientPart
 			closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
 		},
 	};
-	const { reader, writer } = link;
+	const { reader, writer } = transport;
 	const client = new LanguageClient("pygent", "pygent", async () => ({ reader, writer, detached: true }), options);
 	client.registerFeature(new OwnCapabilities(windowId));
 	return client;

@@ -17,11 +17,11 @@ import {
 	PROTOCOL_VERSION,
 	type Requests,
 } from "../protocol/protocol.ts";
-import { Restarts } from "./restart_policy.ts";
-import type { End, Link } from "./transport.ts";
+import { RestartPolicy } from "./restart_policy.ts";
+import type { End, Transport } from "./transport.ts";
 
 /** What the daemon asks of the editor, answered by the rest of the extension; null where nobody can. */
-export type Answers = {
+export type RequestHandlers = {
 	readonly [M in keyof ClientRequests]: (
 		params: ClientRequests[M]["params"],
 		cancelled: vscode.CancellationToken,
@@ -35,7 +35,7 @@ export type Listeners = {
 
 /** The way to a daemon that runs, and a client for it that is not started yet. */
 export interface Started {
-	readonly link: Link;
+	readonly transport: Transport;
 	readonly client: LanguageClient;
 	/** Tells the daemon what it needs before anything else is asked of it. Raises nothing. */
 	readonly greet: () => Promise<void>;
@@ -107,11 +107,11 @@ function notReady(state: DaemonState): string {
 /** One daemon at a time, started again on demand. Its requests fail with `DaemonNotReady` while there is none. */
 export class Daemon implements vscode.Disposable {
 	readonly #start: Start;
-	readonly #answers: Answers;
+	readonly #answers: RequestHandlers;
 	readonly #listeners: Listeners;
 	readonly #changed = new vscode.EventEmitter<DaemonState>();
 	readonly #stopped = new vscode.EventEmitter<Stop>();
-	readonly #restarts = new Restarts();
+	readonly #restarts = new RestartPolicy();
 	#current: Started | null = null;
 	#state: DaemonState = { state: "unused" };
 	#work: Promise<void> = Promise.resolve();
@@ -123,7 +123,7 @@ export class Daemon implements vscode.Disposable {
 	/** But for a stop that was asked for. */
 	readonly onDidStop = this.#stopped.event;
 
-	constructor(start: Start, answers: Answers, listeners: Listeners) {
+	constructor(start: Start, answers: RequestHandlers, listeners: Listeners) {
 		this.#start = start;
 		this.#answers = answers;
 		this.#listeners = listeners;
@@ -182,7 +182,7 @@ export class Daemon implements vscode.Disposable {
 		this.cancelStart();
 		const current = this.#current;
 		this.#current = null;
-		current?.link.leave();
+		current?.transport.leave();
 	}
 
 	/** Starts one that was not used yet. Waits for a daemon that starts, but not while its environment is made. */
@@ -275,7 +275,7 @@ export class Daemon implements vscode.Disposable {
 			await started.greet();
 			signal.throwIfAborted();
 		} catch (error) {
-			await started?.link.end();
+			await started?.transport.end();
 			if (signal.reason === RESTARTED) return; // the next start is on its way
 			if (error instanceof Undecidable) return this.#set(error.state);
 			this.#set({ state: "stopped", reason: reasonOf(error) });
@@ -284,16 +284,16 @@ export class Daemon implements vscode.Disposable {
 		}
 		const current = started;
 		this.#current = current;
-		void current.link.ended.then((end) => this.#ended(current, end));
+		void current.transport.ended.then((end) => this.#ended(current, end));
 		this.#set({ state: "ready", version: current.client.initializeResult?.serverInfo?.version ?? "" });
 	}
 
 	/** Raises where the daemon does not answer, or another protocol. */
-	async #initialize({ link, client }: Started): Promise<void> {
+	async #initialize({ transport, client }: Started): Promise<void> {
 		this.#connect(client);
 		const starting = client.start();
 		starting.catch(() => undefined); // where it is lost with the race
-		const ended = link.ended.then((end) => {
+		const ended = transport.ended.then((end) => {
 			throw new Error(
 				`pygent could not be started: ${end.type === "gone" ? end.reason : "another window has taken its place"}`,
 			);
@@ -318,7 +318,7 @@ export class Daemon implements vscode.Disposable {
 		this.#current = null;
 		if (current !== null) {
 			await current.client.stop().catch(() => undefined); // it hangs, or is gone: then it is ended
-			await current.link.end();
+			await current.transport.end();
 		}
 	}
 

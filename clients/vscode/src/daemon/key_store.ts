@@ -7,7 +7,7 @@ const SECRET = "pygent.keys";
 /** By the variable's name. */
 export type KeysByVariable = Readonly<Record<string, string>>;
 
-export class Keys {
+export class KeyStore {
 	readonly #secrets: vscode.SecretStorage;
 
 	constructor(secrets: vscode.SecretStorage) {

@@ -2,12 +2,12 @@
 
 import * as vscode from "vscode";
 import { type LanguageClient, ResponseError } from "vscode-languageclient/node";
-import { changesOf, type Keys, type KeysByVariable } from "./key_store.ts";
+import { changesOf, type KeyStore, type KeysByVariable } from "./key_store.ts";
 
 const UNKNOWN_METHOD = -32601;
 
-export class GivenKeys implements vscode.Disposable {
-	readonly #keys: Keys;
+export class KeySync implements vscode.Disposable {
+	readonly #keys: KeyStore;
 	readonly #log: vscode.LogOutputChannel;
 	readonly #given = new vscode.EventEmitter<void>();
 	readonly #stored: vscode.Disposable;
@@ -19,7 +19,7 @@ export class GivenKeys implements vscode.Disposable {
 	/** The daemon has other keys than before. */
 	readonly onDidGive = this.#given.event;
 
-	constructor(keys: Keys, log: vscode.LogOutputChannel) {
+	constructor(keys: KeyStore, log: vscode.LogOutputChannel) {
 		this.#keys = keys;
 		this.#log = log;
 		this.#stored = keys.onDidChange(() => void this.#give().catch((error: unknown) => this.#log.warn(String(error))));

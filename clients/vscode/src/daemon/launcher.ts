@@ -11,19 +11,19 @@ import { type Started, Undecidable } from "./daemon.ts";
 import { environmentPython, keepInUse } from "./environment/environment.ts";
 import { sourceOf } from "./environment/python.ts";
 import { SetupError } from "./environment/setup_errors.ts";
-import type { GivenKeys } from "./key_sync.ts";
+import type { KeySync } from "./key_sync.ts";
 import { CAN_COME_BACK, type Launch, socketPath } from "./launch.ts";
-import { linkAt, linkOnStdio, runsAt } from "./transport.ts";
+import { runsAt, socketTransport, stdioTransport } from "./transport.ts";
 import type { WindowId } from "./window_id.ts";
 
 /** For a daemon to listen; its first start on a slow disk compiles it. */
 const LISTEN_MS = 60_000;
 
-export interface Parts {
+export interface LauncherParts {
 	readonly context: vscode.ExtensionContext;
 	readonly log: vscode.LogOutputChannel;
 	readonly middleware: Middleware;
-	readonly keys: GivenKeys;
+	readonly keys: KeySync;
 	readonly windowId: WindowId;
 	readonly consent: Consent;
 }
@@ -31,11 +31,11 @@ export interface Parts {
 /** The socket of the daemon that this window started last. */
 const SOCKET = "pygent.socket";
 
-export class Starting implements vscode.Disposable {
-	readonly #parts: Parts;
+export class Launcher implements vscode.Disposable {
+	readonly #parts: LauncherParts;
 	#use: { readonly dispose: () => void } | null = null;
 
-	constructor(parts: Parts) {
+	constructor(parts: LauncherParts) {
 		this.#parts = parts;
 	}
 
@@ -46,12 +46,12 @@ export class Starting implements vscode.Disposable {
 		const launch = await this.#launch(say, signal);
 		const write = (line: string) => log.info(line);
 		log.info(`starting ${[launch.command, ...launch.args].join(" ")}`);
-		const link = CAN_COME_BACK
-			? await linkAt(await this.#socket(launch), launch, write, LISTEN_MS)
-			: await linkOnStdio(launch, write);
-		if (link.isOld) log.info("the daemon that was there before the window was loaded is used");
-		const client = makeClient(link, { log, middleware, windowId: windowId.value });
-		return { link, client, greet: () => keys.begin(client) };
+		const transport = CAN_COME_BACK
+			? await socketTransport(await this.#socket(launch), launch, write, LISTEN_MS)
+			: await stdioTransport(launch, write);
+		if (transport.isOld) log.info("the daemon that was there before the window was loaded is used");
+		const client = makeClient(transport, { log, middleware, windowId: windowId.value });
+		return { transport, client, greet: () => keys.begin(client) };
 	}
 
 	/** Whether a daemon of this window runs still, since a turn went on while the window was loaded again. */

@@ -8,7 +8,7 @@ export const WITHIN_MS = 3 * 60 * 1000;
 export type Verdict = { readonly restarts: true } | { readonly restarts: false; readonly ends: number };
 
 /** Counts the ends of a daemon, at times that only rise. */
-export class Restarts {
+export class RestartPolicy {
 	#ends: readonly number[] = [];
 
 	ended(nowMs: number): Verdict {

@@ -11,7 +11,7 @@ const CHUNK_BYTES = 64 * 1024;
 const AT_REST = /^[\d-]{10} [\d:,]+ (?:INFO|DEBUG) |^pygent-ls: listening at /;
 
 /** The last lines that were written. */
-export class LastWords {
+export class StderrTail {
 	readonly #log: (line: string) => void;
 	#lines: readonly string[] = [];
 

@@ -8,7 +8,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Launch } from "./launch.ts";
 import { endGroup, Lines } from "./programs.ts";
-import { FollowedFile, LastWords } from "./stderr.ts";
+import { FollowedFile, StderrTail } from "./stderr.ts";
 
 /** A daemon that has heard that it is to end is gone in less. */
 const END_MS = 4_000;
@@ -25,7 +25,7 @@ export type End =
 	/** It is there, and has another client in our place. */
 	| { readonly type: "replaced" };
 
-export interface Link {
+export interface Transport {
 	readonly reader: Readable;
 	readonly writer: Writable;
 	/** Settles when the daemon is gone, or has hung up. Never rejects. */
@@ -42,13 +42,13 @@ export interface Link {
 export class StartError extends Error {}
 
 /** The daemon of this window at its socket, started where none listens there. Raises `StartError`. */
-export async function linkAt(
+export async function socketTransport(
 	path: string,
 	launch: Launch,
 	log: (line: string) => void,
 	limitMs: number,
-): Promise<Link> {
-	const words = new LastWords(log);
+): Promise<Transport> {
+	const words = new StderrTail(log);
 	const logFile = `${path}.log`;
 	const known = await connected(path);
 	if (known !== null) {
@@ -85,11 +85,11 @@ async function pidAt(path: string): Promise<number> {
 }
 
 /** A daemon that ends with the window. Raises `StartError`. */
-export async function linkOnStdio(launch: Launch, log: (line: string) => void): Promise<Link> {
+export async function stdioTransport(launch: Launch, log: (line: string) => void): Promise<Transport> {
 	const { command, args, variables, cwd } = launch;
 	const child = spawn(command, [...args], { cwd, env: { ...process.env, ...variables }, windowsHide: true });
 	await begun(child, command);
-	const words = new LastWords(log);
+	const words = new StderrTail(log);
 	const lines = new Lines(words.take.bind(words));
 	child.stderr.setEncoding("utf8").on("data", (text: string) => lines.take(text));
 	child.stdin.on("error", () => undefined); // its end is told by `ended`
@@ -176,11 +176,11 @@ interface Process {
 	/** 0 where it is not known. */
 	readonly pid: number;
 	readonly child: ChildProcess | null;
-	readonly words: LastWords;
+	readonly words: StderrTail;
 	readonly file: FollowedFile;
 }
 
-function atSocket(socket: Socket, daemon: Process): Link {
+function atSocket(socket: Socket, daemon: Process): Transport {
 	const { pid, child, words, file } = daemon;
 	socket.on("error", () => undefined); // it closes, too
 	const ended = closed(socket).then(async (): Promise<End> => {
@@ -204,7 +204,7 @@ function atSocket(socket: Socket, daemon: Process): Link {
 	};
 }
 
-function endOf(code: number | null, signalName: string | null, words: LastWords): string {
+function endOf(code: number | null, signalName: string | null, words: StderrTail): string {
 	const how = signalName !== null ? `ended by ${signalName}` : code !== null ? `exit code ${code}` : "";
 	return [how, words.telling].filter((each) => each !== "").join(": ") || "no output";
 }

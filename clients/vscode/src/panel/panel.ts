@@ -74,7 +74,7 @@ export class Panel implements ShownSession, vscode.Disposable {
 		};
 		this.#disposables.push(
 			webview.onDidReceiveMessage((message: unknown) => this.#received(message)),
-			services.surroundings.onDidChange(() => this.#sendState()),
+			services.windowState.onDidChange(() => this.#sendState()),
 			services.reviews.onDidChange(() => {
 				// Each key in a file under review tells of itself; what the view shows of it seldom changes.
 				if (!isDeepStrictEqual(this.#review, this.#reviewed())) this.#sendState();
@@ -98,7 +98,7 @@ export class Panel implements ShownSession, vscode.Disposable {
 
 	/** That the next turn will have. */
 	get model(): string {
-		return this.#session?.model ?? this.choices.model ?? this.#services.surroundings.state.defaults.model;
+		return this.#session?.model ?? this.choices.model ?? this.#services.windowState.state.defaults.model;
 	}
 
 	get session(): Session | null {
@@ -256,7 +256,7 @@ export class Panel implements ShownSession, vscode.Disposable {
 	}
 
 	#state(): PanelState {
-		const { defaults, ...shared } = this.#services.surroundings.state;
+		const { defaults, ...shared } = this.#services.windowState.state;
 		const session = this.#session;
 		return {
 			...shared,

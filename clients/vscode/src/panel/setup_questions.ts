@@ -1,22 +1,22 @@
 /** Prompts that wait for a model: the question whether to set one up is answered once there is one. */
 
 import * as vscode from "vscode";
-import type { Asks } from "../sessions/pending_requests.ts";
-import type { Surroundings } from "./services.ts";
+import type { PendingRequests } from "../sessions/pending_requests.ts";
+import type { WindowState } from "./window_state.ts";
 
-export class SetupAsks implements vscode.Disposable {
-	readonly #asks: Asks;
+export class SetupQuestions implements vscode.Disposable {
+	readonly #asks: PendingRequests;
 	readonly #disposable: vscode.Disposable;
 
-	constructor(asks: Asks, surroundings: Surroundings) {
+	constructor(asks: PendingRequests, windowState: WindowState) {
 		this.#asks = asks;
 		this.#disposable = vscode.Disposable.from(
 			// what is known of the models may be older than the question
 			asks.onDidAsk((ask) => {
-				if (ask.type === "question" && ask.request.setup === true) void surroundings.refresh();
+				if (ask.type === "question" && ask.request.setup === true) void windowState.refresh();
 			}),
-			surroundings.onDidList(() => {
-				if (!surroundings.state.needsModel) this.#goOn();
+			windowState.onDidList(() => {
+				if (!windowState.state.needsModel) this.#goOn();
 			}),
 		);
 	}

@@ -1,12 +1,21 @@
 /** What is the same in all chat views: the daemon, and what can be chosen of it. */
 
 import * as vscode from "vscode";
+import type { PanelState } from "../bridge/messages.ts";
 import type { Daemon } from "../daemon/daemon.ts";
-import type { GivenKeys } from "../daemon/key_sync.ts";
+import type { KeySync } from "../daemon/key_sync.ts";
 import type { EditorContexts } from "../editor/context.ts";
 import { selectionLabel } from "../editor/conversion.ts";
 import type { Status } from "../protocol/protocol.ts";
-import type { SharedState, Surroundings } from "./services.ts";
+
+/** Of the panel's state, what does not depend on its session. */
+export type SharedState = Pick<
+	PanelState,
+	"daemon" | "models" | "agents" | "modes" | "needsModel" | "hasFolder" | "selection"
+> & {
+	/** Of sessions to come. */
+	readonly defaults: { readonly model: string; readonly agent: string; readonly mode: PanelState["mode"] };
+};
 
 type Listed = Pick<SharedState, "models" | "agents" | "needsModel"> & Pick<Status, "defaults" | "modes">;
 
@@ -19,7 +28,7 @@ const NOTHING_YET: Listed = {
 	needsModel: false,
 };
 
-export class WindowSurroundings implements Surroundings, vscode.Disposable {
+export class WindowState implements vscode.Disposable {
 	readonly #daemon: Daemon;
 	readonly #contexts: EditorContexts;
 	readonly #changed = new vscode.EventEmitter<void>();
@@ -30,9 +39,10 @@ export class WindowSurroundings implements Surroundings, vscode.Disposable {
 	readonly #listedAnew = new vscode.EventEmitter<void>();
 
 	readonly onDidChange = this.#changed.event;
+	/** What can be chosen was asked for anew. */
 	readonly onDidList = this.#listedAnew.event;
 
-	constructor(daemon: Daemon, contexts: EditorContexts, keys: GivenKeys) {
+	constructor(daemon: Daemon, contexts: EditorContexts, keys: KeySync) {
 		this.#daemon = daemon;
 		this.#contexts = contexts;
 		this.#disposables = [

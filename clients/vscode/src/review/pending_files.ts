@@ -42,7 +42,7 @@ const REMEMBER_AFTER_MS = 1000;
 
 type FileChange = NonNullable<Extract<Event, { type: "tool_result" }>["changes"]>[number];
 
-export class ReviewBook implements vscode.Disposable {
+export class PendingFiles implements vscode.Disposable {
 	readonly edits: DaemonEdits;
 	readonly #memory: vscode.Memento;
 	readonly #entries = new Map<string, Entry>();

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import type { Change } from "../conversation/state.ts";
 import type { Daemon } from "../daemon/daemon.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import type { ReviewBook } from "./pending_files.ts";
+import type { PendingFiles } from "./pending_files.ts";
 
 /** Decisions come one after another: they are told together. */
 const GATHER_MS = 400;
@@ -12,19 +12,19 @@ const GATHER_MS = 400;
 /** A prompt of the panel carries the report itself, and says so as soon as its turn has begun. */
 const AFTER_PROMPT_MS = 20;
 
-export class ReviewReports implements vscode.Disposable {
-	readonly #book: ReviewBook;
+export class ReportDelivery implements vscode.Disposable {
+	readonly #pendingFiles: PendingFiles;
 	readonly #daemon: Daemon;
 	readonly #sessions: Sessions;
 	readonly #waiting = new Map<string, NodeJS.Timeout>();
 	readonly #listening: vscode.Disposable;
 
-	constructor(book: ReviewBook, daemon: Daemon, sessions: Sessions) {
-		this.#book = book;
+	constructor(pendingFiles: PendingFiles, daemon: Daemon, sessions: Sessions) {
+		this.#pendingFiles = pendingFiles;
 		this.#daemon = daemon;
 		this.#sessions = sessions;
 		this.#listening = vscode.Disposable.from(
-			book.onDidChangeReport((sessionId) => this.#soon(sessionId, GATHER_MS)),
+			pendingFiles.onDidChangeReport((sessionId) => this.#soon(sessionId, GATHER_MS)),
 			sessions.onDidChange(({ feed, change }) => {
 				if (begins(change)) this.#soon(feed.sessionId, AFTER_PROMPT_MS);
 			}),
@@ -47,13 +47,13 @@ export class ReviewReports implements vscode.Disposable {
 
 	/** What comes too late for this turn is kept for the next. */
 	async #tell(sessionId: string): Promise<void> {
-		const report = this.#book.report(sessionId);
+		const report = this.#pendingFiles.report(sessionId);
 		const turnId = this.#sessions.feed(sessionId).conversation.runningTurnId;
 		if (report === null || turnId === null) return;
 		try {
 			const params = { sessionId, turnId, prompt: [report.content] };
 			const { accepted } = await this.#daemon.request("pygent/turn/steer", params);
-			if (accepted) this.#book.reported(report);
+			if (accepted) this.#pendingFiles.reported(report);
 		} catch {
 			// The daemon or the session is gone: nobody is left to be told.
 		}

@@ -4,13 +4,13 @@
  */
 
 import * as vscode from "vscode";
-import type { Ask } from "../conversation/state.ts";
+import type { PendingRequest } from "../conversation/state.ts";
 import type { ReviewedHunk } from "../protocol/protocol.ts";
-import type { Asks } from "../sessions/pending_requests.ts";
+import type { PendingRequests } from "../sessions/pending_requests.ts";
 import type { DaemonEdits } from "./daemon_edits.ts";
 import { linesOf, type PendingHunk } from "./hunks/pending_file.ts";
 
-type ReviewAsk = Extract<Ask, { type: "review" }>;
+type ReviewAsk = Extract<PendingRequest, { type: "review" }>;
 
 interface AskedHunk {
 	readonly uri: string;
@@ -24,8 +24,8 @@ interface Asked {
 	readonly decided: readonly ReviewedHunk[];
 }
 
-export class AskedReviews implements vscode.Disposable {
-	readonly #asks: Asks;
+export class ReviewRequests implements vscode.Disposable {
+	readonly #asks: PendingRequests;
 	readonly #edits: DaemonEdits;
 	readonly #asked = new Map<string, Asked>();
 	/** Calls whose edits were judged this way: they need no other review. */
@@ -35,7 +35,7 @@ export class AskedReviews implements vscode.Disposable {
 
 	readonly onDidChange = this.#changed.event;
 
-	constructor(asks: Asks, edits: DaemonEdits) {
+	constructor(asks: PendingRequests, edits: DaemonEdits) {
 		this.#asks = asks;
 		this.#edits = edits;
 		this.#listening = [

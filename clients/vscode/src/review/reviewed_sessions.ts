@@ -22,7 +22,7 @@ interface Seen {
 export class ReviewedSessions implements vscode.Disposable {
 	readonly #reviews: Reviews;
 	readonly #memory: vscode.Memento;
-	/** The last event of each session that the book knows. */
+	/** The number of the last event of each session whose edits are in the review. */
 	readonly #seen: Map<string, Seen>;
 	readonly #following: readonly vscode.Disposable[];
 
@@ -33,7 +33,7 @@ export class ReviewedSessions implements vscode.Disposable {
 		this.#following = [
 			sessions.onDidChange(({ feed, change }) => this.#happened(feed, change)),
 			sessions.onDidTell(({ what }) => {
-				if (what === "restored") void reviews.book.restored();
+				if (what === "restored") void reviews.pendingFiles.restored();
 			}),
 		];
 	}
@@ -61,7 +61,7 @@ export class ReviewedSessions implements vscode.Disposable {
 				seenOf(last),
 				change.events.some(({ type }) => type === "finished") || edits.length > 0,
 			);
-		if (edits.length > 0) void this.#reviews.book.changed(sessionId, edits);
+		if (edits.length > 0) void this.#reviews.pendingFiles.changed(sessionId, edits);
 	}
 
 	/** Written where it matters alone: a delta is no reason. */

@@ -1,29 +1,29 @@
 /** What the daemon asks the user, from the moment it asks until an answer, or until it no longer counts. */
 
 import * as vscode from "vscode";
-import type { Ask } from "../conversation/state.ts";
+import type { PendingRequest } from "../conversation/state.ts";
 
 interface Waiting {
-	readonly ask: Ask;
+	readonly ask: PendingRequest;
 	readonly settle: (answer: unknown) => void;
 }
 
 /** What waits for the user, in all sessions. */
-export class Asks implements vscode.Disposable {
+export class PendingRequests implements vscode.Disposable {
 	readonly #waiting = new Map<string, Waiting>();
-	readonly #asked = new vscode.EventEmitter<Ask>();
-	readonly #over = new vscode.EventEmitter<Ask>();
+	readonly #asked = new vscode.EventEmitter<PendingRequest>();
+	readonly #over = new vscode.EventEmitter<PendingRequest>();
 
 	readonly onDidAsk = this.#asked.event;
 	/** Answered, or no longer valid. */
 	readonly onDidEnd = this.#over.event;
 
-	get waiting(): readonly Ask[] {
+	get waiting(): readonly PendingRequest[] {
 		return [...this.#waiting.values()].map(({ ask }) => ask);
 	}
 
 	/** The user's answer; null where it was withdrawn first. */
-	ask<Answer>(ask: Ask, cancelled: vscode.CancellationToken): Promise<Answer | null> {
+	ask<Answer>(ask: PendingRequest, cancelled: vscode.CancellationToken): Promise<Answer | null> {
 		const answer = new Promise<Answer | null>((resolve) => {
 			this.#waiting.set(ask.id, { ask, settle: (value) => resolve(value as Answer | null) });
 		});

@@ -1,12 +1,12 @@
 /** What the daemon asks of this window, and who answers it: the user, or the editor at once. */
 
 import * as vscode from "vscode";
-import type { Answers, Listeners } from "../daemon/daemon.ts";
+import type { Listeners, RequestHandlers } from "../daemon/daemon.ts";
 import { answerToDaemon } from "./daemon_questions.ts";
-import type { Asks } from "./pending_requests.ts";
+import type { PendingRequests } from "./pending_requests.ts";
 import type { Sessions } from "./sessions.ts";
 
-export function answersOf(asks: Asks): Answers {
+export function requestHandlersOf(asks: PendingRequests): RequestHandlers {
 	return {
 		"pygent/permission/request": (request, cancelled) =>
 			asks.ask({ type: "permission", id: request.permissionId, request }, cancelled),
@@ -28,7 +28,7 @@ interface Told {
 }
 
 /** They are there by the time that the daemon tells anything. */
-export function listenersOf(asks: Asks, told: () => Told): Listeners {
+export function listenersOf(asks: PendingRequests, told: () => Told): Listeners {
 	return {
 		"pygent/session/changed": (changed) => told().sessions.changed(changed),
 		"pygent/models/changed": () => void told().models.refresh(),

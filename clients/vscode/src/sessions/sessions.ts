@@ -5,14 +5,14 @@ import type { Change } from "../conversation/state.ts";
 import type { Daemon } from "../daemon/daemon.ts";
 import type { SessionChanged } from "../protocol/protocol.ts";
 import { Feed } from "./feed.ts";
-import type { Asks } from "./pending_requests.ts";
+import type { PendingRequests } from "./pending_requests.ts";
 
 /** Of those that nobody shows and that do nothing, how many are kept up to date. */
 const IDLE_FEEDS = 8;
 
 export class Sessions implements vscode.Disposable {
 	readonly #daemon: Daemon;
-	readonly #asks: Asks;
+	readonly #asks: PendingRequests;
 	/** The one that was used last comes last. */
 	readonly #feeds = new Map<string, Feed>();
 	readonly #shown = new Map<string, number>();
@@ -25,7 +25,7 @@ export class Sessions implements vscode.Disposable {
 	/** What the daemon tells of any session: a name, a turn, that it is gone. */
 	readonly onDidTell = this.#told.event;
 
-	constructor(daemon: Daemon, asks: Asks) {
+	constructor(daemon: Daemon, asks: PendingRequests) {
 		this.#daemon = daemon;
 		this.#asks = asks;
 		this.#disposables.push(

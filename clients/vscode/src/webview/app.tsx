@@ -8,14 +8,14 @@ import { Header } from "./chrome/header.tsx";
 import { ReviewBar } from "./chrome/review_bar.tsx";
 import { Composer } from "./composer/composer.tsx";
 import { ConversationView } from "./conversation/conversation.tsx";
-import { Failure } from "./error_boundary.tsx";
+import { ErrorBoundary } from "./error_boundary.tsx";
 import { BackgroundPage } from "./pages/background_page.tsx";
 import { CheckpointsPage } from "./pages/checkpoints_page.tsx";
 import { SessionsPage } from "./pages/sessions_page.tsx";
 import { useView } from "./store.ts";
 
-export function App(parts: AppProps): ReactElement {
-	const { store } = parts;
+export function App(props: AppProps): ReactElement {
+	const { store } = props;
 	const page = useView(store, (view) => view.page);
 	/** From wherever the user is, back to the prompt, or to what is looked for. */
 	const onKeyDown = (event: KeyboardEvent): void => {
@@ -30,19 +30,19 @@ export function App(parts: AppProps): ReactElement {
 	};
 	return (
 		<main className="app" aria-label="pygent chat" onKeyDown={onKeyDown}>
-			<Header {...parts} />
+			<Header {...props} />
 			<div className="stage">
 				<div className="chat" inert={page !== "chat"}>
-					<Failure host={parts.host} what="The conversation">
-						<ConversationView {...parts} />
-					</Failure>
-					<BackgroundBar {...parts} />
-					<ReviewBar {...parts} />
-					<Composer {...parts} />
+					<ErrorBoundary host={props.host} what="The conversation">
+						<ConversationView {...props} />
+					</ErrorBoundary>
+					<BackgroundBar {...props} />
+					<ReviewBar {...props} />
+					<Composer {...props} />
 				</div>
-				{page === "sessions" && <SessionsPage {...parts} />}
-				{page === "checkpoints" && <CheckpointsPage {...parts} />}
-				{page === "background" && <BackgroundPage {...parts} />}
+				{page === "sessions" && <SessionsPage {...props} />}
+				{page === "checkpoints" && <CheckpointsPage {...props} />}
+				{page === "background" && <BackgroundPage {...props} />}
 			</div>
 		</main>
 	);

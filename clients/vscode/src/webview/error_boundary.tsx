@@ -5,7 +5,7 @@ import { reasonOf } from "../conversation/error_text.ts";
 import { Icon } from "./chrome/icon.tsx";
 import type { Host } from "./host.ts";
 
-interface Parts {
+interface Props {
 	readonly host: Host;
 	/** What it is that cannot be shown. */
 	readonly what: string;
@@ -16,7 +16,7 @@ interface State {
 	readonly message: string | null;
 }
 
-export class Failure extends Component<Parts, State> {
+export class ErrorBoundary extends Component<Props, State> {
 	override readonly state: State = { message: null };
 
 	static getDerivedStateFromError(error: unknown): State {

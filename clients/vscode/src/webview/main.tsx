@@ -6,18 +6,18 @@ import { createRoot } from "react-dom/client";
 import "@vscode/codicons/dist/codicon.css";
 import { App } from "./app.tsx";
 import { Drafts } from "./composer/drafts.ts";
-import { Failure } from "./error_boundary.tsx";
+import { ErrorBoundary } from "./error_boundary.tsx";
 import { Host } from "./host.ts";
-import { Keeper } from "./persisted_state.ts";
+import { PersistedStore } from "./persisted_state.ts";
 import { Store } from "./store.ts";
 
 const store = new Store();
 const host = new Host((note) => store.take(note));
-const keeper = new Keeper(host);
-const drafts = new Drafts(store, host, keeper);
-store.update({ page: keeper.kept.page });
+const persisted = new PersistedStore(host);
+const drafts = new Drafts(store, host, persisted);
+store.update({ page: persisted.kept.page });
 store.subscribe(() => {
-	if (store.view.page !== keeper.kept.page) keeper.keep({ page: store.view.page });
+	if (store.view.page !== persisted.kept.page) persisted.keep({ page: store.view.page });
 });
 
 const root = document.getElementById("root");
@@ -27,9 +27,9 @@ const app = createRoot(root);
 flushSync(() => {
 	app.render(
 		<StrictMode>
-			<Failure host={host} what="The chat">
+			<ErrorBoundary host={host} what="The chat">
 				<App store={store} host={host} drafts={drafts} />
-			</Failure>
+			</ErrorBoundary>
 		</StrictMode>,
 	);
 });

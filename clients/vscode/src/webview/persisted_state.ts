@@ -7,16 +7,16 @@ import type { Host } from "./host.ts";
 const DELAY_MS = 100;
 
 /** `sessionId` is also read by the extension host, which brings tabs back (`panel/views.ts`). */
-export interface Kept {
+export interface PersistedState {
 	readonly sessionId: string | null;
 	readonly page: Page;
 	/** Whoever writes it checks what comes back: it may be of another version. */
 	readonly writing: unknown;
 }
 
-export class Keeper {
+export class PersistedStore {
 	readonly #host: Host;
-	#kept: Kept;
+	#kept: PersistedState;
 	#timer: ReturnType<typeof setTimeout> | null = null;
 
 	constructor(host: Host) {
@@ -27,11 +27,11 @@ export class Keeper {
 		window.addEventListener("pagehide", () => this.#write());
 	}
 
-	get kept(): Kept {
+	get kept(): PersistedState {
 		return this.#kept;
 	}
 
-	keep(part: Partial<Kept>): void {
+	keep(part: Partial<PersistedState>): void {
 		this.#kept = { ...this.#kept, ...part };
 		this.#timer ??= setTimeout(() => this.#write(), DELAY_MS);
 	}
@@ -44,8 +44,8 @@ export class Keeper {
 	}
 }
 
-function keptOf(value: unknown): Kept {
-	const { sessionId, page, writing }: Partial<Record<keyof Kept, unknown>> =
+function keptOf(value: unknown): PersistedState {
+	const { sessionId, page, writing }: Partial<Record<keyof PersistedState, unknown>> =
 		typeof value === "object" && value !== null ? value : {};
 	return {
 		sessionId: typeof sessionId === "string" ? sessionId : null,

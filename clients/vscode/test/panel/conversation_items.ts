@@ -1,6 +1,5 @@
 /** Items of a conversation, as the reducer makes them. */
 import {
-	type Ask,
 	type CompactedItem,
 	type Conversation,
 	EMPTY,
@@ -10,6 +9,7 @@ import {
 	type Item,
 	type LimitItem,
 	type NoticeItem,
+	type PendingRequest,
 	type PromptItem,
 	type ReviewItem,
 	type TextItem,
@@ -166,7 +166,7 @@ export function covers(
 	return { key, appliesTo };
 }
 
-export function permission(id: string, toolId: string, more: Partial<PermissionRequest> = {}): Ask {
+export function permission(id: string, toolId: string, more: Partial<PermissionRequest> = {}): PendingRequest {
 	return {
 		type: "permission",
 		id,

@@ -175,7 +175,7 @@ const EVENTS: Readonly<Record<Event["type"], Fields>> = {
 };
 
 /** The event with values that are known; one of another type stays as it is, and does nothing. */
-export function known(event: Event): Event {
+export function normalised(event: Event): Event {
 	const fields = Object.hasOwn(EVENTS, event.type) ? EVENTS[event.type] : {};
 	return shaped({ ...event }, { turnId: text, timestamp: text, parentToolId: optional(text), ...fields }) as Event &
 		Record<string, unknown>;

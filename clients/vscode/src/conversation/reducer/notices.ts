@@ -3,7 +3,7 @@
 import type { CompactedEvent, HookEvent, LimitReachedEvent, NoticeEvent } from "../../protocol/protocol.ts";
 import type { Item } from "../state.ts";
 
-export function told(event: LimitReachedEvent | CompactedEvent | HookEvent | NoticeEvent): Item {
+export function noticeItem(event: LimitReachedEvent | CompactedEvent | HookEvent | NoticeEvent): Item {
 	const parts = { key: String(event.seq), turnId: event.turnId, at: event.timestamp };
 	switch (event.type) {
 		case "compacted": {

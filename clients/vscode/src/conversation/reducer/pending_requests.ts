@@ -1,9 +1,9 @@
 /** What waits for the user: each once, and no longer than its turn. */
 
-import type { Ask, Conversation } from "../state.ts";
+import type { Conversation, PendingRequest } from "../state.ts";
 
 /** It waits, unless its turn is over. Asked twice is asked once. */
-export function asked(conversation: Conversation, ask: Ask): Conversation {
+export function asked(conversation: Conversation, ask: PendingRequest): Conversation {
 	const turnId = turnIdOf(ask);
 	const isKnown = turnId !== null && Object.hasOwn(conversation.turns, turnId);
 	if (isKnown && conversation.turns[turnId]?.state === "finished") return conversation;
@@ -25,11 +25,11 @@ export function withoutAsksOf(conversation: Conversation, turnId: string): Conve
 }
 
 /** A question does not say whose it is; the daemon withdraws it when its turn ends. */
-function turnIdOf(ask: Ask): string | null {
+function turnIdOf(ask: PendingRequest): string | null {
 	return ask.type === "question" ? null : ask.request.turnId;
 }
 
-function withoutAsks(conversation: Conversation, goes: (ask: Ask) => boolean): Conversation {
+function withoutAsks(conversation: Conversation, goes: (ask: PendingRequest) => boolean): Conversation {
 	const asks = conversation.asks.filter((ask) => !goes(ask));
 	return asks.length === conversation.asks.length ? conversation : { ...conversation, asks };
 }

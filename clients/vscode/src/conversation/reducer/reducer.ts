@@ -4,8 +4,8 @@ import type { Event } from "../../protocol/protocol.ts";
 import { type Change, type Conversation, EMPTY } from "../state.ts";
 import { failed, gotThrough, said } from "./answers.ts";
 import { withEarlier } from "./earlier_messages.ts";
-import { known } from "./normalisation.ts";
-import { told } from "./notices.ts";
+import { normalised } from "./normalisation.ts";
+import { noticeItem } from "./notices.ts";
 import { asked, askOver, permissionOver } from "./pending_requests.ts";
 import { prompted } from "./prompts.ts";
 import {
@@ -48,7 +48,7 @@ export function reduce(conversation: Conversation, change: Change): Conversation
 /** An event that is known already changes nothing, so that a stream may begin anywhere before what is known. */
 function afterEvent(conversation: Conversation, event: Event): Conversation {
 	if (!(event.seq > conversation.lastSeq)) return conversation;
-	return { ...applied(conversation, known(event)), lastSeq: event.seq, lastAt: event.timestamp };
+	return { ...applied(conversation, normalised(event)), lastSeq: event.seq, lastAt: event.timestamp };
 }
 
 function applied(conversation: Conversation, event: Event): Conversation {
@@ -97,7 +97,7 @@ function applied(conversation: Conversation, event: Event): Conversation {
 		case "compacted":
 		case "hook":
 		case "notice":
-			return around((items) => appended(items, told(event)));
+			return around((items) => appended(items, noticeItem(event)));
 		case "steered":
 			return steered(
 				around((items) => prompted(items, event)),

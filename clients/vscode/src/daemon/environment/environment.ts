@@ -7,10 +7,10 @@ import { run } from "../programs.ts";
 import { withLock } from "./lock.ts";
 import {
 	candidates,
-	installingOf,
+	creationStep,
+	installationStep,
 	type Maker,
 	makersOf,
-	makingOf,
 	PROBE,
 	type Python,
 	pythonIn,
@@ -49,7 +49,7 @@ interface Made {
 	readonly configured: string;
 }
 
-export interface Making {
+export interface EnvironmentOptions {
 	/** Where environments are kept. */
 	readonly storage: string;
 	/** The package; beside it may lie `pins.txt`, the versions that it was tested with. */
@@ -69,24 +69,24 @@ export interface Making {
  * The Python of the environment for this wheel, which is made if there is none. Raises `SetupError`, the reason of
  * `signal` if that was given up, and what `allow` raises.
  */
-export async function environmentPython(making: Making): Promise<string> {
-	const made: Made = { wheel: await hashOf(making), configured: making.configured };
-	const ready = await readyPython(making, made);
+export async function environmentPython(options: EnvironmentOptions): Promise<string> {
+	const made: Made = { wheel: await hashOf(options), configured: options.configured };
+	const ready = await readyPython(options, made);
 	if (ready !== null) return ready;
-	making.allow();
-	await mkdir(making.storage, { recursive: true });
+	options.allow();
+	await mkdir(options.storage, { recursive: true });
 	return await withLock(
-		join(making.storage, LOCK),
+		join(options.storage, LOCK),
 		async () => {
-			const meanwhile = await readyPython(making, made);
+			const meanwhile = await readyPython(options, made);
 			if (meanwhile !== null) return meanwhile;
-			await clear(making.storage, made);
-			const python = await make(making, made);
+			await clear(options.storage, made);
+			const python = await make(options, made);
 			// An installer that outlived its killed window wrote on into the folder that was removed.
-			await clear(making.storage, made);
+			await clear(options.storage, made);
 			return python;
 		},
-		{ signal: making.signal, waits: () => making.say("another window is creating the environment") },
+		{ signal: options.signal, waits: () => options.say("another window is creating the environment") },
 	);
 }
 
@@ -108,7 +108,7 @@ function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 	return Object.fromEntries(Object.entries(env).filter(([name]) => !isSecret(name)));
 }
 
-async function hashOf({ wheel }: Making): Promise<string> {
+async function hashOf({ wheel }: EnvironmentOptions): Promise<string> {
 	const hash = createHash("sha256").update(await readFile(wheel));
 	return hash
 		.update((await pinsOf(wheel)).join("\n"))
@@ -123,7 +123,7 @@ async function pinsOf(wheel: string): Promise<readonly string[]> {
 }
 
 /** The one that is there and runs; the Python that it was made with may be gone since. A slow machine proves nothing. */
-async function readyPython({ storage, env, signal }: Making, made: Made): Promise<string | null> {
+async function readyPython({ storage, env, signal }: EnvironmentOptions, made: Made): Promise<string | null> {
 	for (const folder of await foldersIn(storage)) {
 		const kept = await madeIn(folder);
 		if (kept?.wheel !== made.wheel || kept.configured !== made.configured) continue;
@@ -163,33 +163,33 @@ async function isUsed(folder: string): Promise<boolean> {
 	return Date.now() - mtimeMs < UNUSED_MS;
 }
 
-async function make(making: Making, made: Made): Promise<string> {
-	making.say("looking for Python");
-	return await makeWithAny(await findMakers(making), making, made);
+async function make(options: EnvironmentOptions, made: Made): Promise<string> {
+	options.say("looking for Python");
+	return await makeWithAny(await findMakers(options), options, made);
 }
 
 /** With the first that can; raises what the last one says. */
-async function makeWithAny([maker, ...others]: Makers, making: Making, made: Made): Promise<string> {
+async function makeWithAny([maker, ...others]: Makers, options: EnvironmentOptions, made: Made): Promise<string> {
 	try {
-		return await makeWith(maker, making, made);
+		return await makeWith(maker, options, made);
 	} catch (error) {
 		const [next, ...further] = others;
-		if (next === undefined || making.signal.aborted) throw error;
-		making.log(`${error} Trying another way.`);
-		return await makeWithAny([next, ...further], making, made);
+		if (next === undefined || options.signal.aborted) throw error;
+		options.log(`${error} Trying another way.`);
+		return await makeWithAny([next, ...further], options, made);
 	}
 }
 
 type Makers = readonly [Maker, ...Maker[]];
 
-async function makeWith(maker: Maker, making: Making, made: Made): Promise<string> {
-	const name = basename(making.wheel).split("-").slice(0, 2).join("-");
-	const folder = join(making.storage, `${name}-${randomBytes(4).toString("hex")}`);
+async function makeWith(maker: Maker, options: EnvironmentOptions, made: Made): Promise<string> {
+	const name = basename(options.wheel).split("-").slice(0, 2).join("-");
+	const folder = join(options.storage, `${name}-${randomBytes(4).toString("hex")}`);
 	const python = pythonIn(folder, process.platform);
 	try {
-		await doStep(making, makingOf(maker, folder));
-		await install(making, maker, python, await pinsOf(making.wheel));
-		await doStep(making, { say: "trying the daemon", command: python, args: ["-I", "-m", "pygent_ls", "--version"] });
+		await doStep(options, creationStep(maker, folder));
+		await install(options, maker, python, await pinsOf(options.wheel));
+		await doStep(options, { say: "trying the daemon", command: python, args: ["-I", "-m", "pygent_ls", "--version"] });
 		await writeFile(join(folder, "making.json"), JSON.stringify(made));
 		await rename(join(folder, "making.json"), join(folder, READY));
 		return python;
@@ -200,26 +200,31 @@ async function makeWith(maker: Maker, making: Making, made: Made): Promise<strin
 }
 
 /** Versions that cannot be had here are left to the installer, and those alone. */
-async function install(making: Making, maker: Maker, python: string, pins: readonly string[]): Promise<void> {
+async function install(
+	options: EnvironmentOptions,
+	maker: Maker,
+	python: string,
+	pins: readonly string[],
+): Promise<void> {
 	const file = join(python, "../../pins.txt");
 	await writeFile(file, `${pins.join("\n")}\n`);
-	const step = installingOf(maker, python, making.wheel, pins.length === 0 ? null : file);
-	const { code, output } = await runStep(making, step);
+	const step = installationStep(maker, python, options.wheel, pins.length === 0 ? null : file);
+	const { code, output } = await runStep(options, step);
 	if (code === 0) return;
 	if (pins.length === 0 || !lacksPinned(output)) throw stepFailed(step.say, output);
 	const others = withoutMissing(pins, output);
 	const left = others.length < pins.length ? others : [];
-	making.log(`Tested package versions that are not available here: ${pins.length - left.length}.`);
-	await install(making, maker, python, left);
+	options.log(`Tested package versions that are not available here: ${pins.length - left.length}.`);
+	await install(options, maker, python, left);
 }
 
-async function doStep(making: Making, step: Step): Promise<void> {
-	const { code, output } = await runStep(making, step);
+async function doStep(options: EnvironmentOptions, step: Step): Promise<void> {
+	const { code, output } = await runStep(options, step);
 	if (code !== 0) throw stepFailed(step.say, output);
 }
 
 async function runStep(
-	{ env, signal, say, log }: Making,
+	{ env, signal, say, log }: EnvironmentOptions,
 	step: Step,
 ): Promise<{ readonly code: number | null; readonly output: string }> {
 	say(step.say);
@@ -232,24 +237,24 @@ async function runStep(
 	return await run(step.command, step.args, { env: { ...withoutSecrets(env), ...OF_INSTALLERS }, signal, onLine });
 }
 
-async function findMakers(making: Making): Promise<Makers> {
+async function findMakers(options: EnvironmentOptions): Promise<Makers> {
 	const found: Python[] = [];
-	for (const { command, args } of candidates(process.platform, making.configured)) {
-		const probe = { env: withoutSecrets(making.env), signal: making.signal, timeoutMs: PROBE_MS };
+	for (const { command, args } of candidates(process.platform, options.configured)) {
+		const probe = { env: withoutSecrets(options.env), signal: options.signal, timeoutMs: PROBE_MS };
 		const said = await run(command, [...args, "-I", "-c", PROBE], probe);
 		const python = said.code === 0 ? pythonOf(said.stdout) : null;
 		if (python === null) continue;
-		making.log(`${[command, ...args].join(" ")} is Python ${python.version} (${python.executable})`);
+		options.log(`${[command, ...args].join(" ")} is Python ${python.version} (${python.executable})`);
 		found.push(python);
 		if (python.isNewEnough && python.makesEnvironments) break;
 	}
-	const [first, ...others] = makersOf(found, await hasUv(making));
-	if (first === undefined) throw noPython(process.platform, making.configured, found);
+	const [first, ...others] = makersOf(found, await hasUv(options));
+	if (first === undefined) throw noPython(process.platform, options.configured, found);
 	return [first, ...others];
 }
 
 /** Only where the user named no Python: then that one is meant, and not what uv would take instead. */
-async function hasUv({ configured, env, signal }: Making): Promise<boolean> {
+async function hasUv({ configured, env, signal }: EnvironmentOptions): Promise<boolean> {
 	if (configured !== "") return false;
 	return (await run("uv", ["--version"], { env: withoutSecrets(env), signal, timeoutMs: PROBE_MS })).code === 0;
 }

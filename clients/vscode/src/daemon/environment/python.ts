@@ -89,7 +89,7 @@ export interface Step extends Candidate {
 const PIP = ["-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "1", "--timeout", "20"];
 
 /** What makes an environment in `folder`. */
-export function makingOf(maker: Maker, folder: string): Step {
+export function creationStep(maker: Maker, folder: string): Step {
 	const say = "making an environment with";
 	if (maker.type === "venv") {
 		const { executable, version } = maker.python;
@@ -104,7 +104,7 @@ export function makingOf(maker: Maker, folder: string): Step {
  * tested with: an installer that may choose tries one old release after another, and a release of today may not fit. Of a
  * pinned release only a wheel is taken, since to build one needs compilers.
  */
-export function installingOf(maker: Maker, python: string, wheel: string, pins: string | null): Step {
+export function installationStep(maker: Maker, python: string, wheel: string, pins: string | null): Step {
 	const [command, ...args] = maker.type === "venv" ? [python, ...PIP, "install"] : UV(python);
 	const pinned = pins === null ? [] : ["--only-binary", ":all:", "--constraint", pins];
 	return { say: "installing packages", command, args: [...args, ...pinned, wheel] };

@@ -2,11 +2,11 @@
 
 import type { Handlers } from "../../bridge/messages.ts";
 import type { PermissionResult, QuestionResult } from "../../protocol/protocol.ts";
-import type { Asks } from "../../sessions/pending_requests.ts";
+import type { PendingRequests } from "../../sessions/pending_requests.ts";
 
 type AnswerCall = "answerPermission" | "answerQuestion";
 
-export function answerCalls(asks: Asks): Pick<Handlers, AnswerCall> {
+export function answerCalls(asks: PendingRequests): Pick<Handlers, AnswerCall> {
 	const answer = (type: "permission" | "question", id: string, result: PermissionResult | QuestionResult): null => {
 		const isAsked = asks.waiting.some((ask) => ask.id === id && ask.type === type);
 		if (!isAsked || !asks.answer(id, result)) throw new Error("This question is no longer open.");

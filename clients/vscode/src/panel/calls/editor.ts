@@ -66,7 +66,7 @@ async function openChange(
  * agent's does. Over the selection; where nothing is selected, at the cursor; with `path`, the whole file.
  */
 async function applyCode(
-	{ reviews: { book } }: Reviewed,
+	{ reviews: { pendingFiles } }: Reviewed,
 	shown: Shown,
 	{ code, path }: Calls["applyCode"]["params"],
 ): Promise<null> {
@@ -74,9 +74,9 @@ async function applyCode(
 	if ((await textOf(uri)) !== null) await upToDate(uri);
 	const before = await textOf(uri);
 	const edit = path === null ? overSelection(uri, code) : overFile(uri, code, before);
-	const done = await book.edits.during([uri.toString()], () => vscode.workspace.applyEdit(edit));
+	const done = await pendingFiles.edits.during([uri.toString()], () => vscode.workspace.applyEdit(edit));
 	if (!done) throw new Error(`${vscode.workspace.asRelativePath(uri)} could not be changed.`);
-	await book.changedBy(shown.sessionId ?? "", uri, before);
+	await pendingFiles.changedBy(shown.sessionId ?? "", uri, before);
 	await openAt(uri, null);
 	return null;
 }

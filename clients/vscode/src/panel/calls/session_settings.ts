@@ -9,7 +9,7 @@ import type { ShownSession } from "../shown_session.ts";
 type SettingCall = "setModel" | "setAgent" | "setMode" | "newSession";
 
 export function sessionSettingCalls(
-	{ daemon, surroundings }: Pick<Services, "daemon" | "surroundings">,
+	{ daemon, windowState }: Pick<Services, "daemon" | "windowState">,
 	shown: Pick<ShownSession, "sessionId" | "choices" | "refresh" | "show">,
 ): Pick<Handlers, SettingCall> {
 	const choose = async (chosen: Partial<ShownSession["choices"]>, configure: () => Promise<unknown>): Promise<null> => {
@@ -22,7 +22,7 @@ export function sessionSettingCalls(
 		daemon.request("pygent/session/configure", { sessionId: shown.sessionId ?? "", ...params });
 	return {
 		setModel: async (params) => {
-			const lacked = lackedKeyOf(surroundings.state, params.model);
+			const lacked = lackedKeyOf(windowState.state, params.model);
 			if (lacked !== undefined && !(await vscode.commands.executeCommand<boolean>("pygent.setApiKey", lacked)))
 				return null;
 			return await choose(params, () => configure(params));

@@ -71,10 +71,10 @@ async function send(
 	const meant = (await mentioned(services, shown.session?.cwd ?? null, text)).filter(({ id }) => !known.has(id));
 	const sessionId = sentIn ?? (await shown.needSession());
 	// A command may ask no model, and the report would be lost: where it does, the turn is told of it once it runs.
-	const report = text.startsWith("/") ? null : reviews.book.report(sessionId);
+	const report = text.startsWith("/") ? null : reviews.pendingFiles.report(sessionId);
 	const prompt = promptOf(text, [...attachments, ...meant], report);
 	const told = (turnId: string | null): Taken => {
-		if (report !== null) reviews.book.reported(report);
+		if (report !== null) reviews.pendingFiles.reported(report);
 		return { turnId };
 	};
 	const { runningTurnId } = sessions.feed(sessionId).conversation;

@@ -17,7 +17,7 @@ type WindowCall =
 	| "openInEditor";
 
 export function windowCalls(
-	{ consent, daemon, openPanel, surroundings }: Pick<Services, "consent" | "daemon" | "openPanel" | "surroundings">,
+	{ consent, daemon, openPanel, windowState }: Pick<Services, "consent" | "daemon" | "openPanel" | "windowState">,
 	shown: Pick<ShownSession, "sessionId" | "model">,
 ): Pick<Handlers, WindowCall> {
 	const run = async (command: string, ...args: readonly unknown[]): Promise<null> => {
@@ -33,7 +33,7 @@ export function windowCalls(
 		},
 		manageTrust: () => run("workbench.trust.manage"),
 		setApiKey: async ({ variable }) => {
-			const wanted = variable ?? keyVariableOf(surroundings.state, shown.model);
+			const wanted = variable ?? keyVariableOf(windowState.state, shown.model);
 			return { saved: (await vscode.commands.executeCommand<boolean>("pygent.setApiKey", wanted)) === true };
 		},
 		setUpModel: ({ way }) => run("pygent.setUpModel", way),

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import type { Reviews } from "../reviews.ts";
 
-export class Badges implements vscode.Disposable, vscode.FileDecorationProvider {
+export class FileDecorations implements vscode.Disposable, vscode.FileDecorationProvider {
 	readonly #reviews: Reviews;
 	readonly #changed = new vscode.EventEmitter<vscode.Uri[]>();
 	readonly #registered: vscode.Disposable;

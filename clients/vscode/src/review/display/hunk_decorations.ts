@@ -28,7 +28,7 @@ const REMOVED = vscode.window.createTextEditorDecorationType({
 	after: { color: new vscode.ThemeColor("editorCodeLens.foreground"), margin: "0 0 0 2em", fontStyle: "italic" },
 });
 
-export class Marks implements vscode.Disposable, vscode.CodeLensProvider {
+export class HunkDecorations implements vscode.Disposable, vscode.CodeLensProvider {
 	readonly #reviews: Reviews;
 	readonly #registered: vscode.Disposable;
 	readonly onDidChangeCodeLenses: vscode.Event<void>;

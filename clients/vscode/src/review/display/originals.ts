@@ -30,7 +30,7 @@ export class Originals implements vscode.Disposable, vscode.TextDocumentContentP
 	async provideTextDocumentContent(original: vscode.Uri): Promise<string> {
 		this.#shown.add(original.toString());
 		const uri = vscode.Uri.parse(original.query);
-		const file = this.#reviews.book.file(uri);
+		const file = this.#reviews.pendingFiles.file(uri);
 		if (file !== null) return isText(file.baseline ?? "") ? (file.baseline ?? "") : "";
 		const now = (await vscode.workspace.openTextDocument(uri)).getText();
 		return this.#reviews.asked.hunks(uri.toString()).toReversed().reduce(without, now);
@@ -45,7 +45,7 @@ export class Originals implements vscode.Disposable, vscode.TextDocumentContentP
 	/** All of them in one editor. */
 	async openAll(): Promise<void> {
 		const files = this.#reviews.uris.map((uri) => {
-			const { baseline, current } = this.#reviews.book.file(uri) ?? { baseline: "", current: "" };
+			const { baseline, current } = this.#reviews.pendingFiles.file(uri) ?? { baseline: "", current: "" };
 			return [uri, baseline === null ? undefined : originalOf(uri), current === null ? undefined : uri];
 		});
 		if (files.length === 0) void vscode.window.showInformationMessage("There are no changes to review.");

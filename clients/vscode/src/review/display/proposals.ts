@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import type { PermissionRequest } from "../../protocol/protocol.ts";
-import type { Asks } from "../../sessions/pending_requests.ts";
+import type { PendingRequests } from "../../sessions/pending_requests.ts";
 
 const SCHEME = "pygent-proposal";
 
@@ -19,7 +19,7 @@ interface Shown {
 }
 
 export class Proposals implements vscode.Disposable {
-	readonly #asks: Asks;
+	readonly #asks: PendingRequests;
 	readonly #registered: vscode.Disposable;
 	readonly #changed = new vscode.EventEmitter<void>();
 	/** By address: each has a number in it. */
@@ -28,7 +28,7 @@ export class Proposals implements vscode.Disposable {
 
 	readonly onDidChange = this.#changed.event;
 
-	constructor(asks: Asks) {
+	constructor(asks: PendingRequests) {
 		this.#asks = asks;
 		this.#registered = vscode.Disposable.from(
 			vscode.workspace.registerTextDocumentContentProvider(SCHEME, {

@@ -7,8 +7,8 @@ import { many } from "../conversation/labels.ts";
 import { useBackground } from "../pages/use_background.ts";
 import { Icon } from "./icon.tsx";
 
-export function BackgroundBar(parts: AppProps): ReactElement | null {
-	const running = useBackground(parts, false).filter((each) => each.running);
+export function BackgroundBar(props: AppProps): ReactElement | null {
+	const running = useBackground(props, false).filter((each) => each.running);
 	if (running.length === 0) return null;
 	return (
 		<section className="review-bar" aria-label="Background commands">
@@ -16,7 +16,7 @@ export function BackgroundBar(parts: AppProps): ReactElement | null {
 			<span className="review-count" role="status" title={running.map(({ command }) => command).join("\n")}>
 				{many(running.length, "background command")}
 			</span>
-			<button type="button" className="text-button" onClick={() => parts.store.update({ page: "background" })}>
+			<button type="button" className="text-button" onClick={() => props.store.update({ page: "background" })}>
 				Show
 			</button>
 		</section>

@@ -13,7 +13,7 @@ export interface Choice {
 	readonly isDoubtful?: boolean;
 }
 
-export interface ListParts {
+export interface ListProps {
 	/** What is chosen, such as "Model". */
 	readonly name: string;
 	readonly value: string;
@@ -26,10 +26,10 @@ export interface ListParts {
 	readonly onClose: () => void;
 }
 
-export function ChoiceList(parts: ListParts): ReactElement {
-	const { name, value, search = false, onChoose, onClose } = parts;
+export function ChoiceList(props: ListProps): ReactElement {
+	const { name, value, search = false, onChoose, onClose } = props;
 	const [typed, setTyped] = useState("");
-	const choices = narrowed(parts, typed);
+	const choices = narrowed(props, typed);
 	const [active, setActive] = useState(() => choices.findIndex((each) => each.value === value));
 	const at = Math.max(0, Math.min(active, choices.length - 1));
 	const id = useId();
@@ -58,7 +58,7 @@ export function ChoiceList(parts: ListParts): ReactElement {
 					typed={typed}
 					controls={id}
 					pointing={pointing}
-					placeholder={parts.free === undefined ? "Search" : "Search, or type a name"}
+					placeholder={props.free === undefined ? "Search" : "Search, or type a name"}
 					onType={(text) => {
 						setTyped(text);
 						setActive(0);
@@ -92,7 +92,7 @@ export function ChoiceList(parts: ListParts): ReactElement {
 	);
 }
 
-interface SearchFieldParts {
+interface SearchFieldProps {
 	readonly name: string;
 	readonly typed: string;
 	readonly controls: string;
@@ -102,25 +102,25 @@ interface SearchFieldParts {
 	readonly onKeyDown: (event: KeyboardEvent) => void;
 }
 
-function SearchField(parts: SearchFieldParts): ReactElement {
+function SearchField(props: SearchFieldProps): ReactElement {
 	return (
 		<input
 			className="popup-search"
 			role="combobox"
-			aria-label={parts.name}
+			aria-label={props.name}
 			aria-expanded="true"
-			aria-controls={parts.controls}
+			aria-controls={props.controls}
 			aria-autocomplete="list"
-			aria-activedescendant={parts.pointing}
-			placeholder={parts.placeholder}
-			value={parts.typed}
-			onChange={({ target }) => parts.onType(target.value)}
-			onKeyDown={parts.onKeyDown}
+			aria-activedescendant={props.pointing}
+			placeholder={props.placeholder}
+			value={props.typed}
+			onChange={({ target }) => props.onType(target.value)}
+			onKeyDown={props.onKeyDown}
 		/>
 	);
 }
 
-interface EntryParts {
+interface EntryProps {
 	readonly id: string;
 	readonly choice: Choice;
 	readonly isActive: boolean;
@@ -128,7 +128,7 @@ interface EntryParts {
 	readonly onChoose: () => void;
 }
 
-function Entry({ id, choice, isActive, isChosen, onChoose }: EntryParts): ReactElement {
+function Entry({ id, choice, isActive, isChosen, onChoose }: EntryProps): ReactElement {
 	return (
 		// biome-ignore lint/a11y/useKeyWithClickEvents: the keys are heard by what has the focus
 		<div
@@ -179,7 +179,7 @@ function keyDone(event: KeyboardEvent, { at, choices, search }: Keyed): "choose"
 }
 
 /** Those that hold each word that is typed, and what is typed itself where it may be chosen. */
-function narrowed({ choices, free }: ListParts, typed: string): readonly Choice[] {
+function narrowed({ choices, free }: ListProps, typed: string): readonly Choice[] {
 	const text = typed.trim();
 	const words = text.toLowerCase().split(/\s+/);
 	const found = choices.filter(({ title, value }) =>

@@ -1,10 +1,10 @@
 /** A button that opens a list of which one thing is chosen; with `search`, the list is narrowed by typing. */
 
 import { type KeyboardEvent, type ReactElement, type ReactNode, useRef, useState } from "react";
-import { ChoiceList, type ListParts } from "./choice_list.tsx";
+import { ChoiceList, type ListProps } from "./choice_list.tsx";
 import { useLeaving } from "./popup.tsx";
 
-interface ChooserParts extends Omit<ListParts, "onClose"> {
+interface DropdownProps extends Omit<ListProps, "onClose"> {
 	/** What the button shows. */
 	readonly shown: ReactNode;
 	readonly className?: string;
@@ -12,13 +12,13 @@ interface ChooserParts extends Omit<ListParts, "onClose"> {
 	readonly shortcut?: string;
 }
 
-export function Chooser(parts: ChooserParts): ReactElement {
+export function Dropdown(props: DropdownProps): ReactElement {
 	const [isOpen, setOpen] = useState(false);
 	const around = useRef<HTMLDivElement>(null);
 	const button = useRef<HTMLButtonElement>(null);
 	useLeaving(around, isOpen, () => setOpen(false));
-	const title = parts.choices.find(({ value }) => value === parts.value)?.title ?? parts.value;
-	const label = `${parts.name}: ${title}`;
+	const title = props.choices.find(({ value }) => value === props.value)?.title ?? props.value;
+	const label = `${props.name}: ${title}`;
 	const openByKey = (event: KeyboardEvent): void => {
 		if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
 		event.preventDefault();
@@ -29,7 +29,7 @@ export function Chooser(parts: ChooserParts): ReactElement {
 		button.current?.focus();
 	};
 	return (
-		<div className={`chooser ${parts.className ?? ""}`} ref={around}>
+		<div className={`chooser ${props.className ?? ""}`} ref={around}>
 			<button
 				ref={button}
 				type="button"
@@ -37,14 +37,14 @@ export function Chooser(parts: ChooserParts): ReactElement {
 				aria-haspopup="listbox"
 				aria-expanded={isOpen}
 				aria-label={label}
-				aria-keyshortcuts={parts.shortcut}
-				title={parts.shortcut === undefined ? label : `${label} (${parts.shortcut})`}
+				aria-keyshortcuts={props.shortcut}
+				title={props.shortcut === undefined ? label : `${label} (${props.shortcut})`}
 				onClick={() => setOpen(!isOpen)}
 				onKeyDown={openByKey}
 			>
-				{parts.shown}
+				{props.shown}
 			</button>
-			{isOpen && <ChoiceList {...parts} onClose={close} />}
+			{isOpen && <ChoiceList {...props} onClose={close} />}
 		</div>
 	);
 }

@@ -10,10 +10,10 @@ import { IconButton } from "./icon.tsx";
 import { type Action, Menu } from "./menu.tsx";
 import { RenameField } from "./rename_field.tsx";
 
-export function Header(parts: AppProps): ReactElement {
-	const page = useView(parts.store, (view) => view.page);
+export function Header(props: AppProps): ReactElement {
+	const page = useView(props.store, (view) => view.page);
 	return (
-		<header className="header">{page === "chat" ? <OfChat {...parts} /> : <OfPage {...parts} page={page} />}</header>
+		<header className="header">{page === "chat" ? <OfChat {...props} /> : <OfPage {...props} page={page} />}</header>
 	);
 }
 
@@ -32,17 +32,17 @@ function OfPage({ store, page }: AppProps & { readonly page: keyof typeof TITLES
 	);
 }
 
-function OfChat(parts: AppProps): ReactElement {
-	const { store } = parts;
+function OfChat(props: AppProps): ReactElement {
+	const { store } = props;
 	const session = useView(store, ({ panel }) => panel?.session ?? null);
 	const sessionId = useView(store, ({ conversation }) => conversation.sessionId);
 	const [isRenaming, setRenaming] = useState(false);
 	const begin = async (): Promise<void> => {
-		await ask(parts, "newSession", null);
+		await ask(props, "newSession", null);
 		store.take({ type: "focus", on: "prompt" });
 	};
 	const rename = (name: string): void => {
-		if (session !== null) void ask(parts, "renameSession", { sessionId: session.sessionId, name });
+		if (session !== null) void ask(props, "renameSession", { sessionId: session.sessionId, name });
 	};
 	return (
 		<>
@@ -71,13 +71,13 @@ function OfChat(parts: AppProps): ReactElement {
 				className="header-roomy"
 				icon="link-external"
 				label="Open in an editor tab"
-				onClick={() => void ask(parts, "openInEditor", null)}
+				onClick={() => void ask(props, "openInEditor", null)}
 			/>
 			<Menu
 				className="header-menu"
 				icon="ellipsis"
 				label="More"
-				actions={actionsOf(parts, sessionId, () => setRenaming(true))}
+				actions={actionsOf(props, sessionId, () => setRenaming(true))}
 			/>
 		</>
 	);
@@ -97,8 +97,8 @@ function Title({ name, onRename }: { readonly name: string | null; readonly onRe
 
 const NOT_BEGUN = "The session starts with its first prompt.";
 
-function actionsOf(parts: AppProps, sessionId: string | null, rename: () => void): readonly Action[] {
-	const { store } = parts;
+function actionsOf(props: AppProps, sessionId: string | null, rename: () => void): readonly Action[] {
+	const { store } = props;
 	const disabled = sessionId === null ? NOT_BEGUN : undefined;
 	const whole = { sessionId: sessionId ?? "" };
 	return [
@@ -112,17 +112,17 @@ function actionsOf(parts: AppProps, sessionId: string | null, rename: () => void
 		{
 			title: "Fork",
 			icon: "repo-forked",
-			run: () => void ask(parts, "forkSession", { ...whole, atTurnId: null }),
+			run: () => void ask(props, "forkSession", { ...whole, atTurnId: null }),
 			disabled,
 		},
 		{
 			title: "Copy as Markdown",
 			icon: "copy",
-			run: () => void ask(parts, "copy", { text: markdownOf(store.view.conversation.items) }),
+			run: () => void ask(props, "copy", { text: markdownOf(store.view.conversation.items) }),
 			disabled,
 		},
-		{ title: "Export…", icon: "export", run: () => void ask(parts, "exportSession", whole), disabled },
-		{ title: "Delete…", icon: "trash", run: () => void ask(parts, "deleteSession", whole), disabled },
+		{ title: "Export…", icon: "export", run: () => void ask(props, "exportSession", whole), disabled },
+		{ title: "Delete…", icon: "trash", run: () => void ask(props, "deleteSession", whole), disabled },
 		{
 			title: "Checkpoints",
 			icon: "discard",
@@ -136,14 +136,14 @@ function actionsOf(parts: AppProps, sessionId: string | null, rename: () => void
 			run: () => store.update({ page: "background" }),
 			disabled,
 		},
-		{ title: "Open in an editor tab", icon: "link-external", run: () => void ask(parts, "openInEditor", null) },
+		{ title: "Open in an editor tab", icon: "link-external", run: () => void ask(props, "openInEditor", null) },
 		{
 			title: "Settings",
 			icon: "settings-gear",
-			run: () => void ask(parts, "openSettings", { query: "pygent" }),
+			run: () => void ask(props, "openSettings", { query: "pygent" }),
 			separated: true,
 		},
-		{ title: "Show the log", icon: "output", run: () => void ask(parts, "showLog", null) },
-		{ title: "Restart pygent", icon: "refresh", run: () => void ask(parts, "restartDaemon", null) },
+		{ title: "Show the log", icon: "output", run: () => void ask(props, "showLog", null) },
+		{ title: "Restart pygent", icon: "refresh", run: () => void ask(props, "restartDaemon", null) },
 	];
 }

@@ -7,7 +7,7 @@ export function Icon({ name, spin = false }: { readonly name: string; readonly s
 	return <span className={`codicon codicon-${name}${spin ? " codicon-modifier-spin" : ""}`} aria-hidden="true" />;
 }
 
-interface IconButtonParts {
+interface IconButtonProps {
 	readonly icon: string;
 	readonly label: string;
 	readonly onClick: () => void;
@@ -24,7 +24,7 @@ export function IconButton({
 	className = "",
 	disabled,
 	shortcut,
-}: IconButtonParts): ReactElement {
+}: IconButtonProps): ReactElement {
 	return (
 		<button
 			type="button"

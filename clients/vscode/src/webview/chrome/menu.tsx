@@ -15,14 +15,14 @@ export interface Action {
 	readonly separated?: boolean;
 }
 
-interface MenuParts {
+interface MenuProps {
 	readonly icon: string;
 	readonly label: string;
 	readonly actions: readonly Action[];
 	readonly className?: string;
 }
 
-export function Menu({ icon, label, actions, className = "" }: MenuParts): ReactElement {
+export function Menu({ icon, label, actions, className = "" }: MenuProps): ReactElement {
 	const [isOpen, setOpen] = useState(false);
 	const around = useRef<HTMLDivElement>(null);
 	const button = useRef<HTMLButtonElement>(null);
@@ -56,13 +56,13 @@ export function Menu({ icon, label, actions, className = "" }: MenuParts): React
 	);
 }
 
-interface ActionsParts {
+interface ActionsProps {
 	readonly label: string;
 	readonly actions: readonly Action[];
 	readonly onClose: () => void;
 }
 
-function Actions({ label, actions, onClose }: ActionsParts): ReactElement {
+function Actions({ label, actions, onClose }: ActionsProps): ReactElement {
 	const list = useRef<HTMLDivElement>(null);
 	useEffect(() => itemsOf(list)[0]?.focus(), []);
 	const onKeyDown = (event: KeyboardEvent): void => {

@@ -2,13 +2,13 @@
 
 import { type KeyboardEvent, type ReactElement, useEffect, useRef } from "react";
 
-interface RenameFieldParts {
+interface RenameFieldProps {
 	readonly name: string;
 	readonly onRename: (name: string) => void;
 	readonly onClose: () => void;
 }
 
-export function RenameField({ name, onRename, onClose }: RenameFieldParts): ReactElement {
+export function RenameField({ name, onRename, onClose }: RenameFieldProps): ReactElement {
 	const field = useRef<HTMLInputElement>(null);
 	const isOver = useRef(false);
 	useEffect(() => {

@@ -5,7 +5,7 @@ import type { Attachment } from "../../bridge/messages.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { pictureOf } from "./images.ts";
 
-interface AttachmentsParts {
+interface AttachmentsProps {
 	readonly attachments: readonly Attachment[];
 	/** What the selection in the editor is, where it may be attached. */
 	readonly selection: string | null;
@@ -13,8 +13,8 @@ interface AttachmentsParts {
 	readonly onAddSelection: () => void;
 }
 
-export function Attachments(parts: AttachmentsParts): ReactElement | null {
-	const { attachments, selection, onRemove, onAddSelection } = parts;
+export function Attachments(props: AttachmentsProps): ReactElement | null {
+	const { attachments, selection, onRemove, onAddSelection } = props;
 	const isAttached = attachments.some(({ kind, label }) => kind === "selection" && label === selection);
 	const hint = selection !== null && !isAttached;
 	if (attachments.length === 0 && !hint) return null;

@@ -11,26 +11,26 @@ import { Problem } from "../chrome/problem.tsx";
 import { useView } from "../store.ts";
 import { Attachments } from "./attachments.tsx";
 import { draftOf, isBlank } from "./draft_state.ts";
-import { useWriting } from "./drafts.ts";
+import { useDraftState } from "./drafts.ts";
 import { droppedUris, imageAttachment } from "./images.ts";
 import { Meter } from "./meter.tsx";
 import { AgentPicker, ModelPicker, ModePicker, useNextMode } from "./pickers.tsx";
 import { PromptField } from "./prompt_field.tsx";
 import { Queue } from "./queue.tsx";
 import { useCompletion } from "./use_completion.ts";
-import { promptsOf, useRecall } from "./use_prompt_history.ts";
+import { promptsOf, usePromptHistory } from "./use_prompt_history.ts";
 
-export function Composer(parts: AppProps): ReactElement {
-	const { store, host, drafts } = parts;
+export function Composer(props: AppProps): ReactElement {
+	const { store, host, drafts } = props;
 	const panel = useView(store, (view) => view.panel);
 	const isRunning = useView(store, ({ conversation }) => conversation.runningTurnId !== null);
-	const draft = draftOf(useWriting(drafts));
+	const draft = draftOf(useDraftState(drafts));
 	const field = useRef<HTMLTextAreaElement>(null);
 	const completing = useCompletion(host);
-	const { recall } = useRecall(() => promptsOf(store.view.conversation, drafts.writing.history));
-	const dropping = useDropping(parts);
-	const nextMode = useNextMode(parts);
-	useFocus(parts, field);
+	const { recall } = usePromptHistory(() => promptsOf(store.view.conversation, drafts.writing.history));
+	const dropping = useDropping(props);
+	const nextMode = useNextMode(props);
+	useFocus(props, field);
 	const send = ({ steer }: { readonly steer: boolean }): void => {
 		void shown(store, drafts.send({ steer: steer && isRunning }));
 		store.take({ type: "sent" });
@@ -39,7 +39,7 @@ export function Composer(parts: AppProps): ReactElement {
 	return (
 		<section className="composer" aria-label="Compose a prompt">
 			<Problem store={store} />
-			<Queue {...parts} onEdit={() => field.current?.focus()} />
+			<Queue {...props} onEdit={() => field.current?.focus()} />
 			<div className={`composer-box${dropping.isOver ? " dropping" : ""}`} {...dropping.listeners}>
 				<Attachments
 					attachments={draft.attachments}
@@ -48,7 +48,7 @@ export function Composer(parts: AppProps): ReactElement {
 						drafts.detach(id);
 						field.current?.focus();
 					}}
-					onAddSelection={() => void pick(parts, "selection").then(() => field.current?.focus())}
+					onAddSelection={() => void pick(props, "selection").then(() => field.current?.focus())}
 				/>
 				<PromptField
 					field={field}
@@ -58,19 +58,19 @@ export function Composer(parts: AppProps): ReactElement {
 					onWrite={(text) => drafts.write(text)}
 					onSend={send}
 					onRecall={(key) => recall(key, drafts.draft.text)}
-					onAskKey={(key) => giveToAsk(parts, key)}
-					onEscape={() => giveToAsk(parts, "Escape") || stop(parts)}
+					onAskKey={(key) => giveToAsk(props, key)}
+					onEscape={() => giveToAsk(props, "Escape") || stop(props)}
 					onNextMode={nextMode}
 					onLeave={() => store.take({ type: "focus", on: "ask" })}
-					onFiles={(files) => void attachFiles(parts, files)}
+					onFiles={(files) => void attachFiles(props, files)}
 				/>
 				{isRunning && !isBlank(draft) && <WhileRunning onSend={send} />}
-				<Toolbar {...parts} panel={panel} isRunning={isRunning} isEmpty={isBlank(draft)} onSend={send} />
+				<Toolbar {...props} panel={panel} isRunning={isRunning} isEmpty={isBlank(draft)} onSend={send} />
 			</div>
 			<div className="composer-footer">
-				{panel !== null && <ModePicker {...parts} panel={panel} />}
-				{panel !== null && <AgentPicker {...parts} panel={panel} />}
-				<Meter {...parts} />
+				{panel !== null && <ModePicker {...props} panel={panel} />}
+				{panel !== null && <AgentPicker {...props} panel={panel} />}
+				<Meter {...props} />
 			</div>
 		</section>
 	);
@@ -95,31 +95,31 @@ function isSeen(card: Element): boolean {
 }
 
 /** Stop the turn that runs; whether there was one. */
-function stop(parts: AppProps): boolean {
-	const isRunning = parts.store.view.conversation.runningTurnId !== null;
-	if (isRunning) void ask(parts, "stop", null);
+function stop(props: AppProps): boolean {
+	const isRunning = props.store.view.conversation.runningTurnId !== null;
+	if (isRunning) void ask(props, "stop", null);
 	return isRunning;
 }
 
-interface ToolbarParts extends AppProps {
+interface ToolbarProps extends AppProps {
 	readonly panel: PanelState | null;
 	readonly isRunning: boolean;
 	readonly isEmpty: boolean;
 	readonly onSend: (how: { readonly steer: boolean }) => void;
 }
 
-function Toolbar({ panel, isRunning, isEmpty, onSend, ...parts }: ToolbarParts): ReactElement {
+function Toolbar({ panel, isRunning, isEmpty, onSend, ...props }: ToolbarProps): ReactElement {
 	return (
 		<div className="toolbar">
-			<AddContext {...parts} />
-			{panel !== null && <ModelPicker {...parts} panel={panel} />}
+			<AddContext {...props} />
+			{panel !== null && <ModelPicker {...props} panel={panel} />}
 			{isRunning ? (
 				<IconButton
 					className="send"
 					icon="stop-circle"
 					label="Stop"
 					shortcut="Escape"
-					onClick={() => void stop(parts)}
+					onClick={() => void stop(props)}
 				/>
 			) : (
 				<IconButton
@@ -146,12 +146,12 @@ const PICKABLE: readonly { readonly what: Pickable; readonly title: string; read
 	{ what: "image", title: "Image…", icon: "file-media" },
 ];
 
-function AddContext(parts: AppProps): ReactElement {
-	const hasSelection = useView(parts.store, ({ panel }) => panel?.selection !== null);
+function AddContext(props: AppProps): ReactElement {
+	const hasSelection = useView(props.store, ({ panel }) => panel?.selection !== null);
 	const actions = PICKABLE.map(({ what, title, icon }) => ({
 		title,
 		icon,
-		run: () => void pick(parts, what).then(() => parts.store.take({ type: "focus", on: "prompt" })),
+		run: () => void pick(props, what).then(() => props.store.take({ type: "focus", on: "prompt" })),
 		disabled: what === "selection" && !hasSelection ? "Nothing is selected in an editor." : undefined,
 	}));
 	return <Menu className="add-context" icon="add" label="Add context…" actions={actions} />;
@@ -184,14 +184,14 @@ function WhileRunning({ onSend }: { readonly onSend: (how: { readonly steer: boo
 	);
 }
 
-async function pick(parts: AppProps, what: Pickable): Promise<void> {
-	const picked = await ask(parts, "pickAttachment", { what });
-	if (picked.done) parts.drafts.attach(picked.result.attachments);
+async function pick(props: AppProps, what: Pickable): Promise<void> {
+	const picked = await ask(props, "pickAttachment", { what });
+	if (picked.done) props.drafts.attach(picked.result.attachments);
 }
 
-async function attachUris(parts: AppProps, uris: readonly string[]): Promise<void> {
-	const found = await ask(parts, "attachUris", { uris });
-	if (found.done) parts.drafts.attach(found.result.attachments);
+async function attachUris(props: AppProps, uris: readonly string[]): Promise<void> {
+	const found = await ask(props, "attachUris", { uris });
+	if (found.done) props.drafts.attach(found.result.attachments);
 }
 
 async function attachFiles({ store, drafts }: AppProps, files: readonly File[]): Promise<void> {
@@ -213,7 +213,7 @@ interface Dropping {
 }
 
 /** Files and folders of the explorer, and pictures from anywhere. */
-function useDropping(parts: AppProps): Dropping {
+function useDropping(props: AppProps): Dropping {
 	const [isOver, setOver] = useState(false);
 	const onDrop = (event: DragEvent): void => {
 		setOver(false);
@@ -221,8 +221,8 @@ function useDropping(parts: AppProps): Dropping {
 		const files = [...event.dataTransfer.files];
 		if (uris.length === 0 && files.length === 0) return; // text is the field's own to take
 		event.preventDefault();
-		if (uris.length === 0) void attachFiles(parts, files);
-		else void attachUris(parts, uris);
+		if (uris.length === 0) void attachFiles(props, files);
+		else void attachUris(props, uris);
 	};
 	const onDragOver = (event: DragEvent): void => {
 		if (![...event.dataTransfer.types].some((type) => type === "Files" || type.endsWith("uri-list"))) return;

@@ -16,7 +16,7 @@ interface Unsent {
 	readonly draft: Draft;
 }
 
-export interface Writing {
+export interface DraftState {
 	/** Whose draft is shown: a session's id, or `NEW`. */
 	readonly key: string;
 	/** One for each session, the one that was written last at the end. */
@@ -37,22 +37,22 @@ const MAX_DRAFTS = 100;
 const MAX_QUEUED = 20;
 const MAX_HISTORY = 100;
 
-export const NOTHING: Writing = { key: NEW, drafts: {}, unsent: [], queued: {}, history: [] };
+export const NOTHING: DraftState = { key: NEW, drafts: {}, unsent: [], queued: {}, history: [] };
 
 export function isBlank({ text, attachments }: Draft): boolean {
 	return text.trim() === "" && attachments.length === 0;
 }
 
-export function draftOf(writing: Writing): Draft {
+export function draftOf(writing: DraftState): Draft {
 	return writing.drafts[writing.key] ?? BLANK;
 }
 
-export function edited(writing: Writing, change: Partial<Draft>): Writing {
+export function edited(writing: DraftState, change: Partial<Draft>): DraftState {
 	return withDraft(writing, writing.key, { ...draftOf(writing), ...change });
 }
 
 /** Another session is shown. The one that a prompt of the new session has begun takes over what is written since. */
-export function shown(writing: Writing, sessionId: string | null): Writing {
+export function shown(writing: DraftState, sessionId: string | null): DraftState {
 	const key = sessionId ?? NEW;
 	if (writing.key !== NEW || !writing.unsent.some((each) => each.key === NEW)) return { ...writing, key };
 	const unsent = writing.unsent.map((each) => (each.key === NEW ? { ...each, key } : each));
@@ -60,14 +60,14 @@ export function shown(writing: Writing, sessionId: string | null): Writing {
 }
 
 /** It is another session that is shown: what stands in the prompt is meant for it. */
-export function movedTo(writing: Writing, key: string): Writing {
+export function movedTo(writing: DraftState, key: string): DraftState {
 	if (key === writing.key) return writing;
 	const without = withDraft({ ...writing, key }, writing.key, BLANK);
 	return withDraft(without, key, joined(without.drafts[key] ?? BLANK, draftOf(writing)));
 }
 
 /** The draft is on its way, and the next one begins. */
-export function sent(writing: Writing, id: number): Writing {
+export function sent(writing: DraftState, id: number): DraftState {
 	const { key } = writing;
 	const draft = draftOf(writing);
 	const history = [...writing.history.filter((each) => each !== draft.text), draft.text].filter((each) => each !== "");
@@ -76,7 +76,7 @@ export function sent(writing: Writing, id: number): Writing {
 }
 
 /** It is a turn now; with `turnId` null, it has joined one. */
-export function taken(writing: Writing, id: number, turnId: string | null): Writing {
+export function taken(writing: DraftState, id: number, turnId: string | null): DraftState {
 	const found = writing.unsent.find((each) => each.id === id);
 	const unsent = writing.unsent.filter((each) => each.id !== id);
 	if (found === undefined || turnId === null) return { ...writing, unsent };
@@ -84,7 +84,7 @@ export function taken(writing: Writing, id: number, turnId: string | null): Writ
 }
 
 /** It was refused, and stands where it was, before what was written since. */
-export function refused(writing: Writing, id: number): Writing {
+export function refused(writing: DraftState, id: number): DraftState {
 	const found = writing.unsent.find((each) => each.id === id);
 	if (found === undefined) return writing;
 	const unsent = writing.unsent.filter((each) => each.id !== id);
@@ -92,13 +92,13 @@ export function refused(writing: Writing, id: number): Writing {
 }
 
 /** A turn that waited is written again, after what stands there. */
-export function takenBack(writing: Writing, turnId: string, prompt: string): Writing {
+export function takenBack(writing: DraftState, turnId: string, prompt: string): DraftState {
 	const { [turnId]: draft = { text: prompt, attachments: [] }, ...queued } = writing.queued;
 	return withDraft({ ...writing, queued }, writing.key, joined(draftOf(writing), draft));
 }
 
 /** As it was kept before the window was loaded again; what was on its way then may not have come through. */
-export function reloaded(value: unknown, sessionId: string | null): Writing {
+export function reloaded(value: unknown, sessionId: string | null): DraftState {
 	if (!isWriting(value)) return shown(NOTHING, sessionId);
 	const restored = value.unsent.reduce((writing, { id }) => refused(writing, id), value);
 	return { ...restored, key: sessionId ?? NEW };
@@ -112,7 +112,7 @@ function joined(first: Draft, second: Draft): Draft {
 	};
 }
 
-function withDraft(writing: Writing, key: string, draft: Draft): Writing {
+function withDraft(writing: DraftState, key: string, draft: Draft): DraftState {
 	const { [key]: _before, ...others } = writing.drafts;
 	const isEmpty = draft.text === "" && draft.attachments.length === 0;
 	return { ...writing, drafts: isEmpty ? others : last({ ...others, [key]: draft }, MAX_DRAFTS) };
@@ -123,9 +123,9 @@ function last<Value>(record: Readonly<Record<string, Value>>, most: number): Rea
 }
 
 /** As far as a value that this view wrote itself can be wrong: another version of it had another shape. */
-function isWriting(value: unknown): value is Writing {
+function isWriting(value: unknown): value is DraftState {
 	if (typeof value !== "object" || value === null) return false;
-	const { key, drafts, unsent, queued, history } = value as Partial<Record<keyof Writing, unknown>>;
+	const { key, drafts, unsent, queued, history } = value as Partial<Record<keyof DraftState, unknown>>;
 	return (
 		typeof key === "string" &&
 		isRecordOfDrafts(drafts) &&

@@ -3,10 +3,11 @@
 import { useSyncExternalStore } from "react";
 import type { Attachment, Note } from "../../bridge/messages.ts";
 import type { Host } from "../host.ts";
-import type { Keeper } from "../persisted_state.ts";
+import type { PersistedStore } from "../persisted_state.ts";
 import type { Store } from "../store.ts";
 import {
 	type Draft,
+	type DraftState,
 	draftOf,
 	edited,
 	isBlank,
@@ -18,30 +19,29 @@ import {
 	shown,
 	taken,
 	takenBack,
-	type Writing,
 } from "./draft_state.ts";
 
 export class Drafts {
 	readonly #store: Store;
 	readonly #host: Host;
-	readonly #keeper: Keeper;
+	readonly #persisted: PersistedStore;
 	readonly #listeners = new Set<() => void>();
-	#writing: Writing;
+	#writing: DraftState;
 	#lastId = 0;
 	/** It is known which session is shown; until then it is the one that was shown before the window was loaded anew. */
 	#isPlaced = false;
 	/** Something was written before that was known. */
 	#isMisplaced = false;
 
-	constructor(store: Store, host: Host, keeper: Keeper) {
+	constructor(store: Store, host: Host, persisted: PersistedStore) {
 		this.#store = store;
 		this.#host = host;
-		this.#keeper = keeper;
-		this.#writing = reloaded(keeper.kept.writing, keeper.kept.sessionId);
+		this.#persisted = persisted;
+		this.#writing = reloaded(persisted.kept.writing, persisted.kept.sessionId);
 		store.onNote((note) => this.#take(note));
 	}
 
-	get writing(): Writing {
+	get writing(): DraftState {
 		return this.#writing;
 	}
 
@@ -120,19 +120,19 @@ export class Drafts {
 	}
 
 	#show(sessionId: string | null): void {
-		this.#keeper.keep({ sessionId });
+		this.#persisted.keep({ sessionId });
 		if (this.#isMisplaced && !this.#isPlaced) this.#set(movedTo(this.#writing, sessionId ?? NEW));
 		else this.#set(shown(this.#writing, sessionId));
 		this.#isPlaced = true;
 	}
 
-	#set(writing: Writing): void {
+	#set(writing: DraftState): void {
 		this.#writing = writing;
-		this.#keeper.keep({ writing });
+		this.#persisted.keep({ writing });
 		for (const listener of this.#listeners) listener();
 	}
 }
 
-export function useWriting(drafts: Drafts): Writing {
+export function useDraftState(drafts: Drafts): DraftState {
 	return useSyncExternalStore(drafts.subscribe, () => drafts.writing);
 }

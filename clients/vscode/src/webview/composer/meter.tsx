@@ -72,13 +72,13 @@ function Compact({ onClick }: { readonly onClick: () => void }): ReactElement {
 	);
 }
 
-interface DetailsParts {
+interface DetailsProps {
 	readonly usage: Usage;
 	readonly turn: Usage | null;
 	readonly session: Usage | null;
 }
 
-function Details({ usage, turn, session }: DetailsParts): ReactElement {
+function Details({ usage, turn, session }: DetailsProps): ReactElement {
 	const rows: readonly (readonly [string, string])[] = [
 		["Context", `${fullCount(usage.contextTokens)} of ${limitOf(usage)} tokens`],
 		...(turn === null ? [] : rowsOf("Turn", turn)),

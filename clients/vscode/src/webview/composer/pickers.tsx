@@ -4,20 +4,20 @@ import { type ReactElement, useRef } from "react";
 import type { PanelState } from "../../bridge/messages.ts";
 import type { Mode } from "../../protocol/protocol.ts";
 import type { AppProps } from "../app_props.ts";
-import { Chooser } from "../chrome/dropdown.tsx";
+import { Dropdown } from "../chrome/dropdown.tsx";
 import { ask } from "../chrome/host_calls.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { Spoken } from "../chrome/popup.tsx";
 import { MODES, nextMode } from "./modes.ts";
 
-type PickerParts = AppProps & { readonly panel: PanelState };
+type PickerProps = AppProps & { readonly panel: PanelState };
 
-export function ModelPicker({ panel, ...sides }: PickerParts): ReactElement {
+export function ModelPicker({ panel, ...sides }: PickerProps): ReactElement {
 	const { model, models, needsModel } = panel;
 	const listed =
 		models.some(({ name }) => name === model) || model === "" ? models : [{ name: model, available: true }, ...models];
 	return (
-		<Chooser
+		<Dropdown
 			className="picker model-picker"
 			name="Model"
 			value={model}
@@ -44,11 +44,11 @@ export function ModelPicker({ panel, ...sides }: PickerParts): ReactElement {
 const DEFAULT = "default";
 
 /** Where there is but one agent, there is nothing to choose. One may have the name of a mode, so it says what it is. */
-export function AgentPicker({ panel, ...sides }: PickerParts): ReactElement | null {
+export function AgentPicker({ panel, ...sides }: PickerProps): ReactElement | null {
 	const { agent, agents } = panel;
 	if (agents.length < 2 && agents.every(({ name }) => name === agent)) return null;
 	return (
-		<Chooser
+		<Dropdown
 			className="picker agent-picker"
 			name="Agent"
 			value={agent}
@@ -65,13 +65,13 @@ export function AgentPicker({ panel, ...sides }: PickerParts): ReactElement | nu
 	);
 }
 
-export function ModePicker({ panel, ...sides }: PickerParts): ReactElement {
+export function ModePicker({ panel, ...sides }: PickerProps): ReactElement {
 	const { mode, modes } = panel;
 	const words = MODES[mode];
 	const offered = modes.includes(mode) ? modes : [...modes, mode];
 	return (
 		<>
-			<Chooser
+			<Dropdown
 				className={`picker mode-picker mode-${mode}`}
 				name="Mode"
 				shortcut="Shift+Tab"
@@ -94,14 +94,14 @@ export function ModePicker({ panel, ...sides }: PickerParts): ReactElement {
 }
 
 /** Goes to the next mode; whether there is one. A press that comes before the last one is answered goes on from there. */
-export function useNextMode(parts: AppProps): () => boolean {
+export function useNextMode(props: AppProps): () => boolean {
 	const asked = useRef<Mode | null>(null);
 	return () => {
-		const { panel } = parts.store.view;
+		const { panel } = props.store.view;
 		const next = panel === null ? null : nextMode(asked.current ?? panel.mode, panel.modes);
 		if (next === null) return false;
 		asked.current = next;
-		void ask(parts, "setMode", { mode: next }).then(() => {
+		void ask(props, "setMode", { mode: next }).then(() => {
 			if (asked.current === next) asked.current = null;
 		});
 		return true;

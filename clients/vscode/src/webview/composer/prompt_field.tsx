@@ -6,13 +6,13 @@ import { moved } from "../chrome/list_keys.ts";
 import { Spoken } from "../chrome/popup.tsx";
 import { inserted, isWritten } from "./completion.ts";
 import { Suggestions } from "./suggestions.tsx";
-import type { Completing } from "./use_completion.ts";
+import type { CompletionState } from "./use_completion.ts";
 
-export interface PromptFieldParts {
+export interface PromptFieldProps {
 	readonly field: RefObject<HTMLTextAreaElement | null>;
 	readonly text: string;
 	readonly placeholder: string;
-	readonly completing: Completing;
+	readonly completing: CompletionState;
 	readonly onWrite: (text: string) => void;
 	/** `steer`: with the key that says so. */
 	readonly onSend: (how: { readonly steer: boolean }) => void;
@@ -28,8 +28,8 @@ export interface PromptFieldParts {
 	readonly onFiles: (files: readonly File[]) => void;
 }
 
-export function PromptField(parts: PromptFieldParts): ReactElement {
-	const { field, text, completing, onWrite } = parts;
+export function PromptField(props: PromptFieldProps): ReactElement {
+	const { field, text, completing, onWrite } = props;
 	const { items, active } = completing;
 	const id = useId();
 	const isOpen = items.length > 0;
@@ -57,7 +57,7 @@ export function PromptField(parts: PromptFieldParts): ReactElement {
 				aria-haspopup="listbox"
 				aria-controls={isOpen ? id : undefined}
 				aria-activedescendant={isOpen && active !== null ? `${id}-${active}` : undefined}
-				placeholder={parts.placeholder}
+				placeholder={props.placeholder}
 				rows={1}
 				spellCheck={false}
 				value={text}
@@ -67,25 +67,25 @@ export function PromptField(parts: PromptFieldParts): ReactElement {
 				}}
 				onSelect={follow}
 				onBlur={() => completing.close()}
-				onPaste={(event) => pasted(event, parts)}
-				onKeyDown={(event) => keyPressed(event, parts, take)}
+				onPaste={(event) => pasted(event, props)}
+				onKeyDown={(event) => keyPressed(event, props, take)}
 			/>
 			<span role="status">{isOpen && <Spoken>{`${items.length} suggestions`}</Spoken>}</span>
 		</div>
 	);
 }
 
-function keyPressed(event: KeyboardEvent, parts: PromptFieldParts, take: (item: Suggestion) => void): void {
+function keyPressed(event: KeyboardEvent, props: PromptFieldProps, take: (item: Suggestion) => void): void {
 	if (event.nativeEvent.isComposing) return; // the keys are the input method's
-	if (keyOfList(event, parts, take) || keyOfPrompt(event, parts)) {
+	if (keyOfList(event, props, take) || keyOfPrompt(event, props)) {
 		event.preventDefault();
 		event.stopPropagation();
 	}
 }
 
 /** Whether the key was for the list of suggestions. */
-function keyOfList(event: KeyboardEvent, parts: PromptFieldParts, take: (item: Suggestion) => void): boolean {
-	const { completing } = parts;
+function keyOfList(event: KeyboardEvent, props: PromptFieldProps, take: (item: Suggestion) => void): boolean {
+	const { completing } = props;
 	const { items, active } = completing;
 	if (event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return false;
 	if (event.key === "Escape" && (items.length > 0 || completing.isComing())) {
@@ -95,13 +95,13 @@ function keyOfList(event: KeyboardEvent, parts: PromptFieldParts, take: (item: S
 	if (items.length === 0) return false;
 	const next = moved(event.key, active ?? -1, items.length);
 	if (next !== null) completing.move(next);
-	else return keyTakes(event.key, parts, take);
+	else return keyTakes(event.key, props, take);
 	return true;
 }
 
 /** Tab takes the first item where none is gone to; Enter does not, and sends what stands there in full already. */
-function keyTakes(key: string, parts: PromptFieldParts, take: (item: Suggestion) => void): boolean {
-	const { completing, field, text } = parts;
+function keyTakes(key: string, props: PromptFieldProps, take: (item: Suggestion) => void): boolean {
+	const { completing, field, text } = props;
 	const { items, active, start } = completing;
 	const item = key === "Tab" ? items[active ?? 0] : key === "Enter" && active !== null ? items[active] : undefined;
 	if (item === undefined) return false;
@@ -111,30 +111,30 @@ function keyTakes(key: string, parts: PromptFieldParts, take: (item: Suggestion)
 }
 
 /** Whether the key did something to the prompt as a whole. */
-function keyOfPrompt(event: KeyboardEvent, parts: PromptFieldParts): boolean {
+function keyOfPrompt(event: KeyboardEvent, props: PromptFieldProps): boolean {
 	const { key, shiftKey, altKey, ctrlKey, metaKey } = event;
 	if (key === "Enter" && !shiftKey && !altKey) {
-		parts.completing.close();
-		parts.onSend({ steer: ctrlKey || metaKey });
+		props.completing.close();
+		props.onSend({ steer: ctrlKey || metaKey });
 		return true;
 	}
 	if (ctrlKey || metaKey) return false;
-	if (shiftKey || altKey) return keyElsewhere(event, parts);
-	if (key === "Escape") return !event.repeat && parts.onEscape();
-	if (parts.text === "" && /^[1-9]$/.test(key) && parts.onAskKey(key)) return true;
-	return recalled(key, parts);
+	if (shiftKey || altKey) return keyElsewhere(event, props);
+	if (key === "Escape") return !event.repeat && props.onEscape();
+	if (props.text === "" && /^[1-9]$/.test(key) && props.onAskKey(key)) return true;
+	return recalled(key, props);
 }
 
 /** Whether the key, with Shift or Alt, went to what is around the prompt. */
-function keyElsewhere({ key, shiftKey, altKey }: KeyboardEvent, parts: PromptFieldParts): boolean {
-	if (key === "Tab" && !altKey) return parts.onNextMode();
-	if (key !== "ArrowUp" || shiftKey || parts.field.current?.selectionEnd !== 0) return false;
-	parts.onLeave();
+function keyElsewhere({ key, shiftKey, altKey }: KeyboardEvent, props: PromptFieldProps): boolean {
+	if (key === "Tab" && !altKey) return props.onNextMode();
+	if (key !== "ArrowUp" || shiftKey || props.field.current?.selectionEnd !== 0) return false;
+	props.onLeave();
 	return true;
 }
 
 /** Whether the key brought another prompt. */
-function recalled(key: string, { field, completing, onRecall }: PromptFieldParts): boolean {
+function recalled(key: string, { field, completing, onRecall }: PromptFieldProps): boolean {
 	const text = key === "ArrowUp" || key === "ArrowDown" ? onRecall(key) : null;
 	const { current } = field;
 	if (text === null || current === null) return false;
@@ -143,7 +143,7 @@ function recalled(key: string, { field, completing, onRecall }: PromptFieldParts
 	return true;
 }
 
-function pasted(event: ClipboardEvent, { onFiles }: PromptFieldParts): void {
+function pasted(event: ClipboardEvent, { onFiles }: PromptFieldProps): void {
 	const { clipboardData } = event;
 	// Office programs put a picture of copied text beside the text: the text is what is meant.
 	if (clipboardData.files.length === 0 || clipboardData.getData("text/plain") !== "") return;

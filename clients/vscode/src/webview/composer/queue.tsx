@@ -7,18 +7,18 @@ import { shown } from "../chrome/host_calls.ts";
 import { Icon, IconButton } from "../chrome/icon.tsx";
 import { many } from "../conversation/labels.ts";
 import { useView } from "../store.ts";
-import { useWriting } from "./drafts.ts";
+import { useDraftState } from "./drafts.ts";
 
 const RUNS_ALREADY = "This prompt is already running. Stop the turn, or send another prompt.";
 
-interface QueueParts extends AppProps {
+interface QueueProps extends AppProps {
 	readonly onEdit: () => void;
 }
 
-export function Queue({ store, host, drafts, onEdit }: QueueParts): ReactElement | null {
+export function Queue({ store, host, drafts, onEdit }: QueueProps): ReactElement | null {
 	const queue = useView(store, ({ conversation }) => conversation.queue);
 	const isReady = useView(store, ({ panel }) => panel?.daemon.state === "ready");
-	const { unsent } = useWriting(drafts);
+	const { unsent } = useDraftState(drafts);
 	const waiting = isReady ? [] : unsent;
 	if (queue.length === 0 && waiting.length === 0) return null;
 	const settle = async (take: () => Promise<boolean>): Promise<boolean> => {

@@ -4,14 +4,14 @@ import { type ReactElement, useEffect } from "react";
 import type { Suggestion } from "../../bridge/messages.ts";
 import { Icon } from "../chrome/icon.tsx";
 
-interface SuggestionsParts {
+interface SuggestionsProps {
 	readonly id: string;
 	readonly items: readonly Suggestion[];
 	readonly active: number | null;
 	readonly onTake: (item: Suggestion) => void;
 }
 
-export function Suggestions({ id, items, active, onTake }: SuggestionsParts): ReactElement {
+export function Suggestions({ id, items, active, onTake }: SuggestionsProps): ReactElement {
 	useEffect(() => {
 		if (active !== null) document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: "nearest" });
 	}, [id, active]);

@@ -8,7 +8,7 @@ import { fitting, isCompleted, isSought, type Offer } from "./completion.ts";
 /** While the user types on, nothing is asked. */
 const PAUSE_MS = 60;
 
-export interface Completing {
+export interface CompletionState {
 	/** Empty: there is no list. */
 	readonly items: readonly Suggestion[];
 	readonly start: number;
@@ -24,7 +24,7 @@ export interface Completing {
 
 const NONE: readonly Suggestion[] = [];
 
-export function useCompletion(host: Host): Completing {
+export function useCompletion(host: Host): CompletionState {
 	const [offer, setOffer] = useState<Offer | null>(null);
 	const [items, setItems] = useState(NONE);
 	const [active, setActive] = useState<number | null>(null);

@@ -3,7 +3,7 @@
 import { useRef } from "react";
 import type { Conversation } from "../../conversation/state.ts";
 
-export interface Recalling {
+export interface PromptHistory {
 	/** The prompt before, or after, the one that is shown; null where there is none, or the user writes another. */
 	readonly recall: (key: "ArrowUp" | "ArrowDown", text: string) => string | null;
 }
@@ -20,7 +20,7 @@ interface Recalled {
 	readonly at: number;
 }
 
-export function useRecall(prompts: () => readonly string[]): Recalling {
+export function usePromptHistory(prompts: () => readonly string[]): PromptHistory {
 	const recalled = useRef<Recalled | null>(null);
 	const recall = (key: "ArrowUp" | "ArrowDown", text: string): string | null => {
 		const next = stepped(begun(recalled.current, text, prompts), key);

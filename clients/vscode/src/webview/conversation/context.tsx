@@ -3,7 +3,7 @@
 import { createContext, type ReactElement, type ReactNode, useContext, useMemo, useSyncExternalStore } from "react";
 import type { Calls, Method } from "../../bridge/messages.ts";
 import { reasonOf } from "../../conversation/error_text.ts";
-import type { Ask } from "../../conversation/state.ts";
+import type { PendingRequest } from "../../conversation/state.ts";
 import type { Host } from "../host.ts";
 import { type Store, useView } from "../store.ts";
 
@@ -12,7 +12,7 @@ export type Outcome<Result> = { readonly done: true; readonly result: Result } |
 
 export type Act = <M extends Method>(method: M, params: Calls[M]["params"]) => Promise<Outcome<Calls[M]["result"]>>;
 
-export interface Scene {
+export interface ConversationContextValue {
 	readonly store: Store;
 	readonly act: Act;
 	readonly folds: Folds;
@@ -47,16 +47,16 @@ export class Folds {
 	}
 }
 
-const SceneContext = createContext<Scene | null>(null);
-const AsksContext = createContext<readonly Ask[]>([]);
+const ConversationContext = createContext<ConversationContextValue | null>(null);
+const AsksContext = createContext<readonly PendingRequest[]>([]);
 
 /** Of the workspace, the folder that paths are shown from; null where it is not known. */
 const FolderContext = createContext<string | null>(null);
 
-export function useScene(): Scene {
-	const scene = useContext(SceneContext);
-	if (scene === null) throw new Error("A part of the conversation stands outside of it.");
-	return scene;
+export function useConversationContext(): ConversationContextValue {
+	const context = useContext(ConversationContext);
+	if (context === null) throw new Error("A part of the conversation stands outside of it.");
+	return context;
 }
 
 /** A copy of the session that ends with that turn; an empty session if there is none. */
@@ -66,7 +66,7 @@ export async function forkAt(act: Act, sessionId: string | null, turnId: string 
 }
 
 /** The question whether that tool call may run, while it waits for an answer. */
-export function useAskOf(toolId: string): Extract<Ask, { type: "permission" }> | null {
+export function useAskOf(toolId: string): Extract<PendingRequest, { type: "permission" }> | null {
 	const asks = useContext(AsksContext);
 	for (const ask of asks) {
 		if (ask.type === "permission" && ask.request.toolCall.toolId === toolId) return ask;
@@ -75,13 +75,13 @@ export function useAskOf(toolId: string): Extract<Ask, { type: "permission" }> |
 }
 
 /** Everything that waits. */
-export function useAsks(): readonly Ask[] {
+export function useAsks(): readonly PendingRequest[] {
 	return useContext(AsksContext);
 }
 
 /** Whether what the turn changed in a file was taken back by a restore. */
 export function useIsUndone(turnId: string | null, uri: string): boolean {
-	const { store } = useScene();
+	const { store } = useConversationContext();
 	return useView(store, ({ conversation }) => turnId !== null && (conversation.undone[turnId]?.includes(uri) ?? false));
 }
 
@@ -91,21 +91,21 @@ export function useFolder(): string | null {
 
 /** Whether a part is open: as the user last chose, else as it begins. */
 export function useFold(key: string, initially: boolean): readonly [boolean, (open: boolean) => void] {
-	const { folds } = useScene();
+	const { folds } = useConversationContext();
 	const chosen = useSyncExternalStore(folds.subscribe, () => folds.get(key));
 	return [chosen ?? initially, (open) => folds.set([key], open)];
 }
 
-export interface SceneParts {
+export interface ConversationProviderProps {
 	readonly store: Store;
 	readonly host: Host;
-	readonly asks: readonly Ask[];
+	readonly asks: readonly PendingRequest[];
 	readonly folder: string | null;
 	readonly children: ReactNode;
 }
 
-export function SceneAround({ store, host, asks, folder, children }: SceneParts): ReactElement {
-	const scene = useMemo<Scene>(() => {
+export function ConversationProvider({ store, host, asks, folder, children }: ConversationProviderProps): ReactElement {
+	const context = useMemo<ConversationContextValue>(() => {
 		const act: Act = async (method, params) => {
 			try {
 				return { done: true, result: await host.call(method, params) };
@@ -117,10 +117,10 @@ export function SceneAround({ store, host, asks, folder, children }: SceneParts)
 		return { store, act, folds: new Folds() };
 	}, [store, host]);
 	return (
-		<SceneContext value={scene}>
+		<ConversationContext value={context}>
 			<FolderContext value={folder}>
 				<AsksContext value={asks}>{children}</AsksContext>
 			</FolderContext>
-		</SceneContext>
+		</ConversationContext>
 	);
 }

@@ -5,16 +5,16 @@ import { planOf, takenBack } from "../../conversation/selectors.ts";
 import type { Conversation } from "../../conversation/state.ts";
 import type { AppProps } from "../app_props.ts";
 import { useView } from "../store.ts";
-import { SceneAround, useScene } from "./context.tsx";
+import { ConversationProvider, useConversationContext } from "./context.tsx";
 import { FindBar, type FindBarHandle } from "./find/find_bar.tsx";
 import { useLinks } from "./links.ts";
 import { RowList, type RowListHandle } from "./list/list.tsx";
 import { rowsWithFolds } from "./list/reverted_turns.ts";
-import { Unbroken } from "./list/row_error_boundary.tsx";
+import { RowErrorBoundary } from "./list/row_error_boundary.tsx";
 import { type Row, rowsBelow } from "./list/rows.ts";
 import { Announcer } from "./screen_reader/announcer.tsx";
-import { Notices } from "./session_notices.tsx";
-import { DaemonLine } from "./start/daemon_status.tsx";
+import { SessionNotices } from "./session_notices.tsx";
+import { DaemonStatus } from "./start/daemon_status.tsx";
 import { Welcome } from "./start/welcome.tsx";
 import { Plan } from "./turn/plan.tsx";
 import "../theme.css";
@@ -32,20 +32,20 @@ export function ConversationView({ store, host }: AppProps): ReactElement {
 	const folder = useView(store, ({ panel }) => panel?.session?.cwd ?? null);
 	const sessionId = useView(store, ({ conversation }) => conversation.sessionId);
 	return (
-		<SceneAround store={store} host={host} asks={asks} folder={folder}>
+		<ConversationProvider store={store} host={host} asks={asks} folder={folder}>
 			<section className="conversation" aria-label="Conversation">
-				<Notices key={`notices ${sessionId ?? "new"}`} />
+				<SessionNotices key={`notices ${sessionId ?? "new"}`} />
 				<Sheet key={sessionId ?? "new"} />
-				<DaemonLine />
+				<DaemonStatus />
 				<Announcer />
 			</section>
-		</SceneAround>
+		</ConversationProvider>
 	);
 }
 
 /** What is shown of one session; with another, all begins anew. */
 function Sheet(): ReactElement {
-	const { store, act } = useScene();
+	const { store, act } = useConversationContext();
 	const conversation = useView(store, (view) => view.conversation);
 	const { runningTurnId } = conversation;
 	const plan = planOf(conversation);
@@ -75,9 +75,9 @@ function Sheet(): ReactElement {
 		<div className="sheet" ref={sheet} {...links}>
 			{isFinding && <FindBar {...{ query, rows: all, sheet, list }} onQuery={setQuery} onClose={close} ref={bar} />}
 			{plan.length > 0 && (
-				<Unbroken of={plan}>
+				<RowErrorBoundary of={plan}>
 					<Plan entries={plan} />
-				</Unbroken>
+				</RowErrorBoundary>
 			)}
 			{rows.length === 0 ? <Welcome /> : <RowList rows={rows} busy={runningTurnId !== null} ref={list} />}
 		</div>
@@ -94,7 +94,7 @@ interface Rows {
 function useRows(conversation: Conversation, isFinding: boolean): Rows {
 	const { items, asks, runningTurnId, turns, standing, steering, lastAt } = conversation;
 	const before = useRef<readonly Row[]>([]);
-	const { folds } = useScene();
+	const { folds } = useConversationContext();
 	const version = useSyncExternalStore(folds.subscribe, () => folds.version);
 	const gone = useMemo(() => takenBack({ turns, standing }), [turns, standing]);
 	const below = useMemo(

@@ -3,13 +3,13 @@
 import { type ReactElement, useState } from "react";
 import { Icon, IconButton } from "../chrome/icon.tsx";
 import { useView } from "../store.ts";
-import { useScene } from "./context.tsx";
+import { useConversationContext } from "./context.tsx";
 import { visible } from "./markdown/invisible_characters.ts";
 
 const NONE: readonly string[] = [];
 
-export function Notices(): ReactElement | null {
-	const { store } = useScene();
+export function SessionNotices(): ReactElement | null {
+	const { store } = useConversationContext();
 	const notices = useView(store, ({ panel }) => panel?.notices ?? NONE);
 	const [dismissed, setDismissed] = useState<readonly string[]>(NONE);
 	const left = notices.filter((notice) => !dismissed.includes(notice));

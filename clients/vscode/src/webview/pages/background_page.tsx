@@ -18,19 +18,19 @@ import { useBackground } from "./use_background.ts";
 /** Lines of a command's output. */
 const MOST_LINES = 8;
 
-export function BackgroundPage(parts: AppProps): ReactElement {
-	const commands = useBackground(parts, true);
+export function BackgroundPage(props: AppProps): ReactElement {
+	const commands = useBackground(props, true);
 	const page = useRef<HTMLElement>(null);
 	useEffect(() => page.current?.focus(), []);
 	const running = commands.filter((each) => each.running).length;
 	const stop = async ({ id }: BackgroundCommand): Promise<void> => {
-		await ask(parts, "stopBackground", { id });
+		await ask(props, "stopBackground", { id });
 		page.current?.focus(); // the button goes, and the keys are still this page's
 	};
 	return (
 		<section className="page" aria-label="Background commands" ref={page} tabIndex={-1}>
 			<div className="page-head">
-				<Problem store={parts.store} />
+				<Problem store={props.store} />
 			</div>
 			<div className="page-list">
 				<p className={commands.length === 0 ? "page-empty" : "spoken"} role="status">
@@ -46,12 +46,12 @@ export function BackgroundPage(parts: AppProps): ReactElement {
 	);
 }
 
-interface RowParts {
+interface RowProps {
 	readonly command: BackgroundCommand;
 	readonly onStop: () => void;
 }
 
-function Row({ command, onStop }: RowParts): ReactElement {
+function Row({ command, onStop }: RowProps): ReactElement {
 	const { running, ending, startedAt, lastOutput } = command;
 	const line = visible(command.command);
 	return (
@@ -73,14 +73,14 @@ function Age({ since }: { readonly since: string }): string {
 	return `for ${durationOf(Math.floor(between(since, useNow(true)) / 1000) * 1000).replace(".0", "")}`;
 }
 
-interface LastOutputParts {
+interface LastOutputProps {
 	readonly text: string;
 	readonly label: string;
 	/** Said where there is none. */
 	readonly none: string;
 }
 
-function LastOutput({ text, label, none }: LastOutputParts): ReactElement {
+function LastOutput({ text, label, none }: LastOutputProps): ReactElement {
 	const lines = plainOf(text).trimEnd().split("\n").slice(-MOST_LINES).join("\n");
 	if (lines === "") return <p className="page-note">{none}</p>;
 	return (

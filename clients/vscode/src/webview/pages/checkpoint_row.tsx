@@ -15,17 +15,17 @@ export interface What {
 	readonly conversation: boolean;
 }
 
-interface CheckpointRowParts extends AppProps {
+interface CheckpointRowProps extends AppProps {
 	readonly checkpoint: Checkpoint;
 	/** What began the turn that it belongs to; null where that is not known. */
 	readonly prompt: string | null;
 	readonly onRestore: (what: What) => void;
 }
 
-export function CheckpointRow({ checkpoint, prompt, onRestore, ...parts }: CheckpointRowParts): ReactElement {
+export function CheckpointRow({ checkpoint, prompt, onRestore, ...props }: CheckpointRowProps): ReactElement {
 	const { label, createdAt, files } = checkpoint;
 	const [isOpen, setOpen] = useState(false);
-	const changed = useChanged(parts, isOpen ? checkpoint : null);
+	const changed = useChanged(props, isOpen ? checkpoint : null);
 	const id = useId();
 	return (
 		<li className="row checkpoint">

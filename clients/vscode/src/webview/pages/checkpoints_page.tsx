@@ -7,7 +7,7 @@ import type { Checkpoint } from "../../protocol/protocol.ts";
 import type { AppProps } from "../app_props.ts";
 import { ask } from "../chrome/host_calls.ts";
 import { Problem } from "../chrome/problem.tsx";
-import { SceneAround } from "../conversation/context.tsx";
+import { ConversationProvider } from "../conversation/context.tsx";
 import { useView } from "../store.ts";
 import { CheckpointRow } from "./checkpoint_row.tsx";
 import { type Done, Restoration } from "./restoration.tsx";
@@ -15,22 +15,22 @@ import { walked } from "./sessions_page.tsx";
 
 const CAREFULLY = { confirmed: false, force: false, uncertain: false };
 
-export function CheckpointsPage(parts: AppProps): ReactElement {
-	const { store, host } = parts;
+export function CheckpointsPage(props: AppProps): ReactElement {
+	const { store, host } = props;
 	const folder = useView(store, ({ panel }) => panel?.session?.cwd ?? null);
 	const sessionId = useView(store, ({ conversation }) => conversation.sessionId);
 	const items = useView(store, ({ conversation }) => conversation.items);
 	const prompts = useMemo(() => promptsOfTurns(items), [items]);
 	const [done, setDone] = useState<Done | null>(null);
-	const checkpoints = useCheckpoints(parts, sessionId, done);
+	const checkpoints = useCheckpoints(props, sessionId, done);
 	const page = useRef<HTMLElement>(null);
 	useEffect(() => page.current?.focus(), []);
 	const restore = async (asked: Done["asked"], isUndo: boolean): Promise<void> => {
-		const outcome = await ask(parts, "restoreCheckpoint", asked);
+		const outcome = await ask(props, "restoreCheckpoint", asked);
 		if (outcome.done && outcome.result !== null) setDone({ restored: outcome.result, asked, isUndo });
 	};
 	return (
-		<SceneAround store={store} host={host} asks={[]} folder={folder}>
+		<ConversationProvider store={store} host={host} asks={[]} folder={folder}>
 			<section
 				className="page"
 				aria-label="Checkpoints"
@@ -52,7 +52,7 @@ export function CheckpointsPage(parts: AppProps): ReactElement {
 						{(checkpoints ?? []).map((each) => (
 							<CheckpointRow
 								key={each.checkpointId}
-								{...parts}
+								{...props}
 								checkpoint={each}
 								prompt={prompts.get(each.turnId) ?? null}
 								onRestore={(what) => void restore({ checkpointId: each.checkpointId, ...what, ...CAREFULLY }, false)}
@@ -61,13 +61,13 @@ export function CheckpointsPage(parts: AppProps): ReactElement {
 					</ul>
 				</div>
 			</section>
-		</SceneAround>
+		</ConversationProvider>
 	);
 }
 
 /** The newest first; null until there was an answer. Asked for again when a turn ends, and after a restore. */
-function useCheckpoints(parts: AppProps, sessionId: string | null, done: Done | null): readonly Checkpoint[] | null {
-	const { store, host } = parts;
+function useCheckpoints(props: AppProps, sessionId: string | null, done: Done | null): readonly Checkpoint[] | null {
+	const { store, host } = props;
 	const isRunning = useView(store, ({ conversation }) => conversation.runningTurnId !== null);
 	const [checkpoints, setCheckpoints] = useState<readonly Checkpoint[] | null>(null);
 	// biome-ignore lint/correctness/useExhaustiveDependencies: with these, what was listed is no longer true

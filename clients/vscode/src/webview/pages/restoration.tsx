@@ -14,13 +14,13 @@ export interface Done {
 	readonly isUndo: boolean;
 }
 
-interface RestorationParts {
+interface RestorationProps {
 	readonly done: Done;
 	readonly folder: string | null;
 	readonly onRestore: (asked: Done["asked"], isUndo: boolean) => Promise<void>;
 }
 
-export function Restoration({ done, folder, onRestore }: RestorationParts): ReactElement {
+export function Restoration({ done, folder, onRestore }: RestorationProps): ReactElement {
 	const { restored, asked, isUndo } = done;
 	const back = { checkpointId: restored.undoCheckpointId, confirmed: true, force: false, uncertain: false };
 	const undo = (): void => void onRestore({ ...asked, ...back }, true);

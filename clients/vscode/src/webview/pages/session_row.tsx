@@ -11,18 +11,18 @@ import { many } from "../conversation/labels.ts";
 import { agoOf, momentOf } from "./times.ts";
 import type { Found } from "./use_sessions.ts";
 
-interface SessionRowParts extends AppProps {
+interface SessionRowProps extends AppProps {
 	readonly found: Found;
 	readonly isCurrent: boolean;
 	readonly isRunning: boolean;
 	readonly showsFolder: boolean;
 }
 
-export function SessionRow({ found, isCurrent, isRunning, showsFolder, ...parts }: SessionRowParts): ReactElement {
+export function SessionRow({ found, isCurrent, isRunning, showsFolder, ...props }: SessionRowProps): ReactElement {
 	const { sessionId, name } = found;
 	const [isRenaming, setRenaming] = useState(false);
 	const main = useRef<HTMLButtonElement>(null);
-	const does = useDoings(parts, sessionId, () => setRenaming(true));
+	const does = useSessionActions(props, sessionId, () => setRenaming(true));
 	const onKeyDown = (event: KeyboardEvent): void => {
 		const done = doneBy(event, does);
 		if (done === null) return;
@@ -34,7 +34,7 @@ export function SessionRow({ found, isCurrent, isRunning, showsFolder, ...parts 
 			{isRenaming ? (
 				<RenameField
 					name={name}
-					onRename={(written) => void ask(parts, "renameSession", { sessionId, name: written })}
+					onRename={(written) => void ask(props, "renameSession", { sessionId, name: written })}
 					onClose={() => {
 						setRenaming(false);
 						setTimeout(() => main.current?.focus()); // when the row is there again
@@ -71,37 +71,37 @@ export function SessionRow({ found, isCurrent, isRunning, showsFolder, ...parts 
 	);
 }
 
-type Doings = Readonly<Record<"open" | "openBeside" | "rename" | "fork" | "export" | "delete", () => void>>;
+type SessionActions = Readonly<Record<"open" | "openBeside" | "rename" | "fork" | "export" | "delete", () => void>>;
 
-function useDoings(parts: AppProps, sessionId: string, rename: () => void): Doings {
+function useSessionActions(props: AppProps, sessionId: string, rename: () => void): SessionActions {
 	const inChat = async (asked: Promise<Outcome<null>>): Promise<void> => {
 		if (!(await asked).done) return;
-		parts.store.update({ page: "chat" });
-		parts.store.take({ type: "focus", on: "prompt" });
+		props.store.update({ page: "chat" });
+		props.store.take({ type: "focus", on: "prompt" });
 	};
 	return {
-		open: () => void inChat(ask(parts, "openSession", { sessionId, beside: false })),
-		openBeside: () => void ask(parts, "openSession", { sessionId, beside: true }),
+		open: () => void inChat(ask(props, "openSession", { sessionId, beside: false })),
+		openBeside: () => void ask(props, "openSession", { sessionId, beside: true }),
 		rename,
-		fork: () => void inChat(ask(parts, "forkSession", { sessionId, atTurnId: null })),
-		export: () => void ask(parts, "exportSession", { sessionId }),
-		delete: () => void ask(parts, "deleteSession", { sessionId }),
+		fork: () => void inChat(ask(props, "forkSession", { sessionId, atTurnId: null })),
+		export: () => void ask(props, "exportSession", { sessionId }),
+		delete: () => void ask(props, "deleteSession", { sessionId }),
 	};
 }
 
-function doneBy({ key, ctrlKey, metaKey }: KeyboardEvent, does: Doings): (() => void) | null {
+function doneBy({ key, ctrlKey, metaKey }: KeyboardEvent, does: SessionActions): (() => void) | null {
 	if (key === "F2") return does.rename;
 	if (key === "Delete") return does.delete;
 	return key === "Enter" && (ctrlKey || metaKey) ? does.openBeside : null;
 }
 
-interface FactsParts {
+interface FactsProps {
 	readonly session: Session;
 	readonly isRunning: boolean;
 	readonly showsFolder: boolean;
 }
 
-function Facts({ session, isRunning, showsFolder }: FactsParts): ReactElement {
+function Facts({ session, isRunning, showsFolder }: FactsProps): ReactElement {
 	const { updatedAt, messageCount, interrupted, cwd } = session;
 	return (
 		<span className="row-facts">

@@ -10,12 +10,12 @@ import { useView } from "../store.ts";
 import { SessionRow } from "./session_row.tsx";
 import { type Listing, useSessions } from "./use_sessions.ts";
 
-export function SessionsPage(parts: AppProps): ReactElement {
-	const { store } = parts;
+export function SessionsPage(props: AppProps): ReactElement {
+	const { store } = props;
 	const [query, setQuery] = useState("");
 	const [everywhere, setEverywhere] = useState(false);
 	const hasFolder = useView(store, ({ panel }) => panel?.hasFolder ?? true);
-	const listing = useSessions(parts, { query, everywhere: everywhere || !hasFolder });
+	const listing = useSessions(props, { query, everywhere: everywhere || !hasFolder });
 	const page = useRef<HTMLElement>(null);
 	const search = useRef<HTMLInputElement>(null);
 	useEffect(() => search.current?.focus(), []);
@@ -41,20 +41,20 @@ export function SessionsPage(parts: AppProps): ReactElement {
 					</label>
 				)}
 			</div>
-			<Rows {...parts} listing={listing} query={query} showsFolders={everywhere || !hasFolder} />
+			<Rows {...props} listing={listing} query={query} showsFolders={everywhere || !hasFolder} />
 		</section>
 	);
 }
 
-interface RowsParts extends AppProps {
+interface RowsProps extends AppProps {
 	readonly listing: Listing & { readonly more: () => void };
 	readonly query: string;
 	readonly showsFolders: boolean;
 }
 
-function Rows({ listing, query, showsFolders, ...parts }: RowsParts): ReactElement {
+function Rows({ listing, query, showsFolders, ...props }: RowsProps): ReactElement {
 	const { found, running, nextCursor, isKnown, more } = listing;
-	const current = useView(parts.store, ({ conversation }) => conversation.sessionId);
+	const current = useView(props.store, ({ conversation }) => conversation.sessionId);
 	return (
 		<div className="page-list">
 			<p role="status" className={found.length === 0 ? "page-empty" : "spoken"}>
@@ -64,7 +64,7 @@ function Rows({ listing, query, showsFolders, ...parts }: RowsParts): ReactEleme
 				{found.map((each) => (
 					<SessionRow
 						key={each.sessionId}
-						{...parts}
+						{...props}
 						found={each}
 						isCurrent={each.sessionId === current}
 						isRunning={running.has(each.sessionId)}
@@ -81,7 +81,7 @@ function Rows({ listing, query, showsFolders, ...parts }: RowsParts): ReactEleme
 				<button
 					type="button"
 					className="push-button"
-					onClick={() => void ask(parts, "newSession", null).then(() => parts.store.update({ page: "chat" }))}
+					onClick={() => void ask(props, "newSession", null).then(() => props.store.update({ page: "chat" }))}
 				>
 					Start one
 				</button>

@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import * as vscode from "vscode";
 import { DaemonEdits } from "../../../src/review/daemon_edits.ts";
 import { hunksOf } from "../../../src/review/hunks/pending_file.ts";
-import { ReviewBook } from "../../../src/review/pending_files.ts";
+import { PendingFiles } from "../../../src/review/pending_files.ts";
 import { finished, put, uriOf } from "./agent.ts";
 import { model, test, until } from "./harness.ts";
 
@@ -243,7 +243,7 @@ test("a state that the user goes back to is no change to judge", async () => {
 	await waits(document, 0);
 });
 
-/** As the window keeps it, for a book of this test's own. */
+/** As the window keeps it, for pending files of this test's own. */
 class Memory implements vscode.Memento {
 	readonly #values = new Map<string, string>();
 
@@ -264,7 +264,7 @@ class Memory implements vscode.Memento {
 test("what was rejected, and what waits, is there when the window is", async () => {
 	const memory = new Memory();
 	for (const name of ["judged.py", "waiting.py", "removed.py"]) await put(name, AFTER);
-	const first = new ReviewBook(new DaemonEdits(), memory);
+	const first = new PendingFiles(new DaemonEdits(), memory);
 	for (const name of ["judged.py", "waiting.py", "removed.py"]) await first.changedBy("s1", uriOf(name), BEFORE);
 	await first.decide(uriOf("judged.py"), false);
 	const report = first.report("s1");
@@ -273,7 +273,7 @@ test("what was rejected, and what waits, is there when the window is", async () 
 	await vscode.workspace.fs.delete(uriOf("removed.py"));
 	await put("waiting.py", `# mine\n${AFTER}`);
 
-	const second = new ReviewBook(new DaemonEdits(), memory);
+	const second = new PendingFiles(new DaemonEdits(), memory);
 
 	try {
 		assert.match(report.content.text, /\+total = 1/);
@@ -300,46 +300,46 @@ async function replaced(name: string, text: string): Promise<void> {
 test("a rejection that a restore takes back waits again and is not reported, and one that it brings back is", async () => {
 	await put("replayed.py", AFTER);
 	await put("other.py", AFTER);
-	const book = new ReviewBook(new DaemonEdits(), new Memory());
+	const pendingFiles = new PendingFiles(new DaemonEdits(), new Memory());
 	const uri = uriOf("replayed.py");
-	const waiting = () => hunksOf(book.file(uri) ?? { uri: "", baseline: "", current: "" }).length;
+	const waiting = () => hunksOf(pendingFiles.file(uri) ?? { uri: "", baseline: "", current: "" }).length;
 	const restored = async (text: string): Promise<void> => {
 		await replaced("replayed.py", text);
-		await book.restored();
+		await pendingFiles.restored();
 	};
 	try {
-		for (const name of ["replayed.py", "other.py"]) await book.changedBy("s1", uriOf(name), BEFORE);
-		await book.decide(uri, false);
-		await book.decide(uriOf("other.py"), false);
+		for (const name of ["replayed.py", "other.py"]) await pendingFiles.changedBy("s1", uriOf(name), BEFORE);
+		await pendingFiles.decide(uri, false);
+		await pendingFiles.decide(uriOf("other.py"), false);
 		const [own, other] = [uri, uriOf("other.py")].map((each) => ({ uri: each.toString(), rejected: 2 }));
-		await book.restored();
-		assert.deepEqual([waiting(), book.untold("s1")], [0, [own, other]], "neither was restored");
+		await pendingFiles.restored();
+		assert.deepEqual([waiting(), pendingFiles.untold("s1")], [0, [own, other]], "neither was restored");
 
 		await restored(AFTER);
-		assert.deepEqual([waiting(), book.untold("s1")], [2, [other]]);
-		assert.doesNotMatch(book.report("s1")?.content.text ?? "", /replayed/);
+		assert.deepEqual([waiting(), pendingFiles.untold("s1")], [2, [other]]);
+		assert.doesNotMatch(pendingFiles.report("s1")?.content.text ?? "", /replayed/);
 
 		await restored(BEFORE);
-		assert.deepEqual([waiting(), book.untold("s1")], [0, [own, other]]);
+		assert.deepEqual([waiting(), pendingFiles.untold("s1")], [0, [own, other]]);
 
-		const told = book.report("s1");
+		const told = pendingFiles.report("s1");
 		assert(told !== null);
-		book.reported(told);
+		pendingFiles.reported(told);
 		await restored(AFTER);
-		assert.match(book.report("s1")?.content.text ?? "", /^I undid the rejection[\s\S]*replayed/);
+		assert.match(pendingFiles.report("s1")?.content.text ?? "", /^I undid the rejection[\s\S]*replayed/);
 	} finally {
-		book.dispose();
+		pendingFiles.dispose();
 	}
 });
 
 test("a restore takes back a rejection of an earlier window, too", async () => {
 	const memory = new Memory();
 	await put("earlier.py", AFTER);
-	const first = new ReviewBook(new DaemonEdits(), memory);
+	const first = new PendingFiles(new DaemonEdits(), memory);
 	await first.changedBy("s1", uriOf("earlier.py"), BEFORE);
 	await first.decide(uriOf("earlier.py"), false);
 	first.dispose();
-	const second = new ReviewBook(new DaemonEdits(), memory);
+	const second = new PendingFiles(new DaemonEdits(), memory);
 	try {
 		await second.restored();
 		assert.match(second.report("s1")?.content.text ?? "", /earlier/);
@@ -354,22 +354,22 @@ test("a restore takes back a rejection of an earlier window, too", async () => {
 
 test("what waited for review waits again after a restore, also under a name that the user gave the file since", async () => {
 	await put("first.py", AFTER);
-	const book = new ReviewBook(new DaemonEdits(), new Memory());
+	const pendingFiles = new PendingFiles(new DaemonEdits(), new Memory());
 	try {
-		await book.changedBy("s1", uriOf("first.py"), BEFORE);
+		await pendingFiles.changedBy("s1", uriOf("first.py"), BEFORE);
 		const edit = new vscode.WorkspaceEdit();
 		edit.renameFile(uriOf("first.py"), uriOf("second.py"));
 		assert(await vscode.workspace.applyEdit(edit));
-		await until("the new name", () => book.file(uriOf("second.py")));
-		await book.decide(uriOf("second.py"), false);
-		assert.equal(book.file(uriOf("second.py")), null);
+		await until("the new name", () => pendingFiles.file(uriOf("second.py")));
+		await pendingFiles.decide(uriOf("second.py"), false);
+		assert.equal(pendingFiles.file(uriOf("second.py")), null);
 
 		await replaced("second.py", AFTER);
-		await book.restored();
+		await pendingFiles.restored();
 
-		assert.equal(book.file(uriOf("second.py"))?.baseline, BEFORE);
-		assert.equal(book.report("s1"), null);
+		assert.equal(pendingFiles.file(uriOf("second.py"))?.baseline, BEFORE);
+		assert.equal(pendingFiles.report("s1"), null);
 	} finally {
-		book.dispose();
+		pendingFiles.dispose();
 	}
 });

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
 import type { Calls, Method } from "../../../src/bridge/messages.ts";
-import type { Ask } from "../../../src/conversation/state.ts";
+import type { PendingRequest } from "../../../src/conversation/state.ts";
 import type { Daemon } from "../../../src/daemon/daemon.ts";
 import { Panel } from "../../../src/panel/panel.ts";
 import type { Services } from "../../../src/panel/services.ts";
-import { Asks } from "../../../src/sessions/pending_requests.ts";
+import { PendingRequests } from "../../../src/sessions/pending_requests.ts";
 import { Sessions } from "../../../src/sessions/sessions.ts";
 import { test, until } from "./harness.ts";
 
@@ -17,7 +17,7 @@ interface Message {
 
 /** A panel whose page is the test, on a daemon that only notes what it is asked. */
 class Page {
-	readonly asks = new Asks();
+	readonly asks = new PendingRequests();
 	readonly asked: string[] = [];
 	readonly received: Message[] = [];
 	readonly sessions: Sessions;
@@ -47,7 +47,7 @@ class Page {
 			sessions: this.sessions,
 			asks: this.asks,
 			reviews: { onDidChange: never, count: () => ({ hunks: 0, files: [], rejected: [] }) },
-			surroundings: { state: { defaults: {} }, onDidChange: never },
+			windowState: { state: { defaults: {} }, onDidChange: never },
 		} as unknown as Services;
 		const webview = {
 			onDidReceiveMessage: this.#said.event,
@@ -68,7 +68,7 @@ const ASK = {
 	type: "permission",
 	id: "p1",
 	request: { sessionId: "s1", ruleSuggestions: [{ rule: "npm test:*", title: "npm test", appliesTo: {} }] },
-} as unknown as Ask;
+} as unknown as PendingRequest;
 
 test("a page stores no rule that the question did not suggest", async () => {
 	const page = await Page.open();

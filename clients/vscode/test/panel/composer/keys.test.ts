@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Ask } from "../../../src/conversation/state.ts";
+import type { PendingRequest } from "../../../src/conversation/state.ts";
 import { conversation, permission, prompt, SESSION, text, tool } from "../conversation_items.ts";
 import { type Answers, Panel, READY } from "../panel.ts";
 import { holds, promptOf } from "../prompt.ts";
@@ -8,7 +8,7 @@ import { RUNNING } from "../shown_session.ts";
 
 const RUN = tool({ key: "1", toolId: "run", title: "pytest -q", kind: "execute", readOnly: false, status: "asked" });
 
-function asking(...asks: readonly Ask[]): ReturnType<typeof conversation> {
+function asking(...asks: readonly PendingRequest[]): ReturnType<typeof conversation> {
 	return conversation([prompt({ key: "0" }), RUN], { asks, runningTurnId: "t1" });
 }
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Ask } from "../../../src/conversation/state.ts";
+import type { PendingRequest } from "../../../src/conversation/state.ts";
 import type { QuestionRequest } from "../../../src/protocol/protocol.ts";
 import { conversation, covers, outcome, PATCH, permission, prompt, SESSION, tool, uri } from "../conversation_items.ts";
 import { Panel } from "../panel.ts";
 
 const RUN = tool({ key: "1", toolId: "run", title: "pytest -q", kind: "execute", readOnly: false, status: "asked" });
 
-function question(more: Partial<QuestionRequest> = {}): Ask {
+function question(more: Partial<QuestionRequest> = {}): PendingRequest {
 	const choices = [{ title: "SQLite", description: "a file, no server" }, { title: "PostgreSQL" }];
 	const request = {
 		questionId: "q",
@@ -20,7 +20,7 @@ function question(more: Partial<QuestionRequest> = {}): Ask {
 	return { type: "question", id: "q", request };
 }
 
-function openWith(...asks: readonly Ask[]): Promise<Panel> {
+function openWith(...asks: readonly PendingRequest[]): Promise<Panel> {
 	return Panel.open({ conversation: conversation([prompt({ key: "0" }), RUN], { asks, runningTurnId: "t1" }) });
 }
 

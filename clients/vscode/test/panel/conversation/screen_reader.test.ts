@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import type { AxeResults } from "axe-core";
-import type { Ask, Item } from "../../../src/conversation/state.ts";
+import type { Item, PendingRequest } from "../../../src/conversation/state.ts";
 import {
 	compacted,
 	conversation,
@@ -61,7 +61,7 @@ const ITEMS: readonly Item[] = [
 	tool({ key: "14", turnId: "t2", toolId: "run", kind: "execute", title: "make", readOnly: false, status: "asked" }),
 ];
 
-const QUESTION: Ask = {
+const QUESTION: PendingRequest = {
 	type: "question",
 	id: "q",
 	request: {
@@ -143,7 +143,7 @@ test("a screen reader is told whole sentences, what tools do, and at once what w
 			});
 		}
 	});
-	const show = (items: readonly Item[], asks: readonly Ask[] = []) =>
+	const show = (items: readonly Item[], asks: readonly PendingRequest[] = []) =>
 		panel.send({
 			type: "conversation",
 			conversation: conversation([...begun, ...items], { runningTurnId: "t1", asks }),

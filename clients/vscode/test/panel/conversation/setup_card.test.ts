@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Ask } from "../../../src/conversation/state.ts";
+import type { PendingRequest } from "../../../src/conversation/state.ts";
 import { conversation, failure, prompt } from "../conversation_items.ts";
 import { Panel, READY } from "../panel.ts";
 
-const ASK: Ask = {
+const ASK: PendingRequest = {
 	type: "question",
 	id: "q1",
 	request: {

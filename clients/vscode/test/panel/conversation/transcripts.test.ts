@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Note } from "../../../src/bridge/messages.ts";
-import type { Ask } from "../../../src/conversation/state.ts";
+import type { PendingRequest } from "../../../src/conversation/state.ts";
 import type { Event, PermissionRequest, QuestionRequest } from "../../../src/protocol/protocol.ts";
 import { REPOSITORY } from "../../paths.ts";
 import { conversation, SESSION } from "../conversation_items.ts";
@@ -16,7 +16,7 @@ interface Line {
 	readonly asked?: { readonly method: string; readonly params: unknown };
 }
 
-function askOf({ method, params }: NonNullable<Line["asked"]>): Ask | null {
+function askOf({ method, params }: NonNullable<Line["asked"]>): PendingRequest | null {
 	if (method === "pygent/permission/request") {
 		const request = params as PermissionRequest;
 		return { type: "permission", id: request.permissionId, request };

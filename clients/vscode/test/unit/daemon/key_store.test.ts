@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changesOf, Keys } from "../../../src/daemon/key_store.ts";
+import { changesOf, KeyStore } from "../../../src/daemon/key_store.ts";
 
 /** Keeps what an editor's secret storage would, for as long as the test runs. */
 class Secrets {
@@ -26,13 +26,13 @@ class Secrets {
 
 test("keys of providers are kept in the secret storage, found again by their variables, and removed", async () => {
 	const secrets = new Secrets();
-	const keys = new Keys(secrets);
+	const keys = new KeyStore(secrets);
 
 	await keys.set("ANTHROPIC_API_KEY", "one");
 	await keys.set("OPENAI_API_KEY", "two");
 	await keys.set("OPENAI_API_KEY", "three");
 
-	assert.deepEqual(await new Keys(secrets).all(), { ANTHROPIC_API_KEY: "one", OPENAI_API_KEY: "three" });
+	assert.deepEqual(await new KeyStore(secrets).all(), { ANTHROPIC_API_KEY: "one", OPENAI_API_KEY: "three" });
 	assert.deepEqual([...secrets.kept.keys()], ["pygent.keys"]);
 
 	await keys.remove("ANTHROPIC_API_KEY");
@@ -44,7 +44,7 @@ test("keys of providers are kept in the secret storage, found again by their var
 test("a storage that holds something else counts as empty, and takes the next key", async () => {
 	const secrets = new Secrets();
 	await secrets.store("pygent.keys", "of another key ring");
-	const keys = new Keys(secrets);
+	const keys = new KeyStore(secrets);
 
 	assert.deepEqual(await keys.all(), {});
 	await keys.set("OPENAI_API_KEY", "two");

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MOST_RESTARTS, Restarts, WITHIN_MS } from "../../../src/daemon/restart_policy.ts";
+import { MOST_RESTARTS, RestartPolicy, WITHIN_MS } from "../../../src/daemon/restart_policy.ts";
 
 test("a daemon is started again three times in three minutes, and then the user is asked", () => {
-	const restarts = new Restarts();
+	const restarts = new RestartPolicy();
 	const verdicts = [0, 1, 2, 3].map((second) => restarts.ended(second * 1000));
 
 	assert.deepEqual(
@@ -14,7 +14,7 @@ test("a daemon is started again three times in three minutes, and then the user 
 });
 
 test("ends that lie long back no longer count, nor do those before the user had it started", () => {
-	const restarts = new Restarts();
+	const restarts = new RestartPolicy();
 	for (const at of [0, 1, 2]) restarts.ended(at);
 
 	assert.equal(restarts.ended(WITHIN_MS + 1).restarts, true);

@@ -3,7 +3,7 @@ import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Launch } from "../../../src/daemon/launch.ts";
-import { type Link, linkAt, linkOnStdio, StartError } from "../../../src/daemon/transport.ts";
+import { StartError, socketTransport, stdioTransport, type Transport } from "../../../src/daemon/transport.ts";
 import { DAEMON, Scratch } from "../../paths.ts";
 import { isThere } from "../../processes.ts";
 
@@ -15,11 +15,11 @@ function launchOf(scratch: Scratch, command = DAEMON): Launch {
 }
 
 /** The daemon's answer to one request. */
-async function ask(link: Link, method: string, params: object): Promise<Record<string, unknown>> {
+async function ask(transport: Transport, method: string, params: object): Promise<Record<string, unknown>> {
 	const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-	link.writer.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+	transport.writer.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
 	let text = "";
-	for await (const chunk of link.reader.iterator({ destroyOnReturn: false })) {
+	for await (const chunk of transport.reader.iterator({ destroyOnReturn: false })) {
 		text += String(chunk);
 		for (const message of text.split(/Content-Length: \d+\r\n\r\n/)) {
 			const answer = parsed(message);
@@ -42,11 +42,11 @@ test("a daemon at a socket is there for the window that comes back, and gone whe
 	const path = join(scratch.path, "d.sock");
 	const lines: string[] = [];
 
-	const first = await linkAt(path, launchOf(scratch), (line) => lines.push(line), LIMIT_MS);
+	const first = await socketTransport(path, launchOf(scratch), (line) => lines.push(line), LIMIT_MS);
 	const { serverInfo } = await ask(first, "initialize", { processId: null, capabilities: {} });
 	const pid = Number(await readFile(`${path}.pid`, "utf8"));
 	first.leave();
-	const second = await linkAt(path, launchOf(scratch), () => undefined, LIMIT_MS);
+	const second = await socketTransport(path, launchOf(scratch), () => undefined, LIMIT_MS);
 
 	assert.equal((serverInfo as { readonly name: string }).name, "pygent-ls");
 	assert.deepEqual([first.isOld, second.isOld], [false, true]);
@@ -60,10 +60,10 @@ test("a daemon at a socket is there for the window that comes back, and gone whe
 test("a daemon that is killed is gone, and it is said how", async () => {
 	await using scratch = await Scratch.create();
 	const path = join(scratch.path, "d.sock");
-	const link = await linkAt(path, launchOf(scratch), () => undefined, LIMIT_MS);
+	const transport = await socketTransport(path, launchOf(scratch), () => undefined, LIMIT_MS);
 
 	process.kill(Number(await readFile(`${path}.pid`, "utf8")), "SIGKILL");
-	const end = await link.ended;
+	const end = await transport.ended;
 
 	assert.ok(end.type === "gone");
 	assert.match(end.reason, /^ended by SIGKILL/);
@@ -73,9 +73,9 @@ test("of another client in its place a window is told so", async () => {
 	await using scratch = await Scratch.create();
 	const path = join(scratch.path, "d.sock");
 	const capabilities = { experimental: { pygent: { windowId: "the same" } } };
-	const first = await linkAt(path, launchOf(scratch), () => undefined, LIMIT_MS);
+	const first = await socketTransport(path, launchOf(scratch), () => undefined, LIMIT_MS);
 	await ask(first, "initialize", { processId: null, capabilities });
-	const second = await linkAt(path, launchOf(scratch), () => undefined, LIMIT_MS);
+	const second = await socketTransport(path, launchOf(scratch), () => undefined, LIMIT_MS);
 	await ask(second, "initialize", { processId: null, capabilities });
 
 	assert.deepEqual(await first.ended, { type: "replaced" });
@@ -90,7 +90,7 @@ test("a program that is missing, is none, or ends at once is told with its reaso
 	await writeFile(plain, "");
 	await chmod(broken, 0o755);
 	const start = (command: string) =>
-		linkAt(join(scratch.path, "d.sock"), launchOf(scratch, command), () => undefined, LIMIT_MS);
+		socketTransport(join(scratch.path, "d.sock"), launchOf(scratch, command), () => undefined, LIMIT_MS);
 
 	await assert.rejects(start("/no/such/program"), {
 		message: /no\/such\/program could not be started: the program was not/,
@@ -110,7 +110,7 @@ test("a program that never listens is given up and ended", async () => {
 	await writeFile(idle, "#!/bin/sh\nexec sleep 600\n", { mode: 0o755 });
 
 	await assert.rejects(
-		linkAt(path, launchOf(scratch, idle), () => undefined, 300),
+		socketTransport(path, launchOf(scratch, idle), () => undefined, 300),
 		{ message: "pygent did not listen within 0.3 seconds" },
 	);
 	const pid = Number(await readFile(`${path}.pid`, "utf8"));
@@ -121,11 +121,11 @@ test("a program that never listens is given up and ended", async () => {
 
 test("where there are no sockets the daemon is spoken to directly, and ends with the window", async () => {
 	await using scratch = await Scratch.create();
-	const link = await linkOnStdio(launchOf(scratch), () => undefined);
-	const { serverInfo } = await ask(link, "initialize", { processId: null, capabilities: {} });
+	const transport = await stdioTransport(launchOf(scratch), () => undefined);
+	const { serverInfo } = await ask(transport, "initialize", { processId: null, capabilities: {} });
 
-	await link.end();
+	await transport.end();
 
 	assert.equal((serverInfo as { readonly name: string }).name, "pygent-ls");
-	assert.equal((await link.ended).type, "gone");
+	assert.equal((await transport.ended).type, "gone");
 });

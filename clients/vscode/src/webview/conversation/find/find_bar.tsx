@@ -11,13 +11,13 @@ export interface FindBarHandle {
 	focus(): void;
 }
 
-interface FindBarParts extends Searched {
+interface FindBarProps extends Searched {
 	readonly onQuery: (query: string) => void;
 	readonly onClose: () => void;
 	readonly ref: Ref<FindBarHandle>;
 }
 
-export function FindBar({ onQuery, onClose, ref, ...searched }: FindBarParts): ReactElement {
+export function FindBar({ onQuery, onClose, ref, ...searched }: FindBarProps): ReactElement {
 	const { tally, step } = useFind(searched);
 	const field = useRef<HTMLInputElement>(null);
 	const focus = (): void => {

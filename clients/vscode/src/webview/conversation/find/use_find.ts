@@ -1,7 +1,7 @@
 /** What is looked for, where it is, and which match the reader is at. */
 
 import { type RefObject, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { useScene } from "../context.tsx";
+import { useConversationContext } from "../context.tsx";
 import type { RowListHandle } from "../list/list.tsx";
 import type { Row } from "../list/rows.ts";
 import { Highlights } from "./highlights.ts";
@@ -25,7 +25,7 @@ export interface Searched {
 
 /** Matches are counted after what is typed and what streams in is painted. */
 export function useFind({ query, rows: latest, sheet, list }: Searched): Found {
-	const { folds } = useScene();
+	const { folds } = useConversationContext();
 	const words = useDeferredValue(query);
 	const rows = useDeferredValue(latest);
 	const pattern = useMemo(() => patternOf(words), [words]);

@@ -17,9 +17,9 @@ import {
 } from "react";
 import { type CustomContainerComponentProps, Virtualizer, type VirtualizerHandle } from "virtua";
 import { Icon } from "../../chrome/icon.tsx";
-import { useScene } from "../context.tsx";
+import { useConversationContext } from "../context.tsx";
 import { nameOf, RowContent } from "./row.tsx";
-import { Unbroken } from "./row_error_boundary.tsx";
+import { RowErrorBoundary } from "./row_error_boundary.tsx";
 import type { Row } from "./rows.ts";
 import { usePressed } from "./use_pressed.ts";
 
@@ -43,18 +43,18 @@ export interface RowListHandle {
 	firstInSight(): string | null;
 }
 
-export interface RowListParts {
+export interface RowListProps {
 	readonly rows: readonly Row[];
 	readonly busy: boolean;
 	readonly ref: Ref<RowListHandle>;
 }
 
-export function RowList({ rows, busy, ref }: RowListParts): ReactElement {
+export function RowList({ rows, busy, ref }: RowListProps): ReactElement {
 	const list = useRef<VirtualizerHandle>(null);
 	const scroller = useRef<HTMLDivElement>(null);
 	const { follows, followNow, gotInput, leave, released, scrolled, stay, toStart } = useFollowing(scroller, rows);
 	const { focused, gotFocus, lostFocus } = useFocusedRow(rows);
-	const { store } = useScene();
+	const { store } = useConversationContext();
 	const toPrompt = (): void => store.take({ type: "focus", on: "prompt" });
 	useImperativeHandle(
 		ref,
@@ -131,13 +131,13 @@ function Rows({ style, children, ref }: CustomContainerComponentProps): ReactEle
 	);
 }
 
-interface RowShellParts {
+interface RowShellProps {
 	readonly row: Row;
 	readonly index: number;
 	readonly total: number;
 }
 
-function RowShell({ row, index, total }: RowShellParts): ReactElement {
+function RowShell({ row, index, total }: RowShellProps): ReactElement {
 	return (
 		<div
 			className={`story-row ${row.type === "item" ? row.item.type : row.type}-row`}
@@ -148,9 +148,9 @@ function RowShell({ row, index, total }: RowShellParts): ReactElement {
 			data-row={row.key}
 			tabIndex={-1}
 		>
-			<Unbroken of={row}>
+			<RowErrorBoundary of={row}>
 				<RowContent row={row} />
-			</Unbroken>
+			</RowErrorBoundary>
 		</div>
 	);
 }

@@ -1,7 +1,7 @@
 /** One row of the conversation. */
 
 import { memo, type ReactElement, type ReactNode } from "react";
-import type { Ask, Item, TextItem } from "../../../conversation/state.ts";
+import type { Item, PendingRequest, TextItem } from "../../../conversation/state.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { Clock } from "../clock.tsx";
 import { CopyButton } from "../markdown/code_block.tsx";
@@ -12,13 +12,13 @@ import { ReviewLine } from "../requests/review.tsx";
 import { Subagent } from "../tools/subagent.tsx";
 import { ToolCard, ToolGroup } from "../tools/tool_card.tsx";
 import { End } from "../turn/end.tsx";
-import { Failure } from "../turn/model_failure.tsx";
+import { ModelFailure } from "../turn/model_failure.tsx";
 import { Compacted, Hook, Limit, Notice } from "../turn/notice_lines.tsx";
 import { Prompt, Steering } from "../turn/prompt.tsx";
-import { TakenBack } from "../turn/reverted_turns.tsx";
-import { Review } from "../turn/review_report.tsx";
+import { RevertedTurns } from "../turn/reverted_turns.tsx";
+import { ReviewReport } from "../turn/review_report.tsx";
 import { Thinking } from "../turn/thinking.tsx";
-import { Unbroken } from "./row_error_boundary.tsx";
+import { RowErrorBoundary } from "./row_error_boundary.tsx";
 import type { Row } from "./rows.ts";
 
 export const RowContent = memo(function RowContent({ row }: { readonly row: Row }): ReactNode {
@@ -30,7 +30,7 @@ export const RowContent = memo(function RowContent({ row }: { readonly row: Row 
 		case "ask":
 			return <AskCard ask={row.ask} />;
 		case "taken_back":
-			return <TakenBack fold={row.key} turns={row.turns} />;
+			return <RevertedTurns fold={row.key} turns={row.turns} />;
 		case "gone":
 			return (
 				<div className="gone">
@@ -87,7 +87,7 @@ function contentOf(item: Item): ReactNode {
 		case "prompt":
 			return <Prompt item={item} />;
 		case "review":
-			return <Review item={item} />;
+			return <ReviewReport item={item} />;
 		case "text":
 			return <Answer item={item} />;
 		case "thinking":
@@ -95,7 +95,7 @@ function contentOf(item: Item): ReactNode {
 		case "tool":
 			return <ToolCard item={item} steps={item.children.length > 0 && <Subagent item={item} draw={drawn} />} />;
 		case "failure":
-			return <Failure item={item} />;
+			return <ModelFailure item={item} />;
 		case "limit":
 			return <Limit item={item} />;
 		case "compacted":
@@ -111,13 +111,13 @@ function contentOf(item: Item): ReactNode {
 
 function drawn(row: Row): ReactElement {
 	return (
-		<Unbroken key={row.key} of={row}>
+		<RowErrorBoundary key={row.key} of={row}>
 			<RowContent row={row} />
-		</Unbroken>
+		</RowErrorBoundary>
 	);
 }
 
-function AskCard({ ask }: { readonly ask: Ask }): ReactElement {
+function AskCard({ ask }: { readonly ask: PendingRequest }): ReactElement {
 	switch (ask.type) {
 		case "permission":
 			return <PermissionCard id={ask.id} request={ask.request} inCard={false} />;

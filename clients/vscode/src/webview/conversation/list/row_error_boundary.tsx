@@ -5,7 +5,7 @@ import { reasonOf } from "../../../conversation/error_text.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { visible } from "../markdown/invisible_characters.ts";
 
-interface Parts {
+interface Props {
 	/** What is drawn: another value is tried anew. */
 	readonly of: unknown;
 	readonly children: ReactNode;
@@ -16,14 +16,14 @@ interface State {
 	readonly reason: string | null;
 }
 
-export class Unbroken extends Component<Parts, State> {
+export class RowErrorBoundary extends Component<Props, State> {
 	override state: State = { reason: null };
 
 	static getDerivedStateFromError(error: unknown): State {
 		return { reason: reasonOf(error) };
 	}
 
-	override componentDidUpdate(before: Parts): void {
+	override componentDidUpdate(before: Props): void {
 		if (this.state.reason !== null && before.of !== this.props.of) this.setState({ reason: null });
 	}
 

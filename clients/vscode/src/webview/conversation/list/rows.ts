@@ -1,13 +1,13 @@
 /** The items of a conversation as the rows of its list: calls that only look are told together in one. */
 
-import type { Ask, Conversation, Item, ToolItem } from "../../../conversation/state.ts";
+import type { Conversation, Item, PendingRequest, ToolItem } from "../../../conversation/state.ts";
 
 export type Row =
 	| { readonly type: "item"; readonly key: string; readonly item: Item }
 	/** At least two calls in a row that read or searched. */
 	| { readonly type: "group"; readonly key: string; readonly calls: readonly ToolItem[] }
 	/** A question that belongs to no call that is shown. */
-	| { readonly type: "ask"; readonly key: string; readonly ask: Ask }
+	| { readonly type: "ask"; readonly key: string; readonly ask: PendingRequest }
 	/** So many turns no longer count; their rows follow where it is open. */
 	| { readonly type: "taken_back"; readonly key: string; readonly turns: number; readonly open: boolean }
 	/** Of a turn that no longer counts, in that fold. */

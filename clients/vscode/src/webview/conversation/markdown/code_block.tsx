@@ -3,7 +3,7 @@
 import { type ReactElement, useEffect, useState } from "react";
 import { isForShell, isOneLine } from "../../../conversation/shell_code.ts";
 import { IconButton } from "../../chrome/icon.tsx";
-import { useScene } from "../context.tsx";
+import { useConversationContext } from "../context.tsx";
 import { fenceOf } from "./fence.ts";
 import { Fragment } from "./fragment.tsx";
 import { coloured, isKept } from "./highlight.ts";
@@ -11,7 +11,7 @@ import { visible } from "./invisible_characters.ts";
 import { MAX_COLOURED_AT_ONCE } from "./limits.ts";
 import { colouredOf } from "./sanitiser.ts";
 
-export interface CodeBlockParts {
+export interface CodeBlockProps {
 	readonly code: string;
 	/** What stands behind the fence. */
 	readonly info: string;
@@ -19,8 +19,8 @@ export interface CodeBlockParts {
 	readonly growing: boolean;
 }
 
-export function CodeBlock({ code, info, growing }: CodeBlockParts): ReactElement {
-	const { act } = useScene();
+export function CodeBlock({ code, info, growing }: CodeBlockProps): ReactElement {
+	const { act } = useConversationContext();
 	const { language, path } = fenceOf(info, code);
 	const label = path ?? (language === "" ? "text" : language);
 	return (
@@ -55,7 +55,7 @@ export function CodeBlock({ code, info, growing }: CodeBlockParts): ReactElement
 }
 
 export function CopyButton({ text, what }: { readonly text: string; readonly what: string }): ReactElement {
-	const { act } = useScene();
+	const { act } = useConversationContext();
 	const [copied, setCopied] = useState(false);
 	useEffect(() => {
 		if (!copied) return;
@@ -68,13 +68,13 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
 	return <IconButton icon={copied ? "check" : "copy"} label={copied ? "Copied" : `Copy ${what}`} onClick={copy} />;
 }
 
-interface ColouredParts {
+interface ColouredProps {
 	readonly code: string;
 	readonly language: string;
 	readonly growing: boolean;
 }
 
-function Coloured({ code, language, growing }: ColouredParts): ReactElement {
+function Coloured({ code, language, growing }: ColouredProps): ReactElement {
 	const html = useColours(code, language, growing);
 	if (html === null) return <code key="plain">{visible(code)}</code>;
 	return <Fragment key="coloured" as="code" html={html} sanitise={colouredOf} />;

@@ -2,14 +2,14 @@
 
 import { type ReactElement, useLayoutEffect, useRef } from "react";
 
-export interface FragmentParts {
+export interface FragmentProps {
 	readonly as: "div" | "span" | "code";
 	readonly className?: string;
 	readonly html: string;
 	readonly sanitise: (html: string) => DocumentFragment;
 }
 
-export function Fragment({ as: Element, className, html, sanitise }: FragmentParts): ReactElement {
+export function Fragment({ as: Element, className, html, sanitise }: FragmentProps): ReactElement {
 	const element = useRef<HTMLElement | null>(null);
 	useLayoutEffect(() => element.current?.replaceChildren(sanitise(html)), [html, sanitise]);
 	return (

@@ -9,13 +9,13 @@ import { MAX_BLOCK_CHARS, MAX_DEPTH } from "./limits.ts";
 import { PlainText } from "./plain_text.tsx";
 import { proseOf } from "./sanitiser.ts";
 
-export interface MarkdownParts {
+export interface MarkdownProps {
 	readonly text: string;
 	/** More is coming, at the end. */
 	readonly growing: boolean;
 }
 
-export const Markdown = memo(function Markdown({ text, growing }: MarkdownParts): ReactElement {
+export const Markdown = memo(function Markdown({ text, growing }: MarkdownProps): ReactElement {
 	const [reader] = useState(() => new Reader());
 	const { tokens, references } = useMemo(() => reader.read(text, growing), [reader, text, growing]);
 	return (
@@ -36,13 +36,13 @@ class Reader {
 	}
 }
 
-interface Surroundings {
+interface BlockContext {
 	readonly references: References;
 	readonly depth: number;
 	readonly growing: boolean;
 }
 
-function BlockList({ tokens, ...around }: Surroundings & { readonly tokens: readonly Token[] }): ReactNode {
+function BlockList({ tokens, ...around }: BlockContext & { readonly tokens: readonly Token[] }): ReactNode {
 	return tokens.map((token, index) => (
 		// A block is told from others by its place: it is the same one while its end is still coming.
 		// biome-ignore lint/suspicious/noArrayIndexKey: as above
@@ -50,11 +50,11 @@ function BlockList({ tokens, ...around }: Surroundings & { readonly tokens: read
 	));
 }
 
-interface BlockParts extends Surroundings {
+interface BlockProps extends BlockContext {
 	readonly token: Token;
 }
 
-const Block = memo(function Block({ token, ...around }: BlockParts): ReactNode {
+const Block = memo(function Block({ token, ...around }: BlockProps): ReactNode {
 	const block = token as Tokens.Generic | Tokens.List | Tokens.Code;
 	if (around.depth > MAX_DEPTH || isTooLong(token)) return <LongBlock token={token} {...around} />;
 	switch (block.type) {
@@ -87,7 +87,7 @@ function isTooLong({ type, raw }: Token): boolean {
 	return raw.length > MAX_BLOCK_CHARS && type !== "list" && type !== "blockquote";
 }
 
-function isSameBlock(before: BlockParts, after: BlockParts): boolean {
+function isSameBlock(before: BlockProps, after: BlockProps): boolean {
 	return (
 		before.token.raw === after.token.raw &&
 		before.token.type === after.token.type &&
@@ -97,19 +97,19 @@ function isSameBlock(before: BlockParts, after: BlockParts): boolean {
 }
 
 /** Too long or too deep to be read as markdown; code is shown as code all the same. */
-function LongBlock({ token, growing }: BlockParts): ReactElement {
+function LongBlock({ token, growing }: BlockProps): ReactElement {
 	const { type, text, lang } = token as Tokens.Generic;
 	if (type === "code") return <CodeBlock code={text} info={lang ?? ""} growing={growing} />;
 	return <PlainText text={token.raw} />;
 }
 
-interface ProseParts {
+interface ProseProps {
 	readonly source: string;
 	readonly references: References;
 	readonly inline: boolean;
 }
 
-function Prose({ source, references, inline }: ProseParts): ReactElement {
+function Prose({ source, references, inline }: ProseProps): ReactElement {
 	const html = useMemo(() => htmlOrNull(source, references, inline), [source, references, inline]);
 	if (html === null) return <PlainText text={source} />;
 	return <Fragment as={inline ? "span" : "div"} className="prose" html={html} sanitise={proseOf} />;
@@ -123,16 +123,16 @@ function htmlOrNull(source: string, references: References, inline: boolean): st
 	}
 }
 
-function Table(parts: Omit<ProseParts, "inline">): ReactElement {
+function Table(props: Omit<ProseProps, "inline">): ReactElement {
 	return (
 		// biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls sideways, by the keyboard too
 		<div className="table" role="group" aria-label="Table" tabIndex={0}>
-			<Prose {...parts} inline={false} />
+			<Prose {...props} inline={false} />
 		</div>
 	);
 }
 
-function List({ list, depth, growing, references }: Surroundings & { readonly list: Tokens.List }): ReactElement {
+function List({ list, depth, growing, references }: BlockContext & { readonly list: Tokens.List }): ReactElement {
 	const items = list.items.map((item, index) => (
 		// biome-ignore lint/suspicious/noArrayIndexKey: an item is told from others by its place
 		<li key={index} className={item.task ? "task" : undefined}>

@@ -1,11 +1,11 @@
 /** Where the focus goes when what has it is gone. */
 
 import { type RefObject, useLayoutEffect, useRef } from "react";
-import { useScene } from "../context.tsx";
+import { useConversationContext } from "../context.tsx";
 
 /** A card that disappears with the focus in it leaves it to the next card that waits, or else to the prompt. */
 export function useFocusGoesOn(): RefObject<HTMLDivElement | null> {
-	const { store } = useScene();
+	const { store } = useConversationContext();
 	const card = useRef<HTMLDivElement>(null);
 	useLayoutEffect(() => {
 		const element = card.current;

@@ -3,12 +3,12 @@
 import { type KeyboardEvent, type ReactElement, useId, useRef, useState } from "react";
 import type { PermissionOption, PermissionRequest, Risk, RuleSuggestion } from "../../../protocol/protocol.ts";
 import { Icon } from "../../chrome/icon.tsx";
-import { useScene } from "../context.tsx";
+import { useConversationContext } from "../context.tsx";
 import { visible } from "../markdown/invisible_characters.ts";
 import { FileDiff } from "../tools/diff.tsx";
 import { useFocusGoesOn } from "./focus.ts";
 
-export interface PermissionCardParts {
+export interface PermissionCardProps {
 	readonly id: string;
 	readonly request: PermissionRequest;
 	/** It stands in the card of its call, which says already what it is about. */
@@ -21,8 +21,8 @@ const RISK: Readonly<Record<Risk, { readonly icon: string; readonly words: strin
 	high: { icon: "flame", words: "High risk" },
 };
 
-export function PermissionCard({ id, request, inCard }: PermissionCardParts): ReactElement {
-	const { act } = useScene();
+export function PermissionCard({ id, request, inCard }: PermissionCardProps): ReactElement {
+	const { act } = useConversationContext();
 	const [chosen, setChosen] = useState<string | null>(null);
 	const [scope, setScope] = useState(0);
 	const [feedback, setFeedback] = useState("");
@@ -99,7 +99,7 @@ function optionOf({ options }: PermissionRequest, key: string): PermissionOption
 	return options.find((each, index) => each.key === key || String(index + 1) === key) ?? null;
 }
 
-interface ScopeParts {
+interface ScopeProps {
 	readonly suggested: RuleSuggestion;
 	readonly isOn: boolean;
 	readonly disabled: boolean;
@@ -107,7 +107,7 @@ interface ScopeParts {
 }
 
 /** Whether the choices that store a rule cover a wider one. */
-function Scope({ suggested, isOn, disabled, onChange }: ScopeParts): ReactElement {
+function Scope({ suggested, isOn, disabled, onChange }: ScopeProps): ReactElement {
 	return (
 		<button
 			type="button"
@@ -127,13 +127,13 @@ function severityOf({ severity, risk }: PermissionRequest): Risk {
 	return severity ?? risk;
 }
 
-interface QuestionParts {
+interface QuestionProps {
 	readonly request: PermissionRequest;
 	readonly titleId: string;
 	readonly inCard: boolean;
 }
 
-function Question({ request, titleId, inCard }: QuestionParts): ReactElement {
+function Question({ request, titleId, inCard }: QuestionProps): ReactElement {
 	const { title, message, diff, source, toolCall, description, confinement } = request;
 	const risk = severityOf(request);
 	const hasDiff = (diff ?? []).length > 0;
@@ -179,7 +179,7 @@ function Confinement({ words }: { readonly words: string }): ReactElement {
 	);
 }
 
-interface OptionsParts {
+interface OptionsProps {
 	readonly request: PermissionRequest;
 	/** The rule that the user has chosen in place of those of the options. */
 	readonly wider: RuleSuggestion | null;
@@ -187,7 +187,7 @@ interface OptionsParts {
 	readonly onChoose: (option: PermissionOption) => Promise<void>;
 }
 
-function Options({ request, wider, chosen, onChoose }: OptionsParts): ReactElement {
+function Options({ request, wider, chosen, onChoose }: OptionsProps): ReactElement {
 	const { options } = request;
 	return (
 		<>

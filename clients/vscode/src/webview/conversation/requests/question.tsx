@@ -3,20 +3,20 @@
 import { type KeyboardEvent, type ReactElement, useId, useRef, useState } from "react";
 import type { QuestionRequest } from "../../../protocol/protocol.ts";
 import { Icon } from "../../chrome/icon.tsx";
-import { useScene } from "../context.tsx";
+import { useConversationContext } from "../context.tsx";
 import { visible } from "../markdown/invisible_characters.ts";
 import { Markdown } from "../markdown/markdown.tsx";
 import { SetupCard } from "../start/setup_card.tsx";
 import { useFocusGoesOn } from "./focus.ts";
 import { isDigit, Key } from "./permission.tsx";
 
-export interface QuestionCardParts {
+export interface QuestionCardProps {
 	readonly id: string;
 	readonly request: QuestionRequest;
 }
 
-export function QuestionCard({ id, request }: QuestionCardParts): ReactElement {
-	const { act } = useScene();
+export function QuestionCard({ id, request }: QuestionCardProps): ReactElement {
+	const { act } = useConversationContext();
 	const [sent, setSent] = useState(false);
 	const [text, setText] = useState("");
 	const field = useRef<HTMLTextAreaElement>(null);
@@ -91,7 +91,7 @@ export function QuestionCard({ id, request }: QuestionCardParts): ReactElement {
 }
 
 /** It is answered by the extension host once there is a model; here the user can only do without. */
-function Setup({ request, title, disabled, onChoose }: ChoicesParts & { readonly title: string }): ReactElement {
+function Setup({ request, title, disabled, onChoose }: ChoicesProps & { readonly title: string }): ReactElement {
 	const without = request.choices[1]?.title ?? "";
 	return (
 		<>
@@ -107,13 +107,13 @@ function Setup({ request, title, disabled, onChoose }: ChoicesParts & { readonly
 	);
 }
 
-interface ChoicesParts {
+interface ChoicesProps {
 	readonly request: QuestionRequest;
 	readonly disabled: boolean;
 	readonly onChoose: (choice: string) => Promise<void>;
 }
 
-function Choices({ request, disabled, onChoose }: ChoicesParts): ReactElement {
+function Choices({ request, disabled, onChoose }: ChoicesProps): ReactElement {
 	return (
 		<div className="choices tall">
 			{request.choices.map(({ title, description }, index) => (

@@ -3,17 +3,17 @@
 import type { ReactElement } from "react";
 import type { ReviewRequest } from "../../../protocol/protocol.ts";
 import { Icon } from "../../chrome/icon.tsx";
-import { useScene } from "../context.tsx";
+import { useConversationContext } from "../context.tsx";
 import { many } from "../labels.ts";
 import { useFocusGoesOn } from "./focus.ts";
 
-export interface ReviewLineParts {
+export interface ReviewLineProps {
 	readonly id: string;
 	readonly request: ReviewRequest;
 }
 
-export function ReviewLine({ id, request }: ReviewLineParts): ReactElement {
-	const { act } = useScene();
+export function ReviewLine({ id, request }: ReviewLineProps): ReactElement {
+	const { act } = useConversationContext();
 	const card = useFocusGoesOn();
 	const hunks = request.files.reduce((sum, file) => sum + file.hunks.length, 0);
 	const where = request.files.length > 1 ? ` in ${many(request.files.length, "file")}` : "";

@@ -1,7 +1,6 @@
 /** What a screen reader is told as it happens: sentences and steps, not every word that streams in. */
 
 import type {
-	Ask,
 	CompactedItem,
 	Conversation,
 	EndItem,
@@ -9,6 +8,7 @@ import type {
 	Item,
 	LimitItem,
 	NoticeItem,
+	PendingRequest,
 	PromptItem,
 	ReviewItem,
 	ThinkingItem,
@@ -16,13 +16,13 @@ import type {
 import { plainOf } from "../../../conversation/terminal_text.ts";
 import { many, STOPPED } from "../labels.ts";
 
-export interface Told {
+export interface Announcements {
 	readonly polite: readonly string[];
 	/** What waits for the user. */
 	readonly assertive: readonly string[];
 }
 
-export const NOTHING: Told = { polite: [], assertive: [] };
+export const NOTHING: Announcements = { polite: [], assertive: [] };
 
 /** Of streamed text, whole sentences; most of a paragraph at once. */
 const SENTENCE_ENDS = /[.!?:][)"'”’]*\s|\n/g;
@@ -31,7 +31,7 @@ const SENTENCE_ENDS = /[.!?:][)"'”’]*\s|\n/g;
 const LAST = 20;
 
 /** What happened from one state to the next; nothing where another session is shown. */
-export function toldBetween(before: Conversation, after: Conversation): Told {
+export function announcementsBetween(before: Conversation, after: Conversation): Announcements {
 	if (before === after || before.sessionId !== after.sessionId) return NOTHING;
 	// What was said long ago comes all at once where a session is shown again.
 	if (after.items.length - before.items.length > LAST) return NOTHING;
@@ -119,7 +119,7 @@ function toolWords(before: Status | null, after: Status, title: string): readonl
 	}
 }
 
-function askWords(ask: Ask): string {
+function askWords(ask: PendingRequest): string {
 	switch (ask.type) {
 		case "permission":
 			return `Permission needed, ${ask.request.severity ?? ask.request.risk} risk: ${ask.request.title}. ${many(ask.request.options.length, "choice")}.`;

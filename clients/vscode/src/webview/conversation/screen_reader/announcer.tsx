@@ -1,22 +1,22 @@
 /** Says aloud, through a screen reader, what happens in the conversation. */
 
 import { type ReactElement, useEffect, useRef, useState } from "react";
-import { useScene } from "../context.tsx";
-import { NOTHING, type Told, toldBetween } from "./announcements.ts";
+import { useConversationContext } from "../context.tsx";
+import { type Announcements, announcementsBetween, NOTHING } from "./announcements.ts";
 
 /** What happens within so many milliseconds is said together: a reader that is interrupted says nothing whole. */
 const TOGETHER_MS = 700;
 
 export function Announcer(): ReactElement {
-	const { store } = useScene();
-	const [told, setTold] = useState<Told>(NOTHING);
+	const { store } = useConversationContext();
+	const [told, setTold] = useState<Announcements>(NOTHING);
 	const said = useRef(store.view.conversation);
 	useEffect(() => {
 		let timer: ReturnType<typeof setTimeout> | null = null;
 		const say = (): void => {
 			timer = null;
 			const now = store.view.conversation;
-			const next = toldBetween(said.current, now);
+			const next = announcementsBetween(said.current, now);
 			said.current = now;
 			if (next.polite.length + next.assertive.length > 0) setTold(next);
 		};

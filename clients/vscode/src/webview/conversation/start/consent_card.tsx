@@ -3,7 +3,7 @@
 import type { ReactElement } from "react";
 import type { DaemonState } from "../../../bridge/messages.ts";
 import { Icon } from "../../chrome/icon.tsx";
-import { useScene } from "../context.tsx";
+import { useConversationContext } from "../context.tsx";
 
 type UndecidedState = Extract<DaemonState, { readonly state: "untrusted" | "consent" }>;
 
@@ -11,12 +11,12 @@ export function isUndecided(daemon: DaemonState): daemon is UndecidedState {
 	return daemon.state === "untrusted" || daemon.state === "consent";
 }
 
-export function Undecided({ daemon }: { readonly daemon: UndecidedState }): ReactElement {
+export function ConsentCard({ daemon }: { readonly daemon: UndecidedState }): ReactElement {
 	return daemon.state === "untrusted" ? <Untrusted /> : <Consent {...daemon} />;
 }
 
 function Untrusted(): ReactElement {
-	const { act } = useScene();
+	const { act } = useConversationContext();
 	return (
 		<section className="start-card" aria-label="Workspace trust">
 			<h2>
@@ -33,7 +33,7 @@ function Untrusted(): ReactElement {
 }
 
 function Consent({ source, declined }: { readonly source: string; readonly declined: boolean }): ReactElement {
-	const { act } = useScene();
+	const { act } = useConversationContext();
 	return (
 		<section className="start-card" aria-label="Install pygent">
 			<h2>

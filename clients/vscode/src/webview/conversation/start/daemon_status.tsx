@@ -4,30 +4,30 @@ import type { ReactElement } from "react";
 import type { DaemonState } from "../../../bridge/messages.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { useView } from "../../store.ts";
-import { useScene } from "../context.tsx";
-import { Undecided } from "./consent_card.tsx";
+import { useConversationContext } from "../context.tsx";
+import { ConsentCard } from "./consent_card.tsx";
 
-export function DaemonLine(): ReactElement | null {
-	const { store } = useScene();
+export function DaemonStatus(): ReactElement | null {
+	const { store } = useConversationContext();
 	const daemon = useView(store, ({ panel }) => panel?.daemon ?? null);
 	const isEmpty = useView(store, ({ conversation }) => conversation.items.length === 0);
-	return daemon === null ? null : <Told daemon={daemon} isEmpty={isEmpty} />;
+	return daemon === null ? null : <StatusText daemon={daemon} isEmpty={isEmpty} />;
 }
 
-interface ToldParts {
+interface StatusTextProps {
 	readonly daemon: DaemonState;
 	/** An empty conversation shows itself what is to be decided. */
 	readonly isEmpty: boolean;
 }
 
-function Told({ daemon, isEmpty }: ToldParts): ReactElement | null {
+function StatusText({ daemon, isEmpty }: StatusTextProps): ReactElement | null {
 	switch (daemon.state) {
 		case "unused":
 		case "ready":
 			return null;
 		case "untrusted":
 		case "consent":
-			return isEmpty ? null : <Undecided daemon={daemon} />;
+			return isEmpty ? null : <ConsentCard daemon={daemon} />;
 		case "starting":
 			return (
 				<p className="daemon" role="status">
@@ -46,7 +46,7 @@ function Told({ daemon, isEmpty }: ToldParts): ReactElement | null {
 }
 
 function Stopped({ reason }: { readonly reason: string }): ReactElement {
-	const { act } = useScene();
+	const { act } = useConversationContext();
 	return (
 		<div className="daemon stopped" role="alert">
 			<p className="failure-title">

@@ -3,18 +3,18 @@
 import type { ReactElement } from "react";
 import { PROVIDERS } from "../../../conversation/providers.ts";
 import { Icon } from "../../chrome/icon.tsx";
-import { useScene } from "../context.tsx";
+import { useConversationContext } from "../context.tsx";
 
 /** Those that have a button; "Other" lists all. */
 const FIRST = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"] as const;
 
-interface SetupCardParts {
+interface SetupCardProps {
 	/** A prompt waits for it. */
 	readonly isAwaited: boolean;
 }
 
-export function SetupCard({ isAwaited }: SetupCardParts): ReactElement {
-	const { act } = useScene();
+export function SetupCard({ isAwaited }: SetupCardProps): ReactElement {
+	const { act } = useConversationContext();
 	return (
 		<section className="start-card" aria-label="Set up a model">
 			<h2>
@@ -45,14 +45,14 @@ export function SetupCard({ isAwaited }: SetupCardParts): ReactElement {
 	);
 }
 
-interface WayParts {
+interface WayProps {
 	readonly icon: string;
 	readonly title: string;
 	readonly text: string;
 	readonly children: ReactElement | readonly (ReactElement | readonly ReactElement[])[];
 }
 
-function Way({ icon, title, text, children }: WayParts): ReactElement {
+function Way({ icon, title, text, children }: WayProps): ReactElement {
 	return (
 		<div className="way">
 			<h3>

@@ -3,8 +3,8 @@
 import type { ReactElement } from "react";
 import { Icon } from "../../chrome/icon.tsx";
 import { useView } from "../../store.ts";
-import { useScene } from "../context.tsx";
-import { isUndecided, Undecided } from "./consent_card.tsx";
+import { useConversationContext } from "../context.tsx";
+import { ConsentCard, isUndecided } from "./consent_card.tsx";
 import { SetupCard } from "./setup_card.tsx";
 
 const EXAMPLES = [
@@ -15,7 +15,7 @@ const EXAMPLES = [
 ] as const;
 
 export function Welcome(): ReactElement {
-	const { store } = useScene();
+	const { store } = useConversationContext();
 	const daemon = useView(store, ({ panel }) => panel?.daemon ?? null);
 	const needsModel = useView(store, ({ panel }) => panel?.needsModel === true && panel.daemon.state === "ready");
 	const hasFolder = useView(store, ({ panel }) => panel?.hasFolder ?? true);
@@ -23,7 +23,7 @@ export function Welcome(): ReactElement {
 		store.take({ type: "write", text });
 		store.take({ type: "focus", on: "prompt" });
 	};
-	if (daemon !== null && isUndecided(daemon)) return <Centred card={<Undecided daemon={daemon} />} />;
+	if (daemon !== null && isUndecided(daemon)) return <Centred card={<ConsentCard daemon={daemon} />} />;
 	if (needsModel) return <Centred card={<SetupCard isAwaited={false} />} />;
 	return (
 		<div className="welcome">

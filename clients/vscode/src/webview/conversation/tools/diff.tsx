@@ -3,7 +3,7 @@
 import { memo, type ReactElement, useMemo } from "react";
 import type { ChangeKind } from "../../../protocol/protocol.ts";
 import { Icon, IconButton } from "../../chrome/icon.tsx";
-import { useFold, useFolder, useIsUndone, useScene } from "../context.tsx";
+import { useConversationContext, useFold, useFolder, useIsUndone } from "../context.tsx";
 import { many, pathOf } from "../labels.ts";
 import { visible } from "../markdown/invisible_characters.ts";
 import { type Row, rowsOf } from "./patch.ts";
@@ -11,7 +11,7 @@ import { type Row, rowsOf } from "./patch.ts";
 /** Rows of a diff that are shown before the reader asks for the rest. */
 const FIRST_ROWS = 24;
 
-export interface FileDiffParts {
+export interface FileDiffProps {
 	/** Its own among all diffs of the conversation. */
 	readonly foldKey: string;
 	/** The call that changes the file, whose diff an editor can show; none for what many calls have changed. */
@@ -25,8 +25,8 @@ export interface FileDiffParts {
 	readonly folded: boolean;
 }
 
-export function FileDiff({ foldKey, toolId, turnId, uri, kind, patch, folded }: FileDiffParts): ReactElement {
-	const { act } = useScene();
+export function FileDiff({ foldKey, toolId, turnId, uri, kind, patch, folded }: FileDiffProps): ReactElement {
+	const { act } = useConversationContext();
 	const path = visible(pathOf(uri, useFolder()));
 	const [open, setOpen] = useFold(foldKey, !folded);
 	const rows = useMemo(() => rowsOf(patch), [patch]);
@@ -82,13 +82,13 @@ export function LineCounts({ added, removed }: { readonly added: number; readonl
 	);
 }
 
-interface DiffTableParts {
+interface DiffTableProps {
 	readonly foldKey: string;
 	readonly rows: readonly Row[] | null;
 	readonly label: string;
 }
 
-const DiffTable = memo(function DiffTable({ foldKey, rows, label }: DiffTableParts): ReactElement {
+const DiffTable = memo(function DiffTable({ foldKey, rows, label }: DiffTableProps): ReactElement {
 	const [all, setAll] = useFold(`rows ${foldKey}`, false);
 	if (rows === null) return <p className="faint">No lines to show: the file is empty, or is not text.</p>;
 	const shown = all || rows.length <= FIRST_ROWS + 6 ? rows : rows.slice(0, FIRST_ROWS);

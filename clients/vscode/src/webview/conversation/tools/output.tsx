@@ -11,7 +11,7 @@ import { piecesOf } from "./ansi.ts";
 /** Shown before the reader asks for all of it. */
 const MAX_CHARS = 10_000;
 
-export interface OutputParts {
+export interface OutputProps {
 	/** Its own among all outputs of the conversation. */
 	readonly foldKey: string;
 	readonly text: string;
@@ -22,7 +22,7 @@ export interface OutputParts {
 	readonly fromEnd: boolean;
 }
 
-export const Output = memo(function Output({ foldKey, text, label, live, fromEnd }: OutputParts): ReactElement {
+export const Output = memo(function Output({ foldKey, text, label, live, fromEnd }: OutputProps): ReactElement {
 	const box = useRef<HTMLPreElement | null>(null);
 	const [all, setAll] = useFold(foldKey, false);
 	const shown = useMemo(() => cut(text, fromEnd, all), [text, fromEnd, all]);

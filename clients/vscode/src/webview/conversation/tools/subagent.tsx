@@ -8,12 +8,12 @@ import { many } from "../labels.ts";
 import { isShown, LAST_ROWS, type Row, rowsOf } from "../list/rows.ts";
 import { visible } from "../markdown/invisible_characters.ts";
 
-export interface SubagentParts {
+export interface SubagentProps {
 	readonly item: ToolItem;
 	readonly draw: (row: Row) => ReactNode;
 }
 
-export function Subagent({ item, draw }: SubagentParts): ReactElement {
+export function Subagent({ item, draw }: SubagentProps): ReactElement {
 	const asked = useHasAskBelow(item);
 	const [chosen, setOpen] = useFold(`subagent ${item.key}`, false);
 	const open = asked || chosen;
@@ -28,13 +28,13 @@ export function Subagent({ item, draw }: SubagentParts): ReactElement {
 	);
 }
 
-interface StepsParts {
+interface StepsProps {
 	readonly foldKey: string;
 	readonly items: readonly Item[];
 	readonly draw: (row: Row) => ReactNode;
 }
 
-function Steps({ foldKey, items, draw }: StepsParts): ReactElement {
+function Steps({ foldKey, items, draw }: StepsProps): ReactElement {
 	const before = useRef<readonly Row[]>([]);
 	const [all, setAll] = useFold(foldKey, false);
 	const rows = rowsOf(items, before.current);

@@ -5,7 +5,7 @@ import { durationOf } from "../../../conversation/amounts.ts";
 import type { ToolItem, ToolStatus } from "../../../conversation/state.ts";
 import { Icon, IconButton } from "../../chrome/icon.tsx";
 import { Clock } from "../clock.tsx";
-import { useAskOf, useFold, useFolder, useScene } from "../context.tsx";
+import { useAskOf, useConversationContext, useFold, useFolder } from "../context.tsx";
 import { ANSWERED, BY, many, pathOf } from "../labels.ts";
 import { visible } from "../markdown/invisible_characters.ts";
 import { PermissionCard } from "../requests/permission.tsx";
@@ -33,13 +33,13 @@ const STATUS: Readonly<Record<ToolStatus, { readonly icon: string; readonly word
 	cancelled: { icon: "debug-stop", words: "cancelled" },
 };
 
-export interface ToolCardParts {
+export interface ToolCardProps {
 	readonly item: ToolItem;
 	/** What its subagent did. */
 	readonly steps?: ReactNode;
 }
 
-export const ToolCard = memo(function ToolCard({ item, steps }: ToolCardParts): ReactElement {
+export const ToolCard = memo(function ToolCard({ item, steps }: ToolCardProps): ReactElement {
 	const ask = useAskOf(item.toolId);
 	const [open, setOpen] = useFold(`tool ${item.key}`, isOpenAtFirst(item));
 	const quiet = item.readOnly && item.changes.length === 0 && ask === null;
@@ -62,13 +62,13 @@ function isOpenAtFirst({ status, changes, output, children }: ToolItem): boolean
 /** Longer than that is no name of a file. */
 const MOST_OF_END = 60;
 
-interface HeadParts {
+interface HeadProps {
 	readonly item: ToolItem;
 	readonly open: boolean;
 	readonly onFold: () => void;
 }
 
-function Head({ item, open, onFold }: HeadParts): ReactElement {
+function Head({ item, open, onFold }: HeadProps): ReactElement {
 	const status = STATUS[item.status];
 	return (
 		<div className="tool-head">
@@ -139,7 +139,7 @@ function Took({ item: { result, status, runsSince } }: { readonly item: ToolItem
 
 /** Where it is about: the only place, beside its title. */
 function Place({ item }: { readonly item: ToolItem }): ReactNode {
-	const { act } = useScene();
+	const { act } = useConversationContext();
 	const folder = useFolder();
 	const [only, ...others] = item.locations;
 	if (only === undefined || others.length > 0 || item.changes.length > 0) return null;
@@ -217,14 +217,14 @@ function Changes({ item: { key, toolId, turnId, changes } }: { readonly item: To
 	);
 }
 
-interface ResultParts {
+interface ResultProps {
 	readonly item: ToolItem;
 	readonly content: string;
 	/** What it changed says more. */
 	readonly folded: boolean;
 }
 
-function Result({ item, content, folded }: ResultParts): ReactElement {
+function Result({ item, content, folded }: ResultProps): ReactElement {
 	const [open, setOpen] = useFold(`result ${item.key}`, !folded);
 	if (content.trim() === "") return <p className="faint">No output.</p>;
 	const isRun = item.kind === "execute"; // what went wrong is told last
@@ -260,7 +260,7 @@ function Asked({ item: { input, kind } }: { readonly item: ToolItem }): ReactNod
 }
 
 function Places({ item }: { readonly item: ToolItem }): ReactNode {
-	const { act } = useScene();
+	const { act } = useConversationContext();
 	const folder = useFolder();
 	if (item.locations.length < 2 || item.changes.length > 0) return null;
 	return (

@@ -8,14 +8,14 @@ import type { EndItem } from "../../../conversation/state.ts";
 import type { FileChanged, RejectedFile } from "../../../protocol/protocol.ts";
 import { Icon, IconButton } from "../../chrome/icon.tsx";
 import { useView } from "../../store.ts";
-import { forkAt, useFold, useFolder, useIsUndone, useScene } from "../context.tsx";
+import { forkAt, useConversationContext, useFold, useFolder, useIsUndone } from "../context.tsx";
 import { many, pathOf, STOPPED } from "../labels.ts";
 import { visible } from "../markdown/invisible_characters.ts";
 import { LineCounts } from "../tools/diff.tsx";
 import { NextSteps } from "./next_steps.tsx";
 
 export const End = memo(function End({ item }: { readonly item: EndItem }): ReactElement {
-	const { store, act } = useScene();
+	const { store, act } = useConversationContext();
 	const { turnId, stopReason, usage, durationMs } = item;
 	const isGone = useView(store, ({ conversation }) => wasTakenBack(conversation, turnId));
 	const fork = (): void => {
@@ -73,7 +73,7 @@ function Files({ item }: { readonly item: EndItem }): ReactNode {
 
 /** By file: what the model was told, and what it will be told with the next prompt. */
 function useRejected(item: EndItem): readonly number[] {
-	const { store } = useScene();
+	const { store } = useConversationContext();
 	const untold = useView(store, ({ panel }) => panel?.review.rejected ?? NONE);
 	const isLast = useView(store, ({ conversation: { items } }) =>
 		item.filesChanged
@@ -94,7 +94,7 @@ function Rejected({ count }: { readonly count: number }): ReactNode {
 
 /** Also where the list of files is folded. */
 function Undone({ item: { turnId, filesChanged } }: { readonly item: EndItem }): ReactNode {
-	const { store } = useScene();
+	const { store } = useConversationContext();
 	const count = useView(store, ({ conversation }) => {
 		const undone = conversation.undone[turnId] ?? [];
 		return filesChanged.filter(({ uri }) => undone.includes(uri)).length;
@@ -103,14 +103,14 @@ function Undone({ item: { turnId, filesChanged } }: { readonly item: EndItem }):
 	return <span className="badge">{count === filesChanged.length ? "undone" : `${count} undone`}</span>;
 }
 
-interface ChangedFileParts {
+interface ChangedFileProps {
 	readonly turnId: string;
 	readonly file: FileChanged;
 	readonly rejected: number;
 }
 
-function ChangedFile({ turnId, file: { uri, kind, added, removed }, rejected }: ChangedFileParts): ReactElement {
-	const { act } = useScene();
+function ChangedFile({ turnId, file: { uri, kind, added, removed }, rejected }: ChangedFileProps): ReactElement {
+	const { act } = useConversationContext();
 	const path = visible(pathOf(uri, useFolder()));
 	const isUndone = useIsUndone(turnId, uri);
 	const words = (

@@ -6,7 +6,7 @@ import type { Conversation, FailureItem } from "../../../conversation/state.ts";
 import type { ErrorType } from "../../../protocol/protocol.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { useNow } from "../clock.tsx";
-import { useScene } from "../context.tsx";
+import { useConversationContext } from "../context.tsx";
 import { visible } from "../markdown/invisible_characters.ts";
 
 interface Advice {
@@ -72,7 +72,7 @@ const ADVICE: Readonly<Record<ErrorType, Advice>> = {
 	},
 };
 
-export const Failure = memo(function Failure({ item }: { readonly item: FailureItem }): ReactElement {
+export const ModelFailure = memo(function ModelFailure({ item }: { readonly item: FailureItem }): ReactElement {
 	const { title, help } = ADVICE[item.errorType];
 	if (item.state === "retried") {
 		return (
@@ -113,7 +113,7 @@ function isLastTurn({ items, runningTurnId }: Conversation, turnId: string): boo
 }
 
 function Buttons({ item }: { readonly item: FailureItem }): ReactElement {
-	const { store, act } = useScene();
+	const { store, act } = useConversationContext();
 	const { settings } = ADVICE[item.errorType];
 	/** With the new key the prompt goes out again, unless the conversation has gone on meanwhile. */
 	const setKey = async (): Promise<void> => {

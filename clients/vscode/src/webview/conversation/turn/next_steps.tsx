@@ -4,7 +4,7 @@ import type { ReactElement, ReactNode } from "react";
 import type { EndItem } from "../../../conversation/state.ts";
 import type { Mode, StopReason } from "../../../protocol/protocol.ts";
 import { useView } from "../../store.ts";
-import { useScene } from "../context.tsx";
+import { useConversationContext } from "../context.tsx";
 
 const APPROVED = "I approve the plan. Implement it.";
 
@@ -23,7 +23,7 @@ const CONTINUE: Readonly<Record<StopReason, string | null>> = {
 };
 
 export function NextSteps({ item: { key, stopReason, usage } }: { readonly item: EndItem }): ReactNode {
-	const { store, act } = useScene();
+	const { store, act } = useConversationContext();
 	const isLast = useView(
 		store,
 		({ conversation: { items, runningTurnId } }) => runningTurnId === null && items.at(-1)?.key === key,

@@ -6,10 +6,10 @@ import { continuedTakenBack, lastHeldTurn } from "../../../conversation/selector
 import type { PromptItem } from "../../../conversation/state.ts";
 import { IconButton } from "../../chrome/icon.tsx";
 import { useView } from "../../store.ts";
-import { forkAt, useFold, useScene } from "../context.tsx";
+import { forkAt, useConversationContext, useFold } from "../context.tsx";
 import { CopyButton } from "../markdown/code_block.tsx";
 import { visible } from "../markdown/invisible_characters.ts";
-import { Carried } from "./prompt_attachments.tsx";
+import { PromptAttachments } from "./prompt_attachments.tsx";
 
 /** What is longer is folded. */
 const MOST_LINES = 14;
@@ -24,7 +24,7 @@ export const Prompt = memo(function Prompt({ item }: { readonly item: PromptItem
 			<div dir="auto" className={`prompt-text${isLong && !all ? " folded" : ""}`} data-find={`prompt ${item.key}`}>
 				{visible(item.text)}
 			</div>
-			<Carried all={item.attachments} />
+			<PromptAttachments all={item.attachments} />
 			{isLong && (
 				<button type="button" className="more" aria-expanded={all} onClick={() => setAll(!all)}>
 					{all ? "Show less" : "Show all"}
@@ -59,7 +59,7 @@ function Actions({ item }: { readonly item: PromptItem }): ReactElement {
 
 /** A copy of the session that ends before this prompt, with the prompt to be written anew. */
 function EditButton({ item }: { readonly item: PromptItem }): ReactNode {
-	const { store, act } = useScene();
+	const { store, act } = useConversationContext();
 	const isBehindGone = useView(store, ({ conversation }) => continuedTakenBack(conversation, item.turnId));
 	if (isBehindGone) return null;
 	const edit = async (): Promise<void> => {
@@ -74,7 +74,7 @@ function EditButton({ item }: { readonly item: PromptItem }): ReactNode {
 
 /** The files and the conversation as they were before this prompt, with the prompt to be written anew. */
 function RestoreButton({ item }: { readonly item: PromptItem }): ReactElement {
-	const { store, act } = useScene();
+	const { store, act } = useConversationContext();
 	const restore = async (): Promise<void> => {
 		const listed = await act("listCheckpoints", null);
 		if (!listed.done) return;

@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 import type { PromptAttachment } from "../../../conversation/state.ts";
 import type { Range } from "../../../protocol/protocol.ts";
 import { Icon } from "../../chrome/icon.tsx";
-import { useFolder, useScene } from "../context.tsx";
+import { useConversationContext, useFolder } from "../context.tsx";
 import { many, pathOf } from "../labels.ts";
 import { visible } from "../markdown/invisible_characters.ts";
 
@@ -16,7 +16,7 @@ const ICONS: Readonly<Record<PromptAttachment["type"], string>> = {
 	terminal: "terminal",
 };
 
-export function Carried({ all }: { readonly all: readonly PromptAttachment[] }): ReactElement | null {
+export function PromptAttachments({ all }: { readonly all: readonly PromptAttachment[] }): ReactElement | null {
 	if (all.length === 0) return null;
 	return (
 		<ul className="chips" aria-label="Attached">
@@ -31,7 +31,7 @@ export function Carried({ all }: { readonly all: readonly PromptAttachment[] }):
 }
 
 function Chip({ attachment }: { readonly attachment: PromptAttachment }): ReactElement {
-	const { act } = useScene();
+	const { act } = useConversationContext();
 	const label = visible(labelOf(attachment, useFolder()));
 	const uri = attachment.type === "terminal" ? undefined : attachment.uri;
 	const words = (

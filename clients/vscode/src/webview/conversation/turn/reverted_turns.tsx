@@ -5,12 +5,12 @@ import { Icon } from "../../chrome/icon.tsx";
 import { useFold } from "../context.tsx";
 import { many } from "../labels.ts";
 
-export interface TakenBackParts {
+export interface RevertedTurnsProps {
 	readonly fold: string;
 	readonly turns: number;
 }
 
-export function TakenBack({ fold, turns }: TakenBackParts): ReactElement {
+export function RevertedTurns({ fold, turns }: RevertedTurnsProps): ReactElement {
 	const [open, setOpen] = useFold(fold, false);
 	return (
 		<p className="line">

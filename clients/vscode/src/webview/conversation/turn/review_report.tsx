@@ -8,7 +8,7 @@ import { useFold } from "../context.tsx";
 import { visible } from "../markdown/invisible_characters.ts";
 import { Output } from "../tools/output.tsx";
 
-export const Review = memo(function Review({ item }: { readonly item: ReviewItem }): ReactElement {
+export const ReviewReport = memo(function ReviewReport({ item }: { readonly item: ReviewItem }): ReactElement {
 	const [open, setOpen] = useFold(`review ${item.key}`, false);
 	const words = rejectionsOf(item.files);
 	return (

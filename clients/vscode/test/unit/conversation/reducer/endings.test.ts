@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { reduce } from "../../../../src/conversation/reducer/reducer.ts";
-import { type Ask, type Conversation, EMPTY } from "../../../../src/conversation/state.ts";
+import { type Conversation, EMPTY, type PendingRequest } from "../../../../src/conversation/state.ts";
 import {
 	after,
 	at,
@@ -23,7 +23,7 @@ import {
 	within,
 } from "./story.ts";
 
-function permission(id: string, turnId: string): Ask {
+function permission(id: string, turnId: string): PendingRequest {
 	return {
 		type: "permission",
 		id,
@@ -53,19 +53,19 @@ function permission(id: string, turnId: string): Ask {
 	};
 }
 
-const QUESTION: Ask = {
+const QUESTION: PendingRequest = {
 	type: "question",
 	id: "q1",
 	request: { questionId: "q1", sessionId: "s1", question: "Which?", choices: [], allowText: true },
 };
 
-const REVIEW: Ask = {
+const REVIEW: PendingRequest = {
 	type: "review",
 	id: "r1",
 	request: { reviewId: "r1", sessionId: "s1", turnId: "t1", toolId: "c1", files: [] },
 };
 
-function asking(conversation: Conversation, ...asks: readonly Ask[]): Conversation {
+function asking(conversation: Conversation, ...asks: readonly PendingRequest[]): Conversation {
 	return asks.reduce((before, ask) => reduce(before, { type: "asked", ask }), conversation);
 }
 

@@ -6,9 +6,9 @@ import { copyFile, readdir, readFile, rm, stat, utimes, writeFile } from "node:f
 import { basename, delimiter, join } from "node:path";
 import { after, before, test } from "node:test";
 import {
+	type EnvironmentOptions,
 	environmentPython,
 	keepInUse,
-	type Making,
 	UNUSED_MS,
 } from "../../../../src/daemon/environment/environment.ts";
 import { PYTHON, Scratch } from "../../../paths.ts";
@@ -46,7 +46,10 @@ after(async () => {
 });
 
 /** A making that says what it does into `said`, in a storage of its own. */
-function making(name: string, changes: Partial<Making> = {}): Making & { readonly said: string[]; lines: string[] } {
+function making(
+	name: string,
+	changes: Partial<EnvironmentOptions> = {},
+): EnvironmentOptions & { readonly said: string[]; lines: string[] } {
 	const said: string[] = [];
 	const lines: string[] = [];
 	return {

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import {
 	candidates,
-	installingOf,
+	creationStep,
+	installationStep,
 	makersOf,
-	makingOf,
 	OLDEST,
 	PROBE,
 	type Python,
@@ -88,16 +88,16 @@ const spelled = ({ command, args }: Step): string => [command, ...args].join(" "
 test("uv gets a Python itself where there is none", () => {
 	const uv = { type: "uv", python: null } as const;
 
-	assert.equal(spelled(makingOf(uv, "/env")), "uv venv --no-project --python >=3.11 /env");
+	assert.equal(spelled(creationStep(uv, "/env")), "uv venv --no-project --python >=3.11 /env");
 	assert.equal(
-		spelled(installingOf(uv, pythonIn("/env", "linux"), "/w.whl", null)),
+		spelled(installationStep(uv, pythonIn("/env", "linux"), "/w.whl", null)),
 		"uv pip install --python /env/bin/python /w.whl",
 	);
 });
 
 test("of pinned releases wheels alone are taken", () => {
 	for (const maker of [{ type: "uv", python: null } as const, { type: "venv", python: python({}) } as const]) {
-		const { args } = installingOf(maker, "/env/bin/python", "/w.whl", "/pins.txt");
+		const { args } = installationStep(maker, "/env/bin/python", "/w.whl", "/pins.txt");
 
 		assert.deepEqual(args.slice(-5), ["--only-binary", ":all:", "--constraint", "/pins.txt", "/w.whl"]);
 	}
