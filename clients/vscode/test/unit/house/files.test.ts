@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { CLIENT, REPOSITORY } from "../../paths.ts";
 import { importsOf, sourcesIn } from "./sources.ts";
 
 const MOST_LINES = 400;
+const MOST_MODULES = 15;
 
 test("no file is too long to be read in one go", () => {
 	const long = sourcesIn("src", "scripts")
@@ -27,7 +28,8 @@ test("text becomes HTML only where the sanitiser is", () => {
 });
 
 test("a file is named after what it holds", () => {
-	const vague = /(?:^|\/)(?:utils?|helpers?|common|manager|base|types|misc)\.[a-z]+$/;
+	const vague =
+		/(?:^|\/)(?:utils?|helpers?|common|manager|base|types|misc|(?!thinking|painting)\w+ing)\.(?:test\.)?[a-z]+$/;
 
 	assert.deepEqual(
 		sourcesIn("src", "scripts", "test")
@@ -35,6 +37,13 @@ test("a file is named after what it holds", () => {
 			.filter((path) => vague.test(path)),
 		[],
 	);
+});
+
+test("no folder holds more modules than a reader takes in", () => {
+	const folders = Map.groupBy(sourcesIn("src", "scripts", "test"), ({ path }) => dirname(path));
+	const full = [...folders].filter(([, { length }]) => length > MOST_MODULES).map(([folder]) => folder);
+
+	assert.deepEqual(full, []);
 });
 
 test("the client and the package it carries have one version", () => {
