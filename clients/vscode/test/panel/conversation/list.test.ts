@@ -181,6 +181,19 @@ test("who scrolls up in the middle of a fast stream is not taken back", async ()
 	await panel.page.getByRole("button", { name: "Newest" }).waitFor();
 });
 
+test("what a screen reader scrolls to stays in sight", async () => {
+	await using panel = await open(200);
+	await panel.page.getByText("Begins.").waitFor();
+
+	await panel.page.waitForFunction(() => {
+		document.querySelector("[role=article]")?.scrollIntoView(); // again, until the list has settled at its end
+		return [...document.querySelectorAll("button")].some((each) => each.textContent?.includes("Newest"));
+	});
+	await panel.send(delta("And on it goes.\n\n".repeat(20)));
+
+	assert.ok((await belowSight(panel.page)) > 400);
+});
+
 test("dragging the scroll bar up leaves the end", async () => {
 	await using panel = await open(200);
 	await panel.page.getByText("Begins.").waitFor();

@@ -29,6 +29,9 @@ const NEAR = 30;
 /** Scroll events arrive up to so many milliseconds after the input that caused them. */
 const INPUT_MS = 300;
 
+/** For so many milliseconds after a jump to the end the virtual list may correct the offset; most take 60. */
+const SETTLING_MS = 1_000;
+
 /** Drawn above and below what is in sight, in pixels: about a screen. */
 const BUFFER = 600;
 
@@ -176,7 +179,9 @@ function useFollowing(scroller: { readonly current: HTMLDivElement | null }, row
 	const [follows, setFollows] = useState(true);
 	const following = useRef(true);
 	const lastOffset = useRef(0);
+	const lastHeight = useRef(0);
 	const inputUntil = useRef(Number.NEGATIVE_INFINITY);
+	const settlingUntil = useRef(performance.now() + SETTLING_MS);
 	const leftAt = useRef(Number.NEGATIVE_INFINITY);
 	const set = useCallback((value: boolean): void => {
 		following.current = value;
@@ -191,6 +196,7 @@ function useFollowing(scroller: { readonly current: HTMLDivElement | null }, row
 	);
 	const followNow = useCallback((): void => {
 		inputUntil.current = Number.NEGATIVE_INFINITY;
+		settlingUntil.current = performance.now() + SETTLING_MS;
 		set(true);
 		toEnd();
 	}, [set, toEnd]);
@@ -200,21 +206,30 @@ function useFollowing(scroller: { readonly current: HTMLDivElement | null }, row
 	const released = (): void => {
 		if (inputUntil.current === Number.POSITIVE_INFINITY) gotInput(false);
 	};
-	/** Scrolled while it follows, so many pixels from the end. */
-	const keepToEnd = (below: number, isUp: boolean): void => {
-		// Without input of the reader it is the virtual list, which corrects the offset when it has measured rows.
-		const isReader = isUp && performance.now() < inputUntil.current;
-		if (!isReader) settle();
-		else if (below > NEAR) set(false);
+	/**
+	 * Scrolled while it follows, so many pixels from the end: by the reader, also through a screen reader, or by the
+	 * virtual list, which corrects the offset when it has measured rows.
+	 */
+	const keepToEnd = (below: number, isUp: boolean, isResized: boolean): void => {
+		const now = performance.now();
+		const isSettling = now < settlingUntil.current;
+		const isReader = isUp && (now < inputUntil.current || !(isSettling || isResized));
+		if (isReader) {
+			if (below > NEAR) set(false);
+			return;
+		}
+		settle();
 	};
 	const scrolled = (offset: number): void => {
 		const element = scroller.current;
 		if (element === null) return;
 		const below = element.scrollHeight - element.clientHeight - offset;
 		const isBack = below <= NEAR && offset > lastOffset.current && performance.now() - leftAt.current > INPUT_MS;
-		if (following.current && below > 1) keepToEnd(below, offset < lastOffset.current);
-		else if (!following.current && isBack) set(true);
+		if (following.current && below > 1) {
+			keepToEnd(below, offset < lastOffset.current, element.scrollHeight !== lastHeight.current);
+		} else if (!following.current && isBack) set(true);
 		lastOffset.current = offset;
+		lastHeight.current = element.scrollHeight;
 	};
 	const stay = (): void => {
 		const element = scroller.current;
