@@ -80,10 +80,10 @@ export async function environmentPython(options: EnvironmentOptions): Promise<st
 		async () => {
 			const meanwhile = await readyPython(options, made);
 			if (meanwhile !== null) return meanwhile;
-			await clear(options.storage, made);
+			const removed = await clear(options.storage, made);
 			const python = await make(options, made);
-			// An installer that outlived its killed window wrote on into the folder that was removed.
-			await clear(options.storage, made);
+			// An installer that outlived its killed window wrote on into its folder.
+			await Promise.all(removed.map(remove));
 			return python;
 		},
 		{ signal: options.signal, waits: () => options.say("another window is creating the environment") },
@@ -149,18 +149,28 @@ async function madeIn(folder: string): Promise<Made | null> {
 	}
 }
 
-/** Removes what a window left half made, and what no window uses any more. Only who holds the lock may. */
-async function clear(storage: string, made: Made): Promise<void> {
+/**
+ * Removes what a window left half made, and what no window uses any more; returns these folders. Only who holds the lock
+ * may.
+ */
+async function clear(storage: string, made: Made): Promise<readonly string[]> {
+	const removed: string[] = [];
 	for (const folder of await foldersIn(storage)) {
 		const kept = await madeIn(folder);
 		if (kept !== null && (kept.wheel === made.wheel || (await isUsed(folder)))) continue;
-		await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined); // Windows holds it open
+		await remove(folder);
+		removed.push(folder);
 	}
+	return removed;
+}
+
+async function remove(folder: string): Promise<void> {
+	await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined); // Windows holds it open
 }
 
 async function isUsed(folder: string): Promise<boolean> {
-	const { mtimeMs } = await stat(join(folder, READY));
-	return Date.now() - mtimeMs < UNUSED_MS;
+	const used = await stat(join(folder, READY)).catch(() => null); // another window may have removed it
+	return used !== null && Date.now() - used.mtimeMs < UNUSED_MS;
 }
 
 async function make(options: EnvironmentOptions, made: Made): Promise<string> {
@@ -194,7 +204,7 @@ async function makeWith(maker: Maker, options: EnvironmentOptions, made: Made): 
 		await rename(join(folder, "making.json"), join(folder, READY));
 		return python;
 	} catch (error) {
-		await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
+		await remove(folder);
 		throw error;
 	}
 }

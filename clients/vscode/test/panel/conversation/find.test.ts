@@ -143,6 +143,27 @@ test("matches in 2,000 rows are counted, and one that is not on the page is scro
 	}
 });
 
+test("who scrolls on right after a match was found is not taken back to it", async () => {
+	const items = Array.from({ length: 300 }, (_, index) => prompt({ key: `${index}`, text: `Prompt ${index}` }));
+	await using panel = await Panel.open({ conversation: conversation(items) });
+	const { field, count } = bar(panel);
+	await panel.page.getByRole("textbox", { name: "Prompt" }).press("Control+f");
+	await field.fill("Prompt 150");
+	await count.getByText("1 of 1").waitFor();
+	await isInSight(panel);
+
+	await field.press("Enter");
+	const offset = await panel.page.locator(".scroller").evaluate(async (list) => {
+		list.dispatchEvent(new WheelEvent("wheel", { deltaY: 500, bubbles: true }));
+		list.scrollTop += 500; // out of sight, but still on the page
+		const wanted = list.scrollTop;
+		for (let frame = 0; frame < 30; frame++) await new Promise((done) => requestAnimationFrame(done));
+		return list.scrollTop - wanted;
+	});
+
+	assert.ok(Math.abs(offset) < 200, `${offset} pixels away from where the reader went`);
+});
+
 test("counting ends as in the editor's find, and the match before the first is the last one", async () => {
 	const items = Array.from({ length: 25 }, (_, index) => prompt({ key: `${index}`, text: "e ".repeat(1000) }));
 	await using panel = await Panel.open({

@@ -194,6 +194,23 @@ test("what a screen reader scrolls to stays in sight", async () => {
 	assert.ok((await belowSight(panel.page)) > 400);
 });
 
+test("a finger that is drawn down slowly is not taken back by what streams in", async () => {
+	await using panel = await open(200);
+	await panel.page.getByText("Begins.").waitFor();
+
+	await panel.page.locator(".scroller").evaluate((target) => {
+		for (const [index, type] of ["touchstart", "touchmove", "touchmove"].entries()) {
+			const touch = new Touch({ identifier: 1, target, clientX: 100, clientY: 300 + 2 * index });
+			target.dispatchEvent(new TouchEvent(type, { bubbles: true, touches: [touch] }));
+		}
+		target.scrollTop -= 4;
+	});
+	await panel.send(delta("And on it goes.\n\n".repeat(20)));
+
+	await panel.page.getByRole("button", { name: "Newest" }).waitFor();
+	assert.ok((await belowSight(panel.page)) > 400);
+});
+
 test("dragging the scroll bar up leaves the end", async () => {
 	await using panel = await open(200);
 	await panel.page.getByText("Begins.").waitFor();

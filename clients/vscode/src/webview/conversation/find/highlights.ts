@@ -24,12 +24,19 @@ export class Highlights {
 	/** Frames in which the current match may still move; what streams in does not end them. */
 	#settling = 0;
 	#frame = 0;
+	readonly #listening = new AbortController();
 
 	constructor(root: Element, pattern: RegExp) {
 		this.#root = root;
 		this.#pattern = pattern;
 		this.#observer = new MutationObserver((changes) => this.#changed(changes));
 		this.#observer.observe(root, { subtree: true, childList: true, characterData: true });
+		const leave = (): void => {
+			this.#settling = 0; // the reader scrolls
+		};
+		for (const type of ["wheel", "touchmove", "pointerdown"]) {
+			root.addEventListener(type, leave, { passive: true, signal: this.#listening.signal });
+		}
 		this.#soon();
 	}
 
@@ -42,6 +49,7 @@ export class Highlights {
 
 	dispose(): void {
 		this.#observer.disconnect();
+		this.#listening.abort();
 		cancelAnimationFrame(this.#frame);
 		CSS.highlights.delete(ALL);
 		CSS.highlights.delete(CURRENT);

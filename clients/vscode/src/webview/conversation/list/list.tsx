@@ -8,6 +8,7 @@ import {
 	type FocusEvent,
 	type KeyboardEvent,
 	type ReactElement,
+	type TouchEvent,
 	useCallback,
 	useImperativeHandle,
 	useLayoutEffect,
@@ -57,6 +58,7 @@ export function RowList({ rows, busy, ref }: RowListProps): ReactElement {
 	const scroller = useRef<HTMLDivElement>(null);
 	const { follows, followNow, gotInput, leave, released, scrolled, stay, toStart } = useFollowing(scroller, rows);
 	const { focused, gotFocus, lostFocus } = useFocusedRow(rows);
+	const touched = useTouched({ stay, gotInput });
 	const { store } = useConversationContext();
 	const toPrompt = (): void => store.take({ type: "focus", on: "prompt" });
 	useImperativeHandle(
@@ -95,8 +97,9 @@ export function RowList({ rows, busy, ref }: RowListProps): ReactElement {
 				}}
 				onBlur={lostFocus}
 				onWheel={({ deltaY }) => deltaY < 0 && stay()}
-				onTouchMove={() => gotInput(false)}
-				onPointerDown={() => gotInput(true)}
+				onTouchStart={touched}
+				onTouchMove={touched}
+				onPointerDown={({ button }) => button === 0 && gotInput(true)}
 				onPointerUp={released}
 				onPointerMove={({ buttons }) => buttons === 0 && released()}
 				onKeyDown={(event) => {
@@ -269,6 +272,17 @@ function useSizes(scroller: { readonly current: HTMLDivElement | null }, settle:
 		if (element.firstElementChild !== null) observer.observe(element.firstElementChild);
 		return () => observer.disconnect();
 	}, [scroller, settle]);
+}
+
+/** A finger that is drawn down goes up in the list, as slowly as it may be. */
+function useTouched({ stay, gotInput }: Pick<Following, "stay" | "gotInput">): (event: TouchEvent) => void {
+	const fingerAt = useRef(0);
+	return ({ type, touches }) => {
+		const at = touches[0]?.clientY ?? fingerAt.current;
+		if (type === "touchmove" && at > fingerAt.current) stay();
+		fingerAt.current = at;
+		gotInput(false);
+	};
 }
 
 interface FocusedRow {

@@ -24,8 +24,9 @@ export function usePressed(scroller: RefObject<HTMLElement | null>, otherwise: (
 	useLayoutEffect(() => {
 		const within = scroller.current;
 		if (within === null) return;
-		const down = ({ target, clientX: x, clientY: y }: PointerEvent): void => {
-			if (!(target instanceof Element) || target === within) return; // its scroll bar
+		const down = ({ target, button, clientX: x, clientY: y }: PointerEvent): void => {
+			// Of another button the menu that it opens may swallow the end. The list itself is its scroll bar.
+			if (button !== 0 || !(target instanceof Element) || target === within) return;
 			pressed.current = { element: target, x, y, top: target.getBoundingClientRect().top };
 		};
 		const up = (): void => {
