@@ -13,12 +13,7 @@ from functools import partial
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommand
-from pygent_ls.sessions.commands import background
-from pygent_ls.sessions.commands import checkpoints as going_back
-from pygent_ls.sessions.commands import conversation as conversing
-from pygent_ls.sessions.commands import information as telling
-from pygent_ls.sessions.commands import selection as choosing
-from pygent_ls.sessions.commands import sessions as keeping
+from pygent_ls.sessions.commands import background, checkpoints, conversation, information, selection, sessions
 from pygent_ls.sessions.commands.command import (
     Command,
     CommandCall,
@@ -39,11 +34,11 @@ BUILT_IN: Mapping[str, Command] = {
     for each in sorted(
         (
             *background.COMMANDS,
-            *telling.COMMANDS,
-            *conversing.COMMANDS,
-            *choosing.COMMANDS,
-            *going_back.COMMANDS,
-            *keeping.COMMANDS,
+            *information.COMMANDS,
+            *conversation.COMMANDS,
+            *selection.COMMANDS,
+            *checkpoints.COMMANDS,
+            *sessions.COMMANDS,
         ),
         key=lambda each: each.name,
     )
@@ -183,7 +178,7 @@ async def _answered(command: Command, call: CommandCall, path: str) -> str:
 def _unknown(name: str, listing: CommandList) -> UnknownCommandError:
     near = difflib.get_close_matches(name, listing.commands, n=1)
     hint = f" Did you mean `/{near[0]}`?" if near else ""
-    return UnknownCommandError(f"There is no command `/{name}`.{hint}\n\n{telling.list_of(listing)}")
+    return UnknownCommandError(f"There is no command `/{name}`.{hint}\n\n{information.list_of(listing)}")
 
 
 def _hidden(what: str, by: Command) -> str:

@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from pygent_ls.sessions.turns.command_turn import CommandAnswer, ModelPrompt
-
-if TYPE_CHECKING:
-    from pygent_ls.sessions.journal.records import State
-
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -21,9 +13,11 @@ from pygent_ls.agent.run_context import RunContext
 from pygent_ls.sessions.checkpoints.undo import GoingBack
 from pygent_ls.sessions.export.exporter import Exportable
 from pygent_ls.sessions.journal.files import Journal
+from pygent_ls.sessions.turns.command_turn import CommandAnswer, ModelPrompt
 from pygent_ls.sessions.turns.context import SessionContext
 
-if TYPE_CHECKING:  # these modules import the commands
+if TYPE_CHECKING:
+    from pygent_ls.sessions.journal.records import State  # imports pydantic, which is slow
     from pygent_ls.sessions.turns.choices import Choices
 
 
