@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+PLAIN = r"(?<!\\[nrt])(?<!\\u[0-9A-Fa-f]{4})(?<!%[0-9A-Fa-f]{2})(?<![\[;]\dm)(?<![\[;]\d\dm)"
+"""Condition that the characters before an offset are not an escape sequence: of a string (`\\n`, `\\u003d`), of a URL
+(`%3D`), or the end of one that colours the output of a terminal (`[32m`)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretPattern:
@@ -33,6 +37,7 @@ def secret_patterns() -> Sequence[SecretPattern]:
     data = pkgutil.get_data("pygent_ls.secrets", "patterns.toml") or b""
     entries: list[dict[str, Any]] = tomllib.loads(data.decode())["pattern"]
     for entry in entries:
+        entry["regex"] = entry["regex"].replace("{plain}", PLAIN)
         entry["examples"] = ["".join(parts) for parts in entry["examples"]]
     return tuple(SecretPattern(**entry) for entry in entries)
 

@@ -32,7 +32,14 @@ AROUND = (
     "+{}",
     "the key is {} and no other",
     "{}\r\n{}",
+    '{"out": "key:\\n{}"}',
+    '"\\t{}"',
+    "\\r{}",
+    "x%3D{}",
+    "x\\u003d{}",
+    '"\\u001b[1;32m{}"',
 )
+"""Texts around an example. The last ones contain escape sequences as they are written in JSON and in URLs."""
 
 
 def values(pattern: SecretPattern, text: str) -> set[str]:
@@ -47,6 +54,34 @@ def test_a_key_is_found_alone_and_inside_text(pattern: SecretPattern, example: s
 
     assert example.endswith(value)
     assert value in values(pattern, around.replace("{}", example))
+
+
+@pytest.mark.parametrize("name", ["hash: ", "digest ", "sha256="])
+@pytest.mark.parametrize("id_", [each.id for each in PATTERNS.values() if "digest" not in each.unless])
+def test_a_key_that_cannot_be_a_digest_is_found_after_the_name_of_a_digest(id_: str, name: str) -> None:
+    pattern = PATTERNS[id_]
+
+    for example in pattern.examples:
+        assert values(pattern, name + example) == values(pattern, example) != set()
+
+
+@pytest.mark.parametrize("before", ["\\", "%"])
+@pytest.mark.parametrize("id_", ["databricks_token", "nvidia_key", "replicate_key", "stripe_key"])
+def test_a_key_whose_own_letters_complete_an_escape_sequence_is_found(id_: str, before: str) -> None:
+    pattern = PATTERNS[id_]
+
+    assert [values(pattern, before + each) for each in pattern.examples] == [{each} for each in pattern.examples]
+
+
+def test_a_token_in_the_address_of_a_telegram_bot_is_found_without_the_address() -> None:
+    token = "7182930465:" + "AAhmCzDe2X2XtOIhZnU503nUt3nGsB2EgxH"
+
+    assert values(PATTERNS["telegram_token"], f"https://api.telegram.org/bot{token}/sendMessage") == {token}
+
+
+def test_a_token_of_several_parts_is_masked_as_a_whole() -> None:
+    for example in PATTERNS["github_token"].examples:
+        assert values(PATTERNS["github_token"], f"token {example}.") == {example}
 
 
 @pytest.mark.parametrize(("pattern", "text"), COUNTER_EXAMPLES)
@@ -74,6 +109,7 @@ def test_an_entry_is_whole(pattern: SecretPattern) -> None:
     assert pattern.examples
     assert pattern.counter_examples
     assert set(pattern.unless) <= EXCLUSIONS.keys()
+    assert not (pattern.prefixes and "digest" in pattern.unless)
     assert all(keyword == keyword.lower() for keyword in pattern.keywords)
     assert re.fullmatch("[a-z_]+", pattern.id)
     assert len(f"{{{{SECRET_{pattern.id}_0123456789ab}}}}") <= MAX_PLACEHOLDER_CHARS
