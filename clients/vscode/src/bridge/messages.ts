@@ -24,8 +24,11 @@ import type {
 export type Note =
 	/** Everything but the conversation, whenever any of it changes. */
 	| { readonly type: "panel"; readonly panel: PanelState }
-	/** The whole conversation: at the start, and where another session is shown. */
-	| { readonly type: "conversation"; readonly conversation: Conversation }
+	/**
+	 * The whole conversation: at the start, and where another session is shown. `begun`: the session is that of the new
+	 * chat that was shown before, begun by its first prompt.
+	 */
+	| { readonly type: "conversation"; readonly conversation: Conversation; readonly begun?: boolean }
 	/** What happened in the session that is shown. */
 	| { readonly type: "change"; readonly sessionId: string; readonly change: Change }
 	/** Put these beside the prompt that is being written. */
@@ -65,7 +68,13 @@ export interface Calls {
 	 * null. Answered when the daemon has taken it.
 	 */
 	send: {
-		params: { readonly text: string; readonly attachments: readonly Attachment[]; readonly steer: boolean };
+		params: {
+			/** The session in which the user sent it; null: the new chat, whose session it begins. */
+			readonly sessionId: string | null;
+			readonly text: string;
+			readonly attachments: readonly Attachment[];
+			readonly steer: boolean;
+		};
 		result: { readonly turnId: string | null };
 	};
 	stop: { params: null; result: null };

@@ -33,7 +33,12 @@ async function askAbout(views: Views): Promise<void> {
 	});
 	if (text === undefined || text.trim() === "") return;
 	const panel = await views.panel();
-	await panel.calls.send({ text, attachments: selected === null ? [] : [selected], steer: false });
+	await panel.calls.send({
+		sessionId: panel.sessionId,
+		text,
+		attachments: selected === null ? [] : [selected],
+		steer: false,
+	});
 }
 
 async function attachSelection(views: Views): Promise<void> {
@@ -68,7 +73,7 @@ async function fixProblems(views: Views): Promise<void> {
 	if (problems === null) throw new Error(`${vscode.workspace.asRelativePath(uri)} has no problems.`);
 	const text = `Fix the problems that the diagnostics report in ${vscode.workspace.asRelativePath(uri)}, with the smallest correct change.`;
 	const panel = await views.panel();
-	await panel.calls.send({ text, attachments: [problems], steer: false });
+	await panel.calls.send({ sessionId: panel.sessionId, text, attachments: [problems], steer: false });
 }
 
 /** The one at the cursor; else the user chooses. The daemon knows what such a comment is. */

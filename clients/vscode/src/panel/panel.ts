@@ -21,7 +21,7 @@ import { turnCalls } from "./calls/turns.ts";
 import { windowCalls } from "./calls/window.ts";
 import type { Services } from "./services.ts";
 import { folderOfTheUser } from "./session_folder.ts";
-import type { Choices, ShownSession } from "./shown_session.ts";
+import type { Choices, NewChat, ShownSession } from "./shown_session.ts";
 
 export class Panel implements ShownSession, vscode.Disposable {
 	/** Answers the calls of its page, and does the same for commands. */
@@ -44,11 +44,9 @@ export class Panel implements ShownSession, vscode.Disposable {
 	/** The view listens; before that, what is sent to it is lost. */
 	#listens = false;
 	#isDisposed = false;
-	#making: Promise<string> | null = null;
+	#newChat: NewChat = { choices: { model: null, agent: null, mode: null }, session: null };
 	/** What a command has for a view that is only just opened. */
 	readonly #unsent: Note[] = [];
-
-	choices: Choices = { model: null, agent: null, mode: null };
 
 	/** Another session is shown, or none. */
 	readonly onDidShow = this.#moved.event;
@@ -96,6 +94,18 @@ export class Panel implements ShownSession, vscode.Disposable {
 		return this.#feed?.sessionId ?? null;
 	}
 
+	get newChat(): NewChat {
+		return this.#newChat;
+	}
+
+	get choices(): Choices {
+		return this.#newChat.choices;
+	}
+
+	set choices(choices: Choices) {
+		this.#newChat.choices = choices;
+	}
+
 	/** That the next turn will have. */
 	get model(): string {
 		return this.#session?.model ?? this.choices.model ?? this.#services.windowState.state.defaults.model;
@@ -111,16 +121,20 @@ export class Panel implements ShownSession, vscode.Disposable {
 
 	/** Show that session from now on; null: a new one, which begins with its first prompt. */
 	show(sessionId: string | null): void {
+		this.#newChat = { choices: { ...this.choices, agent: null, mode: null }, session: null };
+		this.#show(sessionId, { begun: false });
+	}
+
+	#show(sessionId: string | null, { begun }: { readonly begun: boolean }): void {
 		if (this.#isDisposed) return; // a session that was being made when its view was closed
 		this.#following?.dispose();
 		this.#session = null;
 		this.#notices = [];
 		this.#hasMessages = false;
-		this.choices = { ...this.choices, agent: null, mode: null };
 		this.#feed = sessionId === null ? null : this.#services.sessions.feed(sessionId);
 		this.#following = this.#feed === null ? null : this.#follow(this.#feed);
 		void this.refresh();
-		this.#sendAll();
+		this.#sendAll({ begun });
 		this.#moved.fire(sessionId);
 	}
 
@@ -171,25 +185,29 @@ export class Panel implements ShownSession, vscode.Disposable {
 		this.show(null);
 	}
 
-	/** The session that a prompt goes to; a new one where there is none yet. */
+	/** The session that is shown; a new one if there is none yet. */
 	async needSession(): Promise<string> {
-		if (this.sessionId !== null) return this.sessionId;
-		this.#making ??= this.#makeSession().finally(() => {
-			this.#making = null;
-		});
-		return await this.#making;
+		return this.sessionId ?? (await this.begin(this.#newChat, folderOfTheUser()));
 	}
 
-	async #makeSession(): Promise<string> {
-		const { model, agent, mode } = this.choices;
-		const cwd = folderOfTheUser();
+	begin(chat: NewChat, cwd: string | null): Promise<string> {
+		chat.session ??= this.#makeSession(chat, cwd).catch((error: unknown) => {
+			chat.session = null;
+			throw error;
+		});
+		return chat.session;
+	}
+
+	/** It is shown unless the user has gone on to another chat. */
+	async #makeSession(chat: NewChat, cwd: string | null): Promise<string> {
+		const { model, agent, mode } = chat.choices;
 		const session = await this.#services.daemon.request("pygent/session/new", {
 			...(cwd === null ? {} : { cwd }),
 			...(model === null ? {} : { model }),
 			...(agent === null ? {} : { agent }),
 			...(mode === null ? {} : { mode }),
 		});
-		this.show(session.sessionId);
+		if (chat === this.#newChat && this.sessionId === null) this.#show(session.sessionId, { begun: true });
 		return session.sessionId;
 	}
 
@@ -236,14 +254,14 @@ export class Panel implements ShownSession, vscode.Disposable {
 
 	#begin(): null {
 		this.#listens = true;
-		this.#sendAll();
+		this.#sendAll({ begun: false });
 		for (const note of this.#unsent.splice(0)) this.send(note);
 		return null;
 	}
 
-	#sendAll(): void {
+	#sendAll({ begun }: { readonly begun: boolean }): void {
 		this.#sendState();
-		this.send({ type: "conversation", conversation: this.conversation });
+		this.send({ type: "conversation", conversation: this.conversation, begun });
 	}
 
 	#reviewed(): ReviewCount {

@@ -10,6 +10,13 @@ export interface Choices {
 	readonly mode: Mode | null;
 }
 
+/** A chat whose first prompt begins its session. */
+export interface NewChat {
+	choices: Choices;
+	/** The session, from the moment at which it is being made. */
+	session: Promise<string> | null;
+}
+
 export interface ShownSession {
 	readonly sessionId: string | null;
 	/** Its own facts; null until they are known. */
@@ -22,6 +29,8 @@ export interface ShownSession {
 	readonly show: (sessionId: string | null) => void;
 	/** Loads the session's own facts anew. */
 	readonly refresh: () => Promise<void>;
-	/** The session that a prompt goes to; a new one where there is none yet. */
-	readonly needSession: () => Promise<string>;
+	/** The new chat that is shown, or was until its session began; else the next one. */
+	readonly newChat: NewChat;
+	/** The session of a new chat, made in the folder `cwd` if there is none yet; null: the daemon chooses the folder. */
+	readonly begin: (chat: NewChat, cwd: string | null) => Promise<string>;
 }

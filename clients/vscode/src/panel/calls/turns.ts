@@ -7,12 +7,13 @@ import type { Report } from "../../review/hunks/rejections.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import { completedSymbols, mentioned, withEditorsWords } from "../mentions.ts";
 import type { Services } from "../services.ts";
-import type { ShownSession } from "../shown_session.ts";
+import { folderOfTheUser } from "../session_folder.ts";
+import type { NewChat, ShownSession } from "../shown_session.ts";
 
 type TurnCall = "send" | "stop" | "retry" | "dequeue" | "resume" | "complete";
 
 type Used = Pick<Services, "daemon" | "sessions" | "reviews" | "contexts" | "terminals">;
-type Shown = Pick<ShownSession, "sessionId" | "session" | "needSession">;
+type Shown = Pick<ShownSession, "sessionId" | "session" | "newChat" | "begin">;
 
 export function turnCalls(services: Used, shown: Shown): Pick<Handlers, TurnCall> {
 	const { daemon, sessions } = services;
@@ -20,8 +21,9 @@ export function turnCalls(services: Used, shown: Shown): Pick<Handlers, TurnCall
 	return {
 		send: (params) => {
 			// One after the other, so that the daemon takes them in the order in which they were sent
-			const { sessionId } = shown;
-			const sent = sending.then(() => send(services, shown, params, sessionId));
+			const { session, newChat: chat } = shown;
+			const cwd = session?.sessionId === params.sessionId ? session.cwd : folderOfTheUser();
+			const sent = sending.then(() => send(services, shown, params, { chat, cwd }));
 			sending = sent.catch(() => undefined);
 			return sent;
 		},
@@ -58,18 +60,24 @@ export function turnCalls(services: Used, shown: Shown): Pick<Handlers, TurnCall
 	};
 }
 
-/** `sentIn` is the session in which the user sent it; another may be shown by the time that its mentions are found. */
+/** Where the user was when they sent a prompt; they may be elsewhere by the time that it is taken. */
+interface SentIn {
+	/** For a prompt without a session. */
+	readonly chat: NewChat;
+	readonly cwd: string | null;
+}
+
 async function send(
 	services: Used,
 	shown: Shown,
-	{ text, attachments, steer }: Calls["send"]["params"],
-	sentIn: string | null,
+	{ text, attachments, steer, ...params }: Calls["send"]["params"],
+	{ chat, cwd }: SentIn,
 ): Promise<Taken> {
 	const { daemon, reviews, sessions } = services;
 	await daemon.settled(); // a prompt is not refused because it came a moment too early
 	const known = new Set(attachments.map(({ id }) => id));
-	const meant = (await mentioned(services, shown.session?.cwd ?? null, text)).filter(({ id }) => !known.has(id));
-	const sessionId = sentIn ?? (await shown.needSession());
+	const meant = (await mentioned(services, cwd, text)).filter(({ id }) => !known.has(id));
+	const sessionId = params.sessionId ?? (await shown.begin(chat, cwd));
 	// A command may ask no model, and the report would be lost: where it does, the turn is told of it once it runs.
 	const report = text.startsWith("/") ? null : reviews.pendingFiles.report(sessionId);
 	const prompt = promptOf(text, [...attachments, ...meant], report);

@@ -51,10 +51,10 @@ export function edited(writing: DraftState, change: Partial<Draft>): DraftState 
 	return withDraft(writing, writing.key, { ...draftOf(writing), ...change });
 }
 
-/** Another session is shown. The one that a prompt of the new session has begun takes over what is written since. */
-export function shown(writing: DraftState, sessionId: string | null): DraftState {
+/** Another session is shown. One that the new chat's first prompt has begun takes over what is written since. */
+export function shown(writing: DraftState, sessionId: string | null, begun = false): DraftState {
 	const key = sessionId ?? NEW;
-	if (writing.key !== NEW || !writing.unsent.some((each) => each.key === NEW)) return { ...writing, key };
+	if (!begun) return { ...writing, key };
 	const unsent = writing.unsent.map((each) => (each.key === NEW ? { ...each, key } : each));
 	return movedTo({ ...writing, unsent }, key);
 }

@@ -22,7 +22,6 @@ import {
 } from "./draft_state.ts";
 
 export class Drafts {
-	readonly #store: Store;
 	readonly #host: Host;
 	readonly #persisted: PersistedStore;
 	readonly #listeners = new Set<() => void>();
@@ -30,11 +29,11 @@ export class Drafts {
 	#lastId = 0;
 	/** It is known which session is shown; until then it is the one that was shown before the window was loaded anew. */
 	#isPlaced = false;
+	readonly #placed = Promise.withResolvers<void>();
 	/** Something was written before that was known. */
 	#isMisplaced = false;
 
 	constructor(store: Store, host: Host, persisted: PersistedStore) {
-		this.#store = store;
 		this.#host = host;
 		this.#persisted = persisted;
 		this.#writing = reloaded(persisted.kept.writing, persisted.kept.sessionId);
@@ -69,15 +68,20 @@ export class Drafts {
 		this.#set(edited(this.#writing, { attachments: this.draft.attachments.filter((each) => each.id !== id) }));
 	}
 
-	/** What is written goes out; where it is refused, it stands here again. Raises then, with words for the user. */
+	/**
+	 * What is written goes out to the session that is shown now; where it is refused, it stands here again. Raises then,
+	 * with words for the user.
+	 */
 	async send({ steer }: { readonly steer: boolean }): Promise<void> {
+		await this.#placed.promise;
 		const { draft } = this;
 		if (isBlank(draft)) return;
+		const { key } = this.#writing;
+		const sessionId = key === NEW ? null : key;
 		const id = ++this.#lastId;
 		this.#set(sent(this.#writing, id));
 		try {
-			await this.#started();
-			const { turnId } = await this.#host.call("send", { ...draft, steer });
+			const { turnId } = await this.#host.call("send", { ...draft, steer, sessionId });
 			this.#set(taken(this.#writing, id, turnId));
 		} catch (error) {
 			this.#set(refused(this.#writing, id));
@@ -92,25 +96,9 @@ export class Drafts {
 		return removed;
 	}
 
-	/** A prompt waits here until the daemon has started, also while the user has something to decide before. */
-	#started(): Promise<void> {
-		const isComing = (): boolean => {
-			const state = this.#store.view.panel?.daemon.state;
-			return state !== "ready" && state !== "stopped";
-		};
-		if (!isComing()) return Promise.resolve();
-		return new Promise((resolve) => {
-			const stop = this.#store.subscribe(() => {
-				if (isComing()) return;
-				stop();
-				resolve();
-			});
-		});
-	}
-
 	#take(note: Note): void {
 		if (note.type === "conversation") {
-			this.#show(note.conversation.sessionId);
+			this.#show(note.conversation.sessionId, note.begun);
 		} else if (note.type === "attach") {
 			this.attach(note.attachments);
 		} else if (note.type === "write") {
@@ -119,11 +107,12 @@ export class Drafts {
 		}
 	}
 
-	#show(sessionId: string | null): void {
+	#show(sessionId: string | null, begun = false): void {
 		this.#persisted.keep({ sessionId });
 		if (this.#isMisplaced && !this.#isPlaced) this.#set(movedTo(this.#writing, sessionId ?? NEW));
-		else this.#set(shown(this.#writing, sessionId));
+		else this.#set(shown(this.#writing, sessionId, begun));
 		this.#isPlaced = true;
+		this.#placed.resolve();
 	}
 
 	#set(writing: DraftState): void {

@@ -1,7 +1,6 @@
 /** How full the model's context is, and what the turn took. */
 
 import { type ReactElement, useRef, useState } from "react";
-import type { Calls } from "../../bridge/messages.ts";
 import { costOf, countOf, fullCount, isUnused, percentOf, shareOf, UNKNOWN } from "../../conversation/amounts.ts";
 import { usageOf } from "../../conversation/selectors.ts";
 import type { Usage } from "../../protocol/protocol.ts";
@@ -27,9 +26,13 @@ export function Meter({ store, host }: AppProps): ReactElement | null {
 	const share = shareOf(usage);
 	const isFull = (share ?? 0) >= NEARLY_FULL;
 	const words = wordsOf(usage, turn);
+	const compact = (): void => {
+		const { sessionId } = store.view.conversation;
+		void ask({ store, host }, "send", { sessionId, text: "/compact", attachments: [], steer: false });
+	};
 	return (
 		<div className={`meter${isFull ? " meter-full" : ""}`} ref={around}>
-			{isFull && <Compact onClick={() => void ask({ store, host }, "send", COMPACT)} />}
+			{isFull && <Compact onClick={compact} />}
 			<button
 				type="button"
 				className="meter-button"
@@ -56,8 +59,6 @@ export function Meter({ store, host }: AppProps): ReactElement | null {
 		</div>
 	);
 }
-
-const COMPACT: Calls["send"]["params"] = { text: "/compact", attachments: [], steer: false };
 
 function Compact({ onClick }: { readonly onClick: () => void }): ReactElement {
 	return (

@@ -18,8 +18,8 @@ interface QueueProps extends AppProps {
 export function Queue({ store, host, drafts, onEdit }: QueueProps): ReactElement | null {
 	const queue = useView(store, ({ conversation }) => conversation.queue);
 	const isReady = useView(store, ({ panel }) => panel?.daemon.state === "ready");
-	const { unsent } = useDraftState(drafts);
-	const waiting = isReady ? [] : unsent;
+	const { unsent, key } = useDraftState(drafts);
+	const waiting = isReady ? [] : unsent.filter((each) => each.key === key);
 	if (queue.length === 0 && waiting.length === 0) return null;
 	const settle = async (take: () => Promise<boolean>): Promise<boolean> => {
 		const outcome = await shown(store, take());

@@ -18,7 +18,9 @@ interface Message {
 /** A panel whose page is the test, on a daemon that only notes what it is asked. */
 class Page {
 	readonly asks = new PendingRequests();
-	readonly asked: string[] = [];
+	readonly asked: { readonly method: string; readonly params: object }[] = [];
+	/** The daemon has started. */
+	readonly started = Promise.withResolvers<void>();
 	readonly received: Message[] = [];
 	readonly sessions: Sessions;
 	readonly panel: Panel;
@@ -36,9 +38,10 @@ class Page {
 		const daemon = {
 			state: { state: "stopped" },
 			onDidChangeState: never,
-			request: async (method: string) => {
-				this.asked.push(method);
-				return {};
+			settled: () => this.started.promise,
+			request: async (method: string, params: object) => {
+				this.asked.push({ method, params });
+				return method === "pygent/session/new" ? { sessionId: `new${this.asked.length}` } : {};
 			},
 		} as unknown as Daemon;
 		this.sessions = new Sessions(daemon, this.asks);
@@ -46,7 +49,11 @@ class Page {
 			daemon,
 			sessions: this.sessions,
 			asks: this.asks,
-			reviews: { onDidChange: never, count: () => ({ hunks: 0, files: [], rejected: [] }) },
+			reviews: {
+				onDidChange: never,
+				count: () => ({ hunks: 0, files: [], rejected: [] }),
+				pendingFiles: { report: () => null },
+			},
 			windowState: { state: { defaults: {} }, onDidChange: never },
 		} as unknown as Services;
 		const webview = {
@@ -111,4 +118,70 @@ test("a view that was closed shows no session any more", async () => {
 	assert.equal(page.panel.sessionId, null);
 	assert.deepEqual(page.sessions.followed, []);
 	assert.equal(page.received.length, before);
+});
+
+const PROMPT = { text: "Go", attachments: [], steer: false };
+
+/** What the daemon was asked to do with prompts. */
+function promptsOf(page: Page): readonly unknown[] {
+	return page.asked.map(({ method, params }) => {
+		const { turnId, ...others } = params as { readonly turnId?: string };
+		return { method, ...others };
+	});
+}
+
+test("a prompt goes to the session in which it was sent, whatever is shown", async () => {
+	const page = await Page.open();
+	page.panel.show("s2");
+
+	const sent = page.call("send", { ...PROMPT, sessionId: "s1" });
+	page.panel.show(null);
+	page.started.resolve();
+
+	assert.equal((await sent).type, "reply");
+	assert.deepEqual(promptsOf(page), [{ method: "pygent/turn/start", sessionId: "s1", prompt: "Go" }]);
+	assert.equal(page.panel.sessionId, null);
+	page.panel.dispose();
+});
+
+test("a prompt of a new chat that the user has left begins a session of its own, in the mode of that chat", async () => {
+	const page = await Page.open();
+	await page.call("setMode", { mode: "plan" });
+
+	const first = page.call("send", { ...PROMPT, sessionId: null });
+	page.panel.show(null);
+	const second = page.call("send", { ...PROMPT, sessionId: null });
+	page.panel.show("s2");
+	page.started.resolve();
+	await Promise.all([first, second]);
+
+	assert.deepEqual(promptsOf(page), [
+		{ method: "pygent/session/new", mode: "plan" },
+		{ method: "pygent/turn/start", sessionId: "new1", prompt: "Go" },
+		{ method: "pygent/session/new" },
+		{ method: "pygent/turn/start", sessionId: "new3", prompt: "Go" },
+	]);
+	assert.equal(page.panel.sessionId, "s2");
+	page.panel.dispose();
+});
+
+test("the prompts of a new chat go to one session, which is shown", async () => {
+	const page = await Page.open();
+
+	const sent = page.call("send", { ...PROMPT, sessionId: null });
+	page.started.resolve();
+	await sent;
+	await page.call("send", { ...PROMPT, sessionId: null }); // before its page has heard of the session
+
+	assert.deepEqual(promptsOf(page), [
+		{ method: "pygent/session/new" },
+		{ method: "pygent/turn/start", sessionId: "new1", prompt: "Go" },
+		{ method: "pygent/turn/start", sessionId: "new1", prompt: "Go" },
+	]);
+	assert.equal(page.panel.sessionId, "new1");
+	assert.partialDeepStrictEqual(
+		page.received.filter(({ type }) => type === "conversation"),
+		[{ begun: false }, { begun: true, conversation: { sessionId: "new1" } }],
+	);
+	page.panel.dispose();
 });

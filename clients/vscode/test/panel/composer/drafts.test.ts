@@ -27,7 +27,7 @@ test("the prompt has the focus when the view opens; Enter sends it, Shift+Enter 
 	await panel.page.keyboard.press("Enter");
 
 	const { params } = await panel.called("send");
-	assert.deepEqual(params, { text: "Round the prices\nto cents", attachments: [], steer: false });
+	assert.deepEqual(params, { sessionId: null, text: "Round the prices\nto cents", attachments: [], steer: false });
 	await holds(promptOf(panel), "");
 	assert.deepEqual(panel.faults, []);
 });
@@ -93,18 +93,29 @@ test("a refused prompt stands in the field again, before what was typed since, a
 	await panel.page.getByText("fork the session").waitFor({ state: "detached" });
 });
 
-test("a prompt that is sent while the daemon starts waits for it, and goes out then", async () => {
-	await using panel = await Panel.open({ panel: { daemon: { state: "starting" } }, answers: { send: () => TAKEN } });
+test("a prompt that is sent while the daemon starts waits for it, in the session in which it was sent", async () => {
+	const { promise, resolve } = Promise.withResolvers<typeof TAKEN>();
+	await using panel = await Panel.open({
+		conversation: CONVERSATION,
+		panel: { daemon: { state: "starting" } },
+		answers: { send: () => promise },
+	});
+	const waiting = panel.page.getByRole("region", { name: "Waiting prompts" });
 
 	await panel.page.keyboard.type("Explain this");
 	await panel.page.keyboard.press("Enter");
-	await panel.page.getByRole("region", { name: "Waiting prompts" }).getByText("waits for pygent to start").waitFor();
-	assert.equal(panel.calls.filter(({ method }) => method === "send").length, 0);
-
+	await waiting.getByText("waits for pygent to start").waitFor();
+	await panel.send({ type: "conversation", conversation: { ...CONVERSATION, sessionId: null } });
+	await waiting.waitFor({ state: "detached" });
+	await panel.send({ type: "conversation", conversation: CONVERSATION });
+	await waiting.getByText("Explain this").waitFor();
 	await panel.send({ type: "panel", panel: READY });
+	resolve(TAKEN);
 
-	assert.equal((await panel.called("send")).params.text, "Explain this");
-	await panel.page.getByRole("region", { name: "Waiting prompts" }).waitFor({ state: "detached" });
+	await waiting.waitFor({ state: "detached" });
+	const { params } = await panel.called("send");
+	assert.deepEqual(params, { sessionId: "s1", text: "Explain this", attachments: [], steer: false });
+	assert.equal(panel.calls.filter(({ method }) => method === "send").length, 1);
 });
 
 test("what is written and attached is there again after the window was loaded anew", async () => {
@@ -163,7 +174,7 @@ test("what is typed while the first prompt begins the session goes on in that se
 	await panel.page.keyboard.press("Enter");
 	await panel.called("send");
 	await panel.page.keyboard.type("And then");
-	await panel.send({ type: "conversation", conversation: CONVERSATION });
+	await panel.send({ type: "conversation", conversation: CONVERSATION, begun: true });
 	await holds(promptOf(panel), "And then");
 	resolve(TAKEN);
 

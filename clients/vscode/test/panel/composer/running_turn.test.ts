@@ -31,7 +31,8 @@ test("Enter queues and Ctrl+Enter steers while a turn runs, and both are shown a
 
 	await panel.page.keyboard.type("Only the cart");
 	await panel.page.getByRole("button", { name: "Steer" }).click();
-	assert.deepEqual((await panel.called("send", 2)).params, { text: "Only the cart", attachments: [], steer: true });
+	const { params } = await panel.called("send", 2);
+	assert.deepEqual(params, { sessionId: "s1", text: "Only the cart", attachments: [], steer: true });
 	assert.ok(await promptOf(panel).evaluate((field) => field === document.activeElement));
 });
 

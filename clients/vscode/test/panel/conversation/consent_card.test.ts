@@ -46,17 +46,17 @@ test("in a folder that is not trusted the panel says so, and leads to the editor
 });
 
 test("a prompt that is written before the decision waits, and goes out once the agent is there", async () => {
-	await using panel = await Panel.open({
-		panel: { daemon: CONSENT },
-		answers: { send: () => ({ turnId: "t1" }) },
-	});
+	const { promise, resolve } = Promise.withResolvers<{ readonly turnId: string }>();
+	await using panel = await Panel.open({ panel: { daemon: CONSENT }, answers: { send: () => promise } });
 	const field = panel.page.getByRole("textbox", { name: "Prompt" });
 
 	await field.fill("hello");
 	await field.press("Enter");
 	await panel.page.getByText("waits for pygent to start").waitFor();
-	assert.ok(!panel.calls.some(({ method }) => method === "send"));
 	await panel.send({ type: "panel", panel: READY });
+	resolve({ turnId: "t1" });
 
-	assert.deepEqual((await panel.called("send")).params, { text: "hello", attachments: [], steer: false });
+	await panel.page.getByText("waits for pygent to start").waitFor({ state: "detached" });
+	const { params } = await panel.called("send");
+	assert.deepEqual(params, { sessionId: null, text: "hello", attachments: [], steer: false });
 });

@@ -62,6 +62,7 @@ test("a prompt whose key was refused goes out again with the next key, and not b
 	await panel.called("setApiKey");
 	await set.click();
 
-	assert.deepEqual((await panel.called("send")).params, { text: "/continue", attachments: [], steer: false });
+	const { params } = await panel.called("send");
+	assert.deepEqual(params, { sessionId: "s1", text: "/continue", attachments: [], steer: false });
 	assert.equal(panel.calls.filter(({ method }) => method === "send").length, 1);
 });

@@ -320,7 +320,7 @@ test("a plan can be approved, and is implemented in the chosen mode", async () =
 	await choices.getByRole("button", { name: "Implement: accept edits" }).click();
 
 	assert.deepEqual((await panel.called("setMode")).params, { mode: "accept_edits" });
-	const approved = { text: "I approve the plan. Implement it.", attachments: [], steer: false };
+	const approved = { sessionId: "s1", text: "I approve the plan. Implement it.", attachments: [], steer: false };
 	assert.deepEqual((await panel.called("send")).params, approved);
 });
 
@@ -345,7 +345,8 @@ for (const [stopReason, label] of [
 
 		await panel.page.getByRole("button", { name: label }).click();
 
-		assert.deepEqual((await panel.called("send")).params, { text: "/continue", attachments: [], steer: false });
+		const { params } = await panel.called("send");
+		assert.deepEqual(params, { sessionId: "s1", text: "/continue", attachments: [], steer: false });
 	});
 }
 

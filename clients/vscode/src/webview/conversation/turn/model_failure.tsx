@@ -119,7 +119,9 @@ function Buttons({ item }: { readonly item: FailureItem }): ReactElement {
 	const setKey = async (): Promise<void> => {
 		const set = await act("setApiKey", { variable: null });
 		if (!set.done || !set.result.saved || !isLastTurn(store.view.conversation, item.turnId)) return;
-		if ((await act("send", { text: "/continue", attachments: [], steer: false })).done) store.take({ type: "sent" });
+		const { sessionId } = store.view.conversation;
+		const prompt = { sessionId, text: "/continue", attachments: [], steer: false };
+		if ((await act("send", prompt)).done) store.take({ type: "sent" });
 	};
 	const retry = (action: "now" | "give_up") => () => void act("retry", { turnId: item.turnId, action });
 	if (item.state === "waiting") {

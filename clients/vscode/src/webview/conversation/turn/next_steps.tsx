@@ -29,9 +29,10 @@ export function NextSteps({ item: { key, stopReason, usage } }: { readonly item:
 		({ conversation: { items, runningTurnId } }) => runningTurnId === null && items.at(-1)?.key === key,
 	);
 	const mode = useView(store, ({ panel }) => panel?.mode ?? null);
+	const sessionId = useView(store, ({ conversation }) => conversation.sessionId);
 	if (!isLast) return null;
 	const send = async (text: string): Promise<void> => {
-		const sent = await act("send", { text, attachments: [], steer: false });
+		const sent = await act("send", { sessionId, text, attachments: [], steer: false });
 		if (sent.done) store.take({ type: "sent" });
 	};
 	const implement = async (next: Mode): Promise<void> => {
