@@ -30,9 +30,7 @@ class ToolCategory(StrEnum):
 
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "fetch", "think", "other"]
 
-
 Mode = Literal["default", "accept_edits", "plan", "trust", "bypass"]
-
 
 StopReason = Literal[
     "end_turn",
@@ -47,6 +45,5 @@ StopReason = Literal[
     "interrupted",
     "error",
 ]
-
 
 DecidedBy = Literal["user", "rule", "mode", "hook"]

@@ -16,7 +16,7 @@ from pygent_ls.config.sources import state_folder, user_file
 from pygent_ls.llm.catalog.openrouter import ModelCatalog
 from pygent_ls.llm.keys.editor_keys import EditorKeys
 from pygent_ls.llm.resources import ModelResources
-from pygent_ls.observability.telemetry import AppTelemetry, wish_of
+from pygent_ls.observability.telemetry import AppTelemetry, options_of
 from pygent_ls.secrets.log_mask import hide
 from pygent_ls.sessions.checkpoints.write_log import WriteLog
 from pygent_ls.sessions.lifecycle.live_registry import LiveSessions
@@ -39,7 +39,7 @@ class Shared:
         for the user.
         """
         self.state_folder = state_folder()
-        self.telemetry = AppTelemetry(wish_of(os.environ))
+        self.telemetry = AppTelemetry(options_of(os.environ))
         self.live = LiveSessions()
         self.write_log = WriteLog()
         self.kept = SessionStorage(self.state_folder)

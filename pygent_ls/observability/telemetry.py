@@ -53,7 +53,9 @@ def otel_is_installed() -> bool:
     return False
 
 
-def wish_of(environment: Mapping[str, str], is_installed: Callable[[], bool] = otel_is_installed) -> TelemetryOptions:
+def options_of(
+    environment: Mapping[str, str], is_installed: Callable[[], bool] = otel_is_installed
+) -> TelemetryOptions:
     """Return what the standard variables request: nothing, unless they name a collector or an exporter."""
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return TelemetryOptions()
@@ -94,22 +96,22 @@ def addresses_of(environment: Mapping[str, str]) -> Sequence[str]:
     return [environment[name] for name in names if environment.get(name)] or ["http://localhost:4318"]
 
 
-def _otlp_writer(wish: TelemetryOptions) -> SpanWriter:
+def _otlp_writer(options: TelemetryOptions) -> SpanWriter:
     from pygent_ls.observability.otel import otlp_writer
 
-    return otlp_writer(traces=wish.traces, metrics=wish.metrics, with_content=wish.with_content)
+    return otlp_writer(traces=options.traces, metrics=options.metrics, with_content=options.with_content)
 
 
 class AppTelemetry:
     """Implementation of `Telemetry`. The thread starts with the first turn, and only if something is to be exported."""
 
     def __init__(
-        self, wish: TelemetryOptions, make_writer: Callable[[TelemetryOptions], SpanWriter] = _otlp_writer
+        self, options: TelemetryOptions, make_writer: Callable[[TelemetryOptions], SpanWriter] = _otlp_writer
     ) -> None:
         """Prepare the export; `make_writer` is called in the thread."""
-        if wish.problem:
-            log.warning("%s", wish.problem)
-        self._wish = wish
+        if options.problem:
+            log.warning("%s", options.problem)
+        self._options = options
         self._make_writer = make_writer
         self._queue: queue.SimpleQueue[Span | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="otel", daemon=True)
@@ -117,7 +119,7 @@ class AppTelemetry:
     def __call__(self, span: Span) -> None:
         """Log a span, and export it if it has ended."""
         log_span(span)
-        if self._thread.ident is None and not self._wish.is_nothing:
+        if self._thread.ident is None and not self._options.is_nothing:
             self._thread.start()
         if span.ended_ns and self._thread.is_alive() and self._queue.qsize() < MAX_WAITING:
             self._queue.put(span)
@@ -130,7 +132,7 @@ class AppTelemetry:
 
     def _work(self) -> None:
         try:
-            writer = self._make_writer(self._wish)
+            writer = self._make_writer(self._options)
         except (ValueError, ImportError) as error:  # an invalid variable, or a partly installed extra
             log.warning("telemetry is off, see the OTEL_… variables: %s", error)
             return

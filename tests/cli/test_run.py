@@ -17,7 +17,7 @@ from pygent_ls.cli.run_options import EFFORTS, MODES, MOST, OUTPUT_FORMATS, OWN_
 from pygent_ls.config.sources import SETTING_SOURCES, CommandLine
 from pygent_ls.config.tables import MOST as MOST_OF_SETTINGS
 from pygent_ls.editors.run_options import OutputFormat
-from pygent_ls.editors.scripts import conversation as exchange
+from pygent_ls.editors.scripts import conversation
 
 
 def parsed(*arguments: str) -> argparse.Namespace:
@@ -103,7 +103,7 @@ def test_only_the_tools_that_are_named(given_tools: tuple[str, ...], offered: tu
 
 def test_what_is_spelled_again_is_spelled_alike() -> None:
     assert get_args(Mode) == OWN_MODES
-    assert MODES == exchange.MODES
+    assert MODES == conversation.MODES
     assert model.EFFORTS == EFFORTS
     assert get_args(OutputFormat) == OUTPUT_FORMATS
     assert MOST == MOST_OF_SETTINGS

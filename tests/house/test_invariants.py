@@ -49,7 +49,7 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
         "editors/lsp/ports/workspace.py",
     ),
     "pygent_ls.config": ("cli/", "app/", "config/"),
-    "pygent_ls.observability": ("cli/", "app/", "config/", "observability/"),
+    "pygent_ls.observability": ("cli/", "app/", "observability/"),
 }
 """Who alone may import what, as the beginnings of paths in the package."""
 

@@ -29,7 +29,7 @@ from pygent_ls.observability.otel import (
     named,
     otlp_writer,
 )
-from pygent_ls.observability.telemetry import MAX_WAITING, AppTelemetry, TelemetryOptions, wish_of
+from pygent_ls.observability.telemetry import MAX_WAITING, AppTelemetry, TelemetryOptions, options_of
 from tests.agent.abilities import saying
 from tests.agent.turns import run_turn
 from tests.fakes import WAIT_S, Call, FakeApprover, FakeModel, Rig, bounded, make_rig, say
@@ -76,15 +76,15 @@ def tell_of_turn(telemetry: AppTelemetry) -> None:
 def test_nothing_is_exported_unless_the_environment_asks_for_it(
     environment: Mapping[str, str], wish: TelemetryOptions
 ) -> None:
-    assert wish_of(environment) == wish
+    assert options_of(environment) == wish
 
 
 def test_a_wish_without_the_extra_says_what_to_install() -> None:
-    wish = wish_of(ENDPOINT, is_installed=lambda: False)
+    wish = options_of(ENDPOINT, is_installed=lambda: False)
 
     assert wish.is_nothing
     assert "pip install 'pygent-ls[otel]'" in wish.problem
-    assert wish_of({}, is_installed=lambda: False) == TelemetryOptions()
+    assert options_of({}, is_installed=lambda: False) == TelemetryOptions()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from pygent_ls.errors import ModelError
-from pygent_ls.observability.telemetry import AppTelemetry, TelemetryOptions, wish_of
+from pygent_ls.observability.telemetry import AppTelemetry, TelemetryOptions, options_of
 from tests.agent.abilities import saying
 from tests.agent.turns import run_turn
 from tests.fakes import Call, FakeModel, make_rig, say
@@ -35,7 +35,7 @@ async def test_the_log_tells_of_turns_and_failures_and_of_nothing_that_was_said(
 
 
 async def test_a_wish_that_cannot_be_met_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    AppTelemetry(wish_of({"OTEL_TRACES_EXPORTER": "zipkin"}))
+    AppTelemetry(options_of({"OTEL_TRACES_EXPORTER": "zipkin"}))
 
     assert caplog.messages == ["OTEL_TRACES_EXPORTER=zipkin is not supported; supported are otlp and none"]
 
@@ -44,8 +44,8 @@ def test_nothing_of_opentelemetry_is_loaded_where_nothing_is_asked_for() -> None
     code = """
 import asyncio, sys, threading
 from pygent_ls.agent.telemetry import TurnSpan, observed
-from pygent_ls.observability.telemetry import AppTelemetry, wish_of
-telemetry = AppTelemetry(wish_of({}))
+from pygent_ls.observability.telemetry import AppTelemetry, options_of
+telemetry = AppTelemetry(options_of({}))
 turn = TurnSpan(session_id="s", turn_id="t", agent="a", model="m", mode="default", is_subagent=False, prompt="p")
 with observed(telemetry, turn):
     pass

@@ -190,9 +190,9 @@ def _place(path: Path) -> str:
 
 
 def _telemetry(environment: Mapping[str, str]) -> str:
-    from pygent_ls.observability.telemetry import addresses_of, wish_of
+    from pygent_ls.observability.telemetry import addresses_of, options_of
 
-    wish = wish_of(environment)
+    wish = options_of(environment)
     if wish.is_nothing:
         return wish.problem or "off: no OTEL_… variable enables it"
     signals = ", ".join(name for name, is_on in (("traces", wish.traces), ("metrics", wish.metrics)) if is_on)

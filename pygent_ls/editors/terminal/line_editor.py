@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.document import Document
     from prompt_toolkit.key_binding import KeyPressEvent
 
-    from pygent_ls.sessions import completion as completing
+    from pygent_ls.sessions import completion
 
 PAUSE_S = 0.5
 """Time without a key press before a key counts as an answer, so that typing while a question appears does not answer
@@ -37,7 +37,7 @@ it."""
 REFRESH_S = 0.2
 """Interval between redraws of the line below the prompt, which shows seconds."""
 
-Complete = Callable[[str], Awaitable["completing.PromptCompletion"]]
+Complete = Callable[[str], Awaitable["completion.PromptCompletion"]]
 """Completes the text before the cursor."""
 
 

@@ -20,7 +20,7 @@ from pygent_ls.sessions.saved_format.writer import timestamp
 from pygent_ls.sessions.titles import UNNAMED
 
 if TYPE_CHECKING:  # imports pydantic, which is slow
-    from pygent_ls.sessions.journal.decoder import Line as Parsed
+    from pygent_ls.sessions.journal.decoder import ParsedLine
 
 BEGINNINGS = ("turn_queued", "turn_started")
 """Events that begin a turn."""
@@ -166,7 +166,7 @@ class Facts:
             with contextlib.suppress(UnreadableError):
                 self._happened(parsed(events[seq]))
 
-    def _happened(self, given: Parsed) -> None:
+    def _happened(self, given: ParsedLine) -> None:
         """Process an event. Most only advance `last_seq`."""
         from pygent_ls.sessions.journal.decoder import UnreadableError, event_of
         from pygent_ls.sessions.journal.replay import MOST_SEQ

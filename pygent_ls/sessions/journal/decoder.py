@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Line = Mapping[str, Any]
+ParsedLine = Mapping[str, Any]
 """JSON object of a line, of a known version."""
 
 
@@ -48,7 +48,7 @@ class UnreadableError(ValueError):
         self.why: Why = why
 
 
-def parsed(line: bytes) -> Line:
+def parsed(line: bytes) -> ParsedLine:
     """Return the line's object. Raises `UnreadableError`."""
     given = _json(line)
     if not isinstance(given, dict):
@@ -77,7 +77,7 @@ def _json(line: bytes) -> object:
         raise UnreadableError("damaged") from None
 
 
-def record_of(line: Line) -> Record:
+def record_of(line: ParsedLine) -> Record:
     """Return the record of a line's object. Raises `UnreadableError`."""
     try:
         return _record_of(line)
@@ -87,7 +87,7 @@ def record_of(line: Line) -> Record:
         raise UnreadableError("damaged") from None
 
 
-def _record_of(line: Line) -> Record:
+def _record_of(line: ParsedLine) -> Record:
     from pygent_ls.sessions.saved_format.reader import block_from, message_from
 
     match line["type"]:
@@ -119,7 +119,7 @@ def _record_of(line: Line) -> Record:
             raise UnreadableError("unknown")
 
 
-def _read(kind: type[T], line: Line) -> T:
+def _read(kind: type[T], line: ParsedLine) -> T:
     return cast("T", _adapter(kind).validate_python(line))
 
 
@@ -144,7 +144,7 @@ def _event_adapter() -> TypeAdapter[AgentEvent]:
     return TypeAdapter(Annotated[AgentEvent, Field(discriminator="type")])
 
 
-def event_of(line: Line) -> SessionEvent:
+def event_of(line: ParsedLine) -> SessionEvent:
     """Return the event of a line's object. Raises ValueError, KeyError or TypeError for any other object."""
     return SessionEvent(
         event=_event_adapter().validate_python(line["event"]),

@@ -14,8 +14,7 @@ from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.event_stream import SessionEvent
-from pygent_ls.sessions.journal.decoder import Line as Parsed
-from pygent_ls.sessions.journal.decoder import UnreadableError, Why, event_of, parsed, record_of
+from pygent_ls.sessions.journal.decoder import ParsedLine, UnreadableError, Why, event_of, parsed, record_of
 from pygent_ls.sessions.journal.files import JournalLine
 from pygent_ls.sessions.journal.interrupted_turns import NEEDED, OpenTurns
 from pygent_ls.sessions.journal.records import (
@@ -138,7 +137,7 @@ class _Recalling:
         except UnreadableError as problem:
             self.skipped[problem.why] += 1
 
-    def _happened(self, given: Parsed, line: bytes) -> None:
+    def _happened(self, given: ParsedLine, line: bytes) -> None:
         """Process an event. Events are many, and most no longer matter, so only the relevant ones are parsed fully."""
         try:
             kind = given["event"]["type"]

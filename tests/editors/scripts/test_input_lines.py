@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pygent_ls.agent.kinds import Mode
-from pygent_ls.editors.scripts import conversation as exchange
+from pygent_ls.editors.scripts import conversation
 from pygent_ls.editors.scripts.input_lines import (
     SUBTYPES,
     BadLineError,
@@ -80,5 +80,5 @@ def test_every_request_has_its_subtype_in_the_list_that_errors_tell() -> None:
 
 
 def test_the_modes_are_those_of_the_core_and_those_of_claude() -> None:
-    assert set(exchange.MODES.values()) == set(get_args(Mode))
-    assert {name for name, mode in exchange.MODES.items() if name != mode} == {"acceptEdits", "bypassPermissions"}
+    assert set(conversation.MODES.values()) == set(get_args(Mode))
+    assert {name for name, mode in conversation.MODES.items() if name != mode} == {"acceptEdits", "bypassPermissions"}
