@@ -30,11 +30,11 @@ def detect(pattern: SecretPattern, text: str, lowered: str) -> Iterator[Finding]
 
 def _matches(pattern: SecretPattern, text: str, lowered: str) -> Iterator[re.Match[str]]:
     if any(keyword in lowered for keyword in pattern.keywords):
-        yield from re.compile(pattern.regex).finditer(text)
+        yield from pattern.expression.finditer(text)
     for prefix in pattern.prefixes:
         at = lowered.find(prefix.lower())
         while at >= 0:
-            match = re.compile(pattern.regex).match(text, at)
+            match = pattern.expression.match(text, at)
             if match:
                 yield match
             at = lowered.find(prefix.lower(), match.end() if match else at + 1)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 MASK = "***"
 
-
 _SECRETS = r"""
       \b(?: sk | pk | rk ) [-_] [\w-]{12,}              # OpenAI, Anthropic, Stripe and who followed them
     | \b(?: gsk_ | xai- | hf_ | pplx- | nvapi- | r8_ ) [\w-]{12,}
@@ -19,13 +18,11 @@ _SECRETS = r"""
     | (?<= :// ) [^\s/:@]{0,256} : [^\s/@]{1,256} (?= @ )   # credentials within an address
 """
 
-
 _NAMED_SECRETS = r"""
     ( (?: api[-_]?key | access[-_]?key | authorization | password | passwd | secret | (?<! max_ ) token ) \b
       ["']? \s{0,4} [:=] \s{0,4} ["']? (?: (?: bearer | basic ) \s+ )? | \bbearer \s+ )
     [^\s"',;&]{4,}
 """
-
 
 _hidden: set[str] = set()
 """Values to mask regardless of their form; global, as logging is."""

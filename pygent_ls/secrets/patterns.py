@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 PLAIN = r"(?<!\\[nrt])(?<!\\u[0-9A-Fa-f]{4})(?<!%[0-9A-Fa-f]{2})(?<![\[;]\dm)(?<![\[;]\d\dm)"
@@ -13,7 +13,7 @@ PLAIN = r"(?<!\\[nrt])(?<!\\u[0-9A-Fa-f]{4})(?<!%[0-9A-Fa-f]{2})(?<![\[;]\dm)(?<
 (`%3D`), or the end of one that colours the output of a terminal (`[32m`)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SecretPattern:
     """Format of a key or token; the comment at the top of patterns.toml describes the fields."""
 
@@ -26,6 +26,11 @@ class SecretPattern:
     unless: Sequence[str] = ()
     examples: Sequence[str]
     counter_examples: Sequence[str]
+
+    @cached_property
+    def expression(self) -> re.Pattern[str]:
+        """The compiled `regex`, kept: Python's own cache is shared with the patterns of rules and searches."""
+        return re.compile(self.regex)
 
 
 @cache

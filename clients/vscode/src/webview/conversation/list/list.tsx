@@ -217,11 +217,8 @@ function useFollowing(scroller: { readonly current: HTMLDivElement | null }, row
 		const now = performance.now();
 		const isSettling = now < settlingUntil.current;
 		const isReader = isUp && (now < inputUntil.current || !(isSettling || isResized));
-		if (isReader) {
-			if (below > NEAR) set(false);
-			return;
-		}
-		settle();
+		if (!isReader) settle();
+		else if (below > NEAR) set(false);
 	};
 	const scrolled = (offset: number): void => {
 		const element = scroller.current;
