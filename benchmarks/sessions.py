@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from machine import write_result
 
+from pygent_ls.agent.context.memory import Compaction
 from pygent_ls.agent.events import AgentEvent, Finished, Text, TextDelta, ToolCall, ToolResult, TurnStarted
 from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock, Usage
@@ -94,14 +95,14 @@ class Written:
     def __init__(self, journals: JournalFolder | None, session_id: str, vocabulary: Vocabulary) -> None:
         self.id = session_id
         self._vocabulary = vocabulary
-        self._messages: list[Message] = []
+        self.messages: list[Message] = []
         self._n_turns = 0
         self._seq = 0
-        self._usage = Usage()
+        self.usage = Usage()
+        self.last_turn_usage = USAGE
+        self.compactions: list[Compaction] = []
         self._name = " ".join(vocabulary.text(5))
-        self._keeper = JournalWriter(
-            self._messages, state=self._state, compactions=lambda: (), spent=lambda: (self._usage, USAGE)
-        )
+        self._keeper = JournalWriter(self)
         begun = Begun(id=session_id, created=START, working_directory=Path("/home/me/project"))
         self.journal: Journal = journals.create(begun) if journals else MemoryJournal()
         self._keeper.begin(self.journal)
@@ -139,12 +140,12 @@ class Written:
         self._say("user", TextBlock(text=prompt))
 
     def _end(self) -> None:
-        self._usage = self._usage.plus(USAGE)
+        self.usage = self.usage.plus(USAGE)
         self._tell([Finished(stop_reason="end_turn", usage=USAGE, files_changed=())])
 
     def _say(self, role: str, *blocks: TextBlock | ToolUseBlock | ToolResultBlock) -> None:
         turn_id = f"turn-{self.id}-{self._n_turns}"
-        self._messages.append(Message(role="user" if role == "user" else "assistant", content=blocks, turn_id=turn_id))
+        self.messages.append(Message(role="user" if role == "user" else "assistant", content=blocks, turn_id=turn_id))
 
     def _tell(self, events: Sequence[AgentEvent]) -> None:
         told = [
@@ -161,7 +162,8 @@ class Written:
         self._seq += len(events)
         self._keeper.keep(told)
 
-    def _state(self) -> State:
+    @property
+    def state(self) -> State:
         return State(
             at=START,
             name=self._name,

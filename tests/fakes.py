@@ -14,7 +14,7 @@ import hashlib
 import json
 import posixpath
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -57,7 +57,7 @@ from pygent_ls.agent.ports.workspace import (
     Stamp,
     WriteText,
 )
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import Environment, SessionMemory, SessionServices
 from pygent_ls.agent.tools.cache import ToolCache
 from pygent_ls.agent.tools.read_log import ReadLog
 from pygent_ls.agent.tools.tool import Tool, ToolContext, ToolRegistry
@@ -655,6 +655,17 @@ class EventCollector:
 # Put together
 
 
+def with_parts(services: SessionServices, **parts: Any) -> SessionServices:
+    """The services with these parts of the environment or of the session's memory, by name."""
+    environment = {name: part for name, part in parts.items() if name in Environment.__slots__}
+    memory = {name: part for name, part in parts.items() if name not in environment}
+    return replace(
+        services,
+        environment=replace(services.environment, **environment),
+        memory=replace(services.memory, **memory),
+    )
+
+
 @dataclass(kw_only=True)
 class Rig:
     """Every port of one session."""
@@ -666,7 +677,12 @@ class Rig:
     clock: FakeClock
     retries: FakeRetries
     events: EventCollector
-    around: RunContext
+    services: SessionServices
+
+    def use(self, **parts: Any) -> Rig:
+        """Replace parts of the environment or of the session's memory, by name; return the rig."""
+        self.services = with_parts(self.services, **parts)
+        return self
 
     def context(self, tool_id: str = "call_1") -> ToolContext:
         """What a tool is given, for calling one directly."""
@@ -676,10 +692,10 @@ class Rig:
 
         return ToolContext(
             tool_id=tool_id,
-            session_id=self.around.session_id,
+            session_id=self.services.memory.session_id,
             workspace=self.workspace,
             processes=self.processes,
-            reads=self.around.reads,
+            reads=self.services.memory.reads,
             report=report,
         )
 
@@ -695,16 +711,16 @@ def make_rig(
     """A session's surroundings, all of them fakes."""
     workspace, processes, clock = FakeWorkspace(files), FakeProcesses(), FakeClock()
     approver, store = approver or FakeApprover(), MemoryRules(*rules)
-    around = RunContext(
-        session_id="session-1",
+    services = SessionServices(
+        environment=Environment(
+            workspace=workspace,
+            processes=processes,
+            approver=approver,
+            cache=ToolCache(max_entries=64, clock=clock),
+            max_tool_result_chars=max_tool_result_chars,
+        ),
+        memory=SessionMemory(session_id="session-1", permissions=Permissions(mode, store), reads=ReadLog()),
         tools=ToolRegistry(tools),
-        workspace=workspace,
-        processes=processes,
-        approver=approver,
-        permissions=Permissions(mode, store),
-        cache=ToolCache(max_entries=64, clock=clock),
-        reads=ReadLog(),
-        max_tool_result_chars=max_tool_result_chars,
     )
     return Rig(
         workspace=workspace,
@@ -714,5 +730,5 @@ def make_rig(
         clock=clock,
         retries=FakeRetries(clock),
         events=EventCollector(),
-        around=around,
+        services=services,
     )

@@ -1,82 +1,36 @@
-"""What a session provides to its turns."""
+"""Run context of a turn or of one of its subagents."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from pygent_ls.agent.context.instructions import Instructions, NoInstructions
-from pygent_ls.agent.context.memory import ContextMemory
-from pygent_ls.agent.context.untrusted_text import Marks
-from pygent_ls.agent.edits.checkpointer import Checkpointer, NoCheckpoints
-from pygent_ls.agent.edits.reviewer import NoReviewer, Reviewer
-from pygent_ls.agent.permissions.permissions import Permissions
-from pygent_ls.agent.permissions.sandbox_consent import SandboxConsent
-from pygent_ls.agent.ports.approver import Approver
-from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
-from pygent_ls.agent.ports.hooks import Hooks, NoHooks
-from pygent_ls.agent.ports.output_store import Outputs
-from pygent_ls.agent.ports.questioner import NobodyToAsk, Questioner
-from pygent_ls.agent.ports.templates import Templates
-from pygent_ls.agent.ports.web import Web
-from pygent_ls.agent.ports.workspace import Processes, Workspace
-from pygent_ls.agent.telemetry import Telemetry, no_telemetry
-from pygent_ls.agent.tools.cache import ToolCache
-from pygent_ls.agent.tools.plan import Plan
-from pygent_ls.agent.tools.read_log import ReadLog
-from pygent_ls.agent.tools.session_secrets import SessionSecrets
-from pygent_ls.agent.tools.tool import ToolRegistry
+from pygent_ls.agent.edits.checkpointer import TurnCheckpoints
+from pygent_ls.agent.events import AgentEvent, Notice
+from pygent_ls.agent.hook_runner import HookRunner
+from pygent_ls.agent.ports.subagents import RunSubagentOf, TurnShare, no_subagents_for
+from pygent_ls.agent.session_services import SessionServices
+from pygent_ls.agent.turn_spec import TurnSpec
 
-Settle = Callable[[], Awaitable[None]]
-"""Returns when everything said and emitted so far will survive a crash of the program or the machine; raises nothing.
-If it cannot be stored, the user is told, and it returns nevertheless."""
-
-
-async def settled_at_once() -> None:
-    """Return at once; for sessions that store nothing."""
-
-
-def nobody_to_tell() -> None:
-    """Do nothing; for a session without followers."""
+Emit = Callable[[AgentEvent], Awaitable[None]]
+"""Sends an event of the turn to the front ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunContext:
-    """Run context that a session provides to its turns: the ports, and the session's own memory."""
+class RunContext(SessionServices):
+    """Everything that a turn, or one of its subagents, works with. An agent switch replaces the whole value."""
 
-    session_id: str
-    tools: ToolRegistry
-    workspace: Workspace
-    processes: Processes
-    approver: Approver
-    permissions: Permissions
-    cache: ToolCache
-    reads: ReadLog
-    max_tool_result_chars: int
-    web: Web | None = None
-    templates: Templates | None = None
-    questioner: Questioner = field(default_factory=NobodyToAsk)
-    pauser: Questioner = field(default_factory=NobodyToAsk)
-    """Asked whether a turn that has reached a limit may continue."""
-    editor: EditorState = field(default_factory=NoEditor)
-    consent: SandboxConsent = field(default_factory=SandboxConsent)
-    checkpointer: Checkpointer = field(default_factory=NoCheckpoints)
-    reviewer: Reviewer = field(default_factory=NoReviewer)
-    working_directory: Path = Path()
-    """Folder of commands that name none; the daemon's own if the session has none."""
-    outputs: Outputs = field(default_factory=Outputs)
-    plan: Plan = field(default_factory=Plan)
-    marks: Marks = field(default_factory=Marks)
-    """Marks around text from outside in the session's requests."""
-    secrets: SessionSecrets = field(default_factory=SessionSecrets)
-    context: ContextMemory = field(default_factory=ContextMemory)
-    """What the session's model was sent, and what of it was compacted. A subagent, which has another history, has its
-    own."""
-    instructions: Instructions = field(default_factory=NoInstructions)
-    hooks: Hooks = field(default_factory=NoHooks)
-    telemetry: Telemetry = no_telemetry
-    settle: Settle = settled_at_once
-    """Awaited before a tool with effects runs."""
-    mode_changed: Callable[[], None] = nobody_to_tell
-    """Called when an answer of the user has set another mode."""
+    spec: TurnSpec
+    emit: Emit
+    hooks: HookRunner
+    share: TurnShare = field(default_factory=TurnShare)
+    run_subagent: RunSubagentOf = no_subagents_for
+
+    @property
+    def checkpoints(self) -> TurnCheckpoints:
+        """Checkpointer of this turn."""
+
+        async def warn(problem: str) -> None:
+            await self.emit(Notice(content=problem, level="warning"))
+
+        return TurnCheckpoints(checkpointer=self.memory.checkpointer, turn_id=self.spec.turn_id, warn=warn)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.ports.model import Model
     from pygent_ls.agent.ports.output_store import Outputs
     from pygent_ls.agent.rules.rule import Rule
-    from pygent_ls.agent.run_context import RunContext
+    from pygent_ls.agent.session_services import SessionServices
     from pygent_ls.agent.tools.tool import ToolRegistry
     from pygent_ls.agent.variants import AgentProfile, Variants
     from pygent_ls.app.shared import Shared
@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.llm.model_list import ListedModel
     from pygent_ls.llm.providers.endpoints import Endpoints
     from pygent_ls.llm.setup.flow import SetUp, Way
+    from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
     from pygent_ls.sessions.lifecycle.defaults import SessionDefaults
     from pygent_ls.sessions.rules import FileRuleStore
     from pygent_ls.sessions.turns.settings import TurnSettings
@@ -144,7 +145,7 @@ class Agent:
         self._past = PastSessions(self.state_folder / CHECKPOINTS, front_end.workspace, self._snapshots)
         self.sessions: Sessions = Sessions(
             self._session_defaults,
-            make_surroundings=self._surroundings,
+            make_services=self._services,
             make_model=lambda name: self._make_model(self._endpoints, name),
             make_system_prompt=self._system_prompt,
             on_change=front_end.on_session_change,
@@ -152,7 +153,7 @@ class Agent:
         )
         self.sessions.tell_user_with(front_end.tell)
         self.sessions.share(self._shared.live)
-        self.sessions.look_back(self._past)
+        self.sessions.keep_checkpoints(self._checkpoints, self._past)
         self.sessions.keep_in(self._kept.journals)
         self.sessions.tell_commands(command_facts(self._live, front_end, self.models))
 
@@ -220,15 +221,15 @@ class Agent:
     def _policy(self, settings: Settings) -> Policy:
         return policy_of(settings, self.state_folder, is_restricted=self._front_end.is_restricted)
 
-    def _renewed(self, settings: Settings, around: RunContext) -> RunContext:
-        around.secrets.switch(on=settings.redact_secrets)
-        around.secrets.know(self._shared.known_keys)
-        return replace(
-            around,
-            tools=self._tools(settings),
+    def _renewed(self, settings: Settings, services: SessionServices) -> SessionServices:
+        services.memory.secrets.switch(on=settings.redact_secrets)
+        services.memory.secrets.know(self._shared.known_keys)
+        environment = replace(
+            services.environment,
             max_tool_result_chars=settings.max_tool_result_chars,
             hooks=hooks_of(settings, self._processes, self._front_end.hooks),
         )
+        return replace(services, environment=environment, tools=self._tools(settings))
 
     @property
     def tools(self) -> ToolRegistry:
@@ -355,19 +356,16 @@ class Agent:
 
         return FileRuleStore(self.state_folder, self._first_folder())
 
-    def _surroundings(self, session_id: str, mode: Mode) -> RunContext:
+    def _services(self, session_id: str, mode: Mode) -> SessionServices:
         from pygent_ls.agent.permissions.permissions import Permissions
-        from pygent_ls.agent.run_context import RunContext
+        from pygent_ls.agent.session_services import Environment, SessionMemory, SessionServices
         from pygent_ls.agent.tools.read_log import ReadLog
         from pygent_ls.extensions.instructions import RepositoryInstructions
-        from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
         from pygent_ls.workspace.templates.template_folders import TemplateFolders
         from pygent_ls.workspace.web.http_client import HttpWeb
 
         secrets = secrets_of(self._settings, self.state_folder, self._front_end.workspace, self._shared.known_keys)
-        return RunContext(
-            session_id=session_id,
-            tools=self.tools,
+        environment = Environment(
             workspace=self._front_end.workspace,
             processes=self._processes,
             web=HttpWeb(self._processes),
@@ -379,20 +377,28 @@ class Agent:
             pauser=self._front_end.pauser,
             editor=self._front_end.editor,
             reviewer=self._front_end.reviewer,
-            permissions=Permissions(mode, self._rules(), self._policy(self._settings)),
             cache=self._cache,
+            max_tool_result_chars=self._settings.max_tool_result_chars,
+            instructions=RepositoryInstructions(self._front_end.workspace, secrets.masks),
+            telemetry=self._shared.telemetry,
+        )
+        memory = SessionMemory(
+            session_id=session_id,
+            permissions=Permissions(mode, self._rules(), self._policy(self._settings)),
             reads=ReadLog(),
             outputs=self._outputs(session_id),
-            max_tool_result_chars=self._settings.max_tool_result_chars,
             secrets=secrets,
-            instructions=RepositoryInstructions(self._front_end.workspace, secrets.masks),
-            checkpointer=Checkpoints(
-                self._front_end.workspace,
-                self._snapshots,
-                self._past.records(session_id) if self._is_kept(session_id) else None,
-                self._shared.write_log,
-            ),
-            telemetry=self._shared.telemetry,
+        )
+        return SessionServices(environment=environment, memory=memory, tools=self.tools)
+
+    def _checkpoints(self, session_id: str) -> Checkpoints:
+        from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
+
+        return Checkpoints(
+            self._front_end.workspace,
+            self._snapshots,
+            self._past.records(session_id) if self._is_kept(session_id) else None,
+            self._shared.write_log,
         )
 
     def _outputs(self, session_id: str) -> Outputs:

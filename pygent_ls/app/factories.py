@@ -47,10 +47,9 @@ def _expanded(text: str) -> Path:
 
 def limits_of(settings: Settings) -> SessionLimits:
     """Return the limits of a turn."""
-    from pygent_ls.agent.compaction.summary import CompactionRules
-    from pygent_ls.agent.context.window import ContextRules
+    from pygent_ls.agent.context.window import CompactionRules, ContextRules
     from pygent_ls.agent.model.retry import RetryPolicy
-    from pygent_ls.agent.turn.limits import TurnLimits
+    from pygent_ls.agent.turn_spec import ModelSettings, TurnLimits
     from pygent_ls.sessions.turns.settings import SessionLimits
 
     return SessionLimits(
@@ -60,18 +59,20 @@ def limits_of(settings: Settings) -> SessionLimits:
             max_budget_usd=settings.max_budget_usd,
             max_seconds=settings.max_turn_seconds,
         ),
-        max_output_tokens=settings.max_output_tokens,
-        temperature=settings.temperature,
-        stream_flush_s=settings.stream_flush_ms / 1000,
-        max_thinking_tokens=settings.max_thinking_tokens,
-        retry=RetryPolicy(
-            max_attempts=settings.retry.max_attempts,
-            max_seconds=settings.retry.max_seconds,
-            initial_delay_s=settings.retry.initial_delay_s,
+        model=ModelSettings(
+            max_output_tokens=settings.max_output_tokens,
+            temperature=settings.temperature,
+            max_thinking_tokens=settings.max_thinking_tokens,
+            retry=RetryPolicy(
+                max_attempts=settings.retry.max_attempts,
+                max_seconds=settings.retry.max_seconds,
+                initial_delay_s=settings.retry.initial_delay_s,
+            ),
+            fallback_models=tuple(settings.fallback_models),
+            context=ContextRules(**settings.context.model_dump()),
+            compaction=CompactionRules(strategy=settings.compaction.strategy, at=settings.compaction.at),
         ),
-        fallback_models=tuple(settings.fallback_models),
-        context=ContextRules(**settings.context.model_dump()),
-        compaction=CompactionRules(strategy=settings.compaction.strategy, at=settings.compaction.at),
+        stream_flush_s=settings.stream_flush_ms / 1000,
         summarizer=settings.compaction.model,
     )
 

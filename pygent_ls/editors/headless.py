@@ -202,11 +202,11 @@ class _Run:
 
     def _described(self, core: Core, session: Session, started: TurnStarted) -> InitLine:
         request = self.options.request(())
-        tools = narrowed(session.around, session.choices.variants.usual(started.agent), request).tools
+        tools = narrowed(session.services, session.choices.variants.usual(started.agent), request).tools
         return {
             "type": "system",
             "subtype": "init",
-            "cwd": str(session.around.working_directory),
+            "cwd": str(session.services.environment.working_directory),
             "model": started.model,
             "tools": [each.name for each in tools.list_all()],
             "mcp_servers": [],
@@ -339,7 +339,7 @@ def _define_agents(core: Core, session: Session, given: Mapping[str, Any]) -> No
     """Add agents for later turns. Raises `SettingError`."""
     from pygent_ls.editors.scripts.agent_definitions import agent_tables
 
-    tables = agent_tables(given, [each.name for each in session.around.tools.list_all()])
+    tables = agent_tables(given, [each.name for each in session.services.tools.list_all()])
     if problems := core.configure({"agents": tables}):
         raise SettingError("; ".join(problems))
 

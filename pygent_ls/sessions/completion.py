@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.errors import ToolError
 from pygent_ls.sessions.commands.command import Command, CommandCall, WordChoice
 from pygent_ls.sessions.commands.registry import SlashCommands
@@ -81,7 +81,7 @@ class Completions:
         """Return the completions of the text, which ends at the cursor. Secrets in their details are masked."""
         found = await self._found(text, commands, session)
         lines = "\n".join(" ".join(each.detail.split()) for each in found.items)
-        details = (await session.around.secrets.masked(lines)).split("\n")
+        details = (await session.services.memory.secrets.masked(lines)).split("\n")
         items = [replace(item, detail=detail) for item, detail in zip(found.items, details, strict=False)]
         return replace(found, items=tuple(items))
 
@@ -109,7 +109,7 @@ class Completions:
         choices = await _choices(command, call)
         items = [_argument(each) for each in best(last, choices, key=lambda each: each.word)]
         if command.takes_files and (not command.complete or call.words):
-            names = await self._files(last.lstrip('"'), session.around)
+            names = await self._files(last.lstrip('"'), session.services)
             items += [Item(label=name, insert_text=_quoted(name), kind="file") for name in names]
         return PromptCompletion(items=tuple(items[:MAX_ITEMS]), start=start)
 
@@ -130,43 +130,49 @@ class Completions:
                 for each in session.choices.variants.profiles.values()
                 if word.lower() in (name := f"agent-{each.name}").lower()
             ]
-        recent, others = await self._found_files(word, session.around)
+        recent, others = await self._found_files(word, session.services)
         files = [Item(label=f"@{name}", insert_text=f"@{_quoted(name)}", kind="file") for name in (*recent, *others)]
         n_first = 0 if word else min(len(recent), MAX_RECENT)  # a word typed in full must not become a file
         items = [*files[:n_first], *items, *files[n_first:]]
         return PromptCompletion(items=tuple(items[:MAX_ITEMS]), start=start)
 
-    async def _files(self, typed: str, around: RunContext) -> list[str]:
+    async def _files(self, typed: str, services: SessionServices) -> list[str]:
         """Return the shown names of the matching files, the best first."""
-        recent, others = await self._found_files(typed, around)
+        recent, others = await self._found_files(typed, services)
         return [*recent, *others]
 
-    async def _found_files(self, typed: str, around: RunContext) -> tuple[list[str], list[str]]:
+    async def _found_files(self, typed: str, services: SessionServices) -> tuple[list[str], list[str]]:
         """Return the matching recent files whose names contain the typed text, and the other matching files. Files that
         git ignores or that a rule denies reading are left out."""
         async with self._one_at_a_time:
-            names = await self._every_file(around)
-        reading = around.permissions.reading()
+            names = await self._every_file(services)
+        reading = services.memory.permissions.reading()
         meant = await asyncio.to_thread(best, typed, names, key=str)
         known = set(meant)
-        near = [name for path in around.editor.recent if (name := around.workspace.shown(path)) in known]
+        near = [
+            name
+            for path in services.environment.editor.recent
+            if (name := services.environment.workspace.shown(path)) in known
+        ]
         near = [name for name in best(typed, near, key=str) if typed.lower() in name.lower()]
         recent = [name for name in near if reading.denies(name) is None]
         rest = known.difference(near)
         others = (name for name in meant if name in rest and reading.denies(name) is None)
         return recent[:MAX_ITEMS], list(islice(others, MAX_ITEMS))
 
-    async def _every_file(self, around: RunContext) -> list[str]:
-        folders = tuple(around.workspace.folders)
+    async def _every_file(self, services: SessionServices) -> list[str]:
+        folders = tuple(services.environment.workspace.folders)
         if self._listed is not None and self._listed[0] == folders and self._clock() - self._listed[1] < LISTING_S:
             return self._listed[2]
-        context = looking_around(around)
+        context = looking_around(services)
         names: list[str] = []
         try:
             for place in await places(context, ".") if folders else ():
                 found = await list_place(context, place)
                 single = len(folders) == 1
-                names += found if single else [around.workspace.shown(place.folder / name) for name in found]
+                names += (
+                    found if single else [services.environment.workspace.shown(place.folder / name) for name in found]
+                )
         except ToolError:  # too many files, or no ripgrep: offer only the words
             names = []
         names.sort(key=lambda name: (name.count("/"), name))

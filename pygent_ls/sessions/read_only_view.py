@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.tools.tool import ToolContext
 
 
@@ -10,17 +10,17 @@ async def _report(_: str) -> None:
     """Drop the report."""
 
 
-def looking_around(around: RunContext) -> ToolContext:
+def looking_around(services: SessionServices) -> ToolContext:
     """Return the context of a read-only tool call in this session."""
     return ToolContext(
         tool_id="",
-        session_id=around.session_id,
-        workspace=around.workspace,
-        processes=around.processes,
-        working_directory=around.working_directory,
-        reads=around.reads,
-        masks=around.secrets.masks,
+        session_id=services.memory.session_id,
+        workspace=services.environment.workspace,
+        processes=services.environment.processes,
+        working_directory=services.environment.working_directory,
+        reads=services.memory.reads,
+        masks=services.memory.secrets.masks,
         report=_report,
-        reading=around.permissions.reading(),
+        reading=services.memory.permissions.reading(),
         sandboxed=False,
     )

@@ -18,22 +18,22 @@ from pygent_ls.agent.kinds import Mode, StopReason
 from pygent_ls.agent.messages import Message, Usage, now
 from pygent_ls.agent.ports.hooks import HookEnd
 from pygent_ls.agent.ports.workspace import BackgroundCommand
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint, FileDiff
+from pygent_ls.sessions.checkpoints.restorer import Restorer
 from pygent_ls.sessions.checkpoints.rewind import Restored, RewindTarget
-from pygent_ls.sessions.checkpoints.undo import GoingBack
 from pygent_ls.sessions.event_stream import EventStream, NoSubscriber, Subscriber
 from pygent_ls.sessions.journal.files import Journal
 from pygent_ls.sessions.journal.records import Queued, State
 from pygent_ls.sessions.journal.writer import JournalWriter, come_free
 from pygent_ls.sessions.plan import plan_in
 from pygent_ls.sessions.titles import UNNAMED, name_of_conversation
-from pygent_ls.sessions.turns.agent_switch import keep_up
+from pygent_ls.sessions.turns.agent_switch import switch_agent
 from pygent_ls.sessions.turns.choices import Choices, Chosen, narrowed
 from pygent_ls.sessions.turns.command_turn import CommandTurn
 from pygent_ls.sessions.turns.context import SessionContext
@@ -42,7 +42,8 @@ from pygent_ls.sessions.turns.hooks import SessionHooks
 from pygent_ls.sessions.turns.queued_prompts import record_of, request_of
 from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.resumption import state_of, take_up
-from pygent_ls.sessions.turns.turn import RunningTurn, SessionOwner, SessionParts
+from pygent_ls.sessions.turns.session_parts import ActiveParts, SessionOwner, SessionParts
+from pygent_ls.sessions.turns.turn import RunningTurn
 
 MAX_COMMAND_CHARS = 80
 """Maximum number of characters of a command line shown in a notice."""
@@ -63,7 +64,7 @@ class Session:
         self.usage = recalled.usage if recalled else Usage()
         self.last_turn_usage = recalled.last_turn_usage if recalled else Usage()
         self.messages: list[Message] = list(recalled.messages) if recalled else []
-        self.permissions = parts.surroundings.permissions
+        self.permissions = parts.services.memory.permissions
         self._turns: list[RunningTurn] = []
         self._turn_ids: set[str] = set(recalled.turn_ids) if recalled else set()
         """Ids of all its turns. A conversation taken over from another session contains further turn ids."""
@@ -77,37 +78,23 @@ class Session:
         """Texts that the model is given when the next turn begins."""
         self._telling: set[asyncio.Task[None]] = set()
         self.is_deleted = False
-        self.choices = Choices(parts, self.permissions)
+        memory = replace(parts.services.memory, settle=self._settle, mode_changed=self._mode_changed)
+        active = self._active = ActiveParts(replace(parts, services=replace(parts.services, memory=memory)))
+        self.choices = Choices(active, self.permissions)
         self.context = SessionContext(
-            messages=self.messages,
-            around=lambda: self.around,
-            limits=lambda: self._making.parts.limits,
-            model=lambda: self.choices.for_turn(TurnRequest(parts=())).model,
-            make_model=self.choices.made,
-            tell=self._tell_running,
-            spend=self._spend,
-            chars_around=self._chars_around,
+            messages=self.messages, active=active, choices=self.choices, tell=self._tell_running, spend=self._spend
         )
-        parts = replace(
-            parts, surroundings=replace(parts.surroundings, settle=self._settle, mode_changed=self._mode_changed)
-        )
-        self._making = TurnFactory(parts, self.choices, self.context, self._hooks)
+        self._turn_factory = TurnFactory(active, self.choices, self.context, self._hooks)
         if recalled:
             self._hooks.starts_anew("resume")
-            self._untold += take_up(recalled, self.around, self.choices, self.context)
-        self._keeper = JournalWriter(
-            self.messages,
-            state=lambda: self.state,
-            compactions=lambda: self.compactions,
-            spent=lambda: (self.usage, self.last_turn_usage),
-            recalled=recalled,
-        )
-        self.going_back = GoingBack(lambda: self.around, self._keeper, lambda: self.changed("restored"))
-        self.around.processes.background.listen(self.id, self._command_ended, self._background_changed)
+            self._untold += take_up(recalled, active.services, self.choices, self.context)
+        self._writer = JournalWriter(self, recalled)
+        self.restorer = Restorer(active, parts.checkpoints, self._writer, self._restored)
+        self.services.environment.processes.background.listen(self.id, self._command_ended, self._background_changed)
         self._stream = EventStream(
             flush_interval_s=parts.limits.stream_flush_s,
             last_seq=recalled.last_seq if recalled else 0,
-            keep=self._keeper.keep,
+            keep=self._writer.keep,
         )
 
     @property
@@ -126,28 +113,28 @@ class Session:
         return self.choices.own_model
 
     @property
-    def around(self) -> RunContext:
+    def services(self) -> SessionServices:
         """Run context of its turns."""
-        return self._making.parts.surroundings
+        return self._active.services
 
     def keep_in(self, journal: Journal) -> None:
         """Write the session to this journal, from its beginning. Until this is called, it is only in memory."""
-        self._keeper.begin(journal)
+        self._writer.begin(journal)
 
     @property
     def journal(self) -> Journal:
         """Journal that stores its events, its conversation and its state."""
-        return self._keeper.journal
+        return self._writer.journal
 
     @property
     def compactions(self) -> Sequence[Compaction]:
         """All compactions of its conversation, in order."""
-        return self.around.context.compactions
+        return self.services.memory.window.compactions
 
     @property
     def state(self) -> State:
         """Current state of the session, without its conversation."""
-        return state_of(self.name, self.updated_at, self.choices, self.around, self.context)
+        return state_of(self.name, self.updated_at, self.choices, self.services, self.context)
 
     @property
     def mode(self) -> Mode:
@@ -204,8 +191,10 @@ class Session:
         self._stream.flush()
         return True
 
-    def start_turn(self, request: TurnRequest, subscriber: Subscriber, home: SessionOwner | None = None) -> RunningTurn:
-        """Start a turn, or queue it behind the running one. `home` is the front end it runs in; None means the
+    def start_turn(
+        self, request: TurnRequest, subscriber: Subscriber, owner: SessionOwner | None = None
+    ) -> RunningTurn:
+        """Start a turn, or queue it behind the running one. `owner` is the front end it runs in; None means the
         session's.
 
         Raises `ModelError` if the turn's model is unavailable, `SessionError` for a mode that is not allowed, an
@@ -214,10 +203,10 @@ class Session:
         StructuredAnswer.to(request.output_schema)
         turn_id = request.turn_id or f"turn-{uuid4().hex[:12]}"
         self._check_unused(turn_id)
-        home = home or self.home
-        self.visit(home)
-        chosen = self._making.choices_at(home, self).for_turn(request)
-        turn = RunningTurn(turn_id, request, subscriber, home)
+        owner = owner or self.owner
+        self.transfer_to(owner)
+        chosen = self._turn_factory.choices_at(owner, self).for_turn(request)
+        turn = RunningTurn(turn_id, request, subscriber, owner)
         self._held.pop(turn_id, None)
         self._turn_ids.add(turn_id)
         self._turns.append(turn)
@@ -245,7 +234,7 @@ class Session:
         an unknown agent."""
         self.choices.set_agent(name)
         if self.running is not None:
-            self._keep_up(self.running)
+            switch_agent(self.running, self.choices, self._active, self.context)
 
     def rename(self, name: str) -> None:
         """Rename the session. With an empty name, it is named after its first prompt, or after the next one."""
@@ -259,9 +248,9 @@ class Session:
             self.check_idle()
         self.messages[:] = messages
         self._hooks.starts_anew("resume" if messages else "clear")
-        self.around.plan.entries = plan_in(messages)
-        self.going_back.came_from_elsewhere(each.turn_id for each in messages)
-        self.around.reads.forget_all()
+        self.services.memory.plan.entries = plan_in(messages)
+        self.restorer.replace_conversation(each.turn_id for each in messages)
+        self.services.memory.reads.forget_all()
         self.changed("restored")
 
     async def compact(self, instruction: str = "") -> Compacted:
@@ -272,7 +261,7 @@ class Session:
                 return await self.compact_now(instruction)
             finally:
                 self.updated_at = now()
-                self._keeper.keep()
+                self._writer.keep()
 
     async def compact_now(self, instruction: str = "") -> Compacted:
         """Compact the conversation from within a turn or with the session locked, and return what was done."""
@@ -288,8 +277,11 @@ class Session:
     def changed(self, what: str) -> None:
         """Record the current state and notify listeners of a change; `what` says which."""
         self.updated_at = now()
-        self._keeper.keep()
-        self._making.parts.on_change(self.id, what)
+        self._writer.keep()
+        self._active.parts.on_change(self.id, what)
+
+    def _restored(self) -> None:
+        self.changed("restored")
 
     def _mode_changed(self) -> None:
         self.changed("configured")
@@ -306,40 +298,40 @@ class Session:
     @property
     def checkpoints(self) -> Sequence[Checkpoint]:
         """Checkpoints that can be restored, the oldest first."""
-        return self.going_back.checkpoints
+        return self.restorer.checkpoints
 
     @property
     def undone(self) -> Mapping[str, Sequence[Path]]:
         """Files in which every change of a turn is undone, by turn id."""
-        return self.going_back.undone
+        return self.restorer.undone
 
     async def diff(self, checkpoint: Checkpoint) -> list[FileDiff]:
         """Return the differences between one of this session's checkpoints and now. Raises `SessionError`
         (`checkpoint_failed`)."""
-        return await self.going_back.diff(checkpoint)
+        return await self.restorer.diff(checkpoint)
 
     async def restore(self, checkpoint: Checkpoint, wanted: RewindTarget) -> Restored:
         """Restore one of this session's checkpoints. Turns requested meanwhile wait.
 
         Raises `SessionError`: `turn_running`, or `checkpoint_failed`, in which case nothing has changed.
         """
-        self.going_back.own_checkpoints()
+        self.restorer.own_checkpoints()
         async with self._alone():
-            return await self.going_back.to(checkpoint, wanted)
+            return await self.restorer.restore(checkpoint, wanted)
 
     async def undo(self) -> Restored:
         """Undo the last turn: its files and its part of the conversation. Raises `SessionError` like `restore`."""
         async with self._alone():
-            return await self.going_back.take_back()
+            return await self.restorer.undo()
 
     async def undo_rest(self) -> Restored:
         """Also undo the changes that the last undo reported as uncertain. Raises `SessionError` like `restore`."""
         async with self._alone():
-            return await self.going_back.take_back_rest()
+            return await self.restorer.undo_rest()
 
     def shown(self, path: Path) -> str:
         """Return the path as it is shown to the user."""
-        return self.around.workspace.shown(path)
+        return self.services.environment.workspace.shown(path)
 
     @property
     def is_idle(self) -> bool:
@@ -347,15 +339,15 @@ class Session:
         return not self._turns and not self._one_at_a_time.locked()
 
     @property
-    def home(self) -> SessionOwner | None:
+    def owner(self) -> SessionOwner | None:
         """Front end that the session belongs to."""
-        return self._making.parts.home
+        return self._active.parts.owner
 
-    def visit(self, home: SessionOwner | None) -> None:
+    def transfer_to(self, owner: SessionOwner | None) -> None:
         """Transfer the session to this front end. If it is not idle, it is transferred when a turn of that front end
         begins."""
         if self.is_idle:
-            self._making.go_to(home, self)
+            self._turn_factory.transfer(owner, self)
 
     @asynccontextmanager
     async def _alone(self) -> AsyncGenerator[None]:
@@ -378,12 +370,12 @@ class Session:
         for turn in reversed(self._turns):
             turn.cancel()
         await asyncio.gather(*(turn.task for turn in self._turns if turn.task), return_exceptions=True)
-        await self.around.processes.background.end_all(self.id)
+        await self.services.environment.processes.background.end_all(self.id)
         await asyncio.gather(*self._telling, return_exceptions=True)
-        await self._hooks.ended(self.around, reason)
+        await self._hooks.ended(self.services, reason)
         await come_free(self._one_at_a_time)
         self._stream.flush()
-        await self._keeper.sync()
+        await self._writer.sync()
 
     async def _take_turn(self, turn: RunningTurn, chosen: Chosen) -> TurnResult:
         stop: StopReason = "error"
@@ -392,7 +384,7 @@ class Session:
             turn.begin()
             async with self._announcing:
                 if self._turns[0] is not turn or self._one_at_a_time.locked():
-                    await self._announce(turn, TurnQueued(**await self._making.beginning(turn, chosen)))
+                    await self._announce(turn, TurnQueued(**await self._turn_factory.beginning(turn, chosen)))
             async with self._one_at_a_time:
                 return await self._run(turn, chosen)
         except asyncio.CancelledError:  # the turn never started
@@ -406,19 +398,19 @@ class Session:
             return TurnResult(stop_reason=stop, text="", usage=Usage(), iterations=0, files_changed=(), error=failed)
         finally:
             if turn.turn is None:
-                beginning = TurnStarted(**await self._making.beginning(turn, chosen))
+                beginning = TurnStarted(**await self._turn_factory.beginning(turn, chosen))
                 await self._tell_that_it_never_ran(turn, beginning, stop, problem)
             self._turns.remove(turn)
             self._stream.flush()
 
     async def _announce(self, turn: RunningTurn, told: TurnQueued) -> None:
         """Report that the turn is queued. From here on its prompt outlives the daemon."""
-        self.keep_waiting(await record_of(turn, told, self.around.secrets))
+        self.keep_waiting(await record_of(turn, told, self.services.memory.secrets))
         await self._publish_own(turn, told)
 
     def keep_waiting(self, prompt: Queued) -> None:
         """Record a prompt that was accepted and waits, so that it outlives the daemon."""
-        self._keeper.note(prompt)
+        self._writer.note(prompt)
 
     async def _tell_that_it_never_ran(
         self, turn: RunningTurn, beginning: TurnStarted, stop: StopReason, problem: str | None = None
@@ -433,12 +425,14 @@ class Session:
         await self._publish_own(turn, Finished(stop_reason=stop, usage=Usage(), files_changed=()))
 
     async def _run(self, turn: RunningTurn, chosen: Chosen) -> TurnResult:
-        self._making.go_to(turn.home, self)
+        self._turn_factory.transfer(turn.owner, self)
         running = turn.turn = await self._made(turn, chosen)
         self.updated_at = now()
         self.permissions.set_turn_mode(turn.own_mode)
-        self._keep_up(turn)  # the choice may have changed while the turn was built
-        self._making.parts.on_change(self.id, "turn_started")
+        switch_agent(
+            turn, self.choices, self._active, self.context
+        )  # the choice may have changed while the turn was built
+        self._active.parts.on_change(self.id, "turn_started")
         try:
             return await running.run()
         finally:
@@ -447,22 +441,19 @@ class Session:
                 self.last_turn_usage = running.usage
             self.updated_at = now()
             self.permissions.set_turn_mode(None)
-            self.around.cache.cleanup_expired()
+            self.services.environment.cache.cleanup_expired()
             self._stream.flush()
-            await self._keeper.sync_at_the_end()
-            self._making.parts.on_change(self.id, "turn_finished")
-
-    def _keep_up(self, turn: RunningTurn) -> None:
-        keep_up(turn, self.choices, lambda: self._making.parts, self.context)
+            await self._writer.sync_at_the_end()
+            self._active.parts.on_change(self.id, "turn_finished")
 
     async def _made(self, turn: RunningTurn, chosen: Chosen) -> Turn | CommandTurn:
         async def sink(stamped: Stamped) -> None:
             is_last = isinstance(stamped.event, Finished)
             if is_last:
-                self._keeper.keep()  # no event can follow `finished`
+                self._writer.keep()  # no event can follow `finished`
             else:
                 await self._stream.publish(stamped, turn.turn_id, turn.subscriber, waits=not turn.cancel_requested)
-            if problem := self._keeper.untold_problem():
+            if problem := self._writer.untold_problem():
                 await own_sink(Notice(content=problem, level="warning"))
             if is_last:
                 await self._stream.publish(stamped, turn.turn_id, turn.subscriber, waits=not turn.cancel_requested)
@@ -470,29 +461,35 @@ class Session:
         async def own_sink(event: AgentEvent) -> None:
             await self._publish_own(turn, event)
 
-        asked = await self._making.asked(turn, self)
+        asked = await self._turn_factory.asked(turn, self)
         if asked is not None:
             return CommandTurn(
                 answer=asked,
-                beginning=TurnStarted(**await self._making.beginning(turn, chosen)),
+                beginning=TurnStarted(**await self._turn_factory.beginning(turn, chosen)),
                 item_id=f"{turn.turn_id}-text",
                 sink=own_sink,
-                mask=self.around.secrets.masked,
+                mask=self.services.memory.secrets.masked,
             )
         if self._remarks:
             told = NotePart(kind="background commands", text="\n".join(self._remarks))
             turn.request = replace(turn.request, parts=(*turn.request.parts, told))
             self._remarks.clear()
-        notices = await self._making.take_settings()
+        notices = await self._turn_factory.take_settings()
         chosen = self.choices.for_turn(turn.request)
         turn.own_mode = chosen.own_mode
-        around = narrowed(self.around, chosen.profile, turn.request)
-        spec = await self._making.spec(turn, chosen, around, self.messages, (*self._untold, *notices))
+        services = narrowed(self.services, chosen.profile, turn.request)
+        spec = await self._turn_factory.spec(turn, chosen, services, self.messages, (*self._untold, *notices))
         self._untold.clear()
-        await self.going_back.goes_on()
+        await self.restorer.begin_turn()
         if self.name == UNNAMED:
-            self.name = await self._making.name(turn)
-        return Turn(spec=spec, around=around, history=self.messages, sink=sink)
+            self.name = await self._turn_factory.name(turn)
+        return Turn(
+            spec=spec,
+            services=services,
+            history=self.messages,
+            sink=sink,
+            delegate=self._turn_factory.subagents().make,
+        )
 
     def _command_ended(self, command: BackgroundCommand) -> None:
         """Tell the user and the model that a background command has ended."""
@@ -505,23 +502,20 @@ class Session:
             telling.add_done_callback(self._telling.discard)
             return
         self._remarks.append(said)
-        self._making.parts.tell(said)
+        self._active.parts.tell(said)
 
     def _background_changed(self) -> None:
         """Notify listeners that a background command has started or ended."""
-        self._making.parts.on_change(self.id, "background")
+        self._active.parts.on_change(self.id, "background")
 
     async def _settle(self) -> None:
         """Return when everything emitted so far is on the disk, or cannot be written there."""
         self._stream.flush()
-        await self._keeper.sync()
+        await self._writer.sync()
 
     async def _tell_running(self, event: AgentEvent) -> None:
         if (running := self.running) is not None:
             await self._publish_own(running, event)
-
-    async def _chars_around(self) -> int:
-        return await self._making.chars_around()
 
     def _spend(self, usage: Usage) -> None:
         """Count usage outside the model's turns: for the running command turn, or else for the session alone."""

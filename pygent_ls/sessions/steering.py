@@ -12,6 +12,7 @@ from pygent_ls.agent.messages import user_message
 from pygent_ls.agent.model.retry import RetryAction
 from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.agent.turn.state import Steering
+from pygent_ls.agent.turn.turn_hooks import run_prompt_hooks
 from pygent_ls.sessions.event_stream import NoSubscriber
 from pygent_ls.sessions.journal.records import Queued
 from pygent_ls.sessions.session import Session
@@ -35,12 +36,12 @@ async def steer(session: Session, turn_id: str, parts: Sequence[PromptPart]) -> 
 async def _steer(session: Session, running: RunningTurn, turn: Turn, parts: Sequence[PromptPart]) -> bool:
     if turn.closing:
         return False
-    around = turn.around
-    content = await content_of(parts, around)
-    shown = await around.secrets.masked("".join(part for part in parts if isinstance(part, str)))
-    attachments = await shown_attachments(parts, around.secrets.masked)
+    services = turn.services
+    content = await content_of(parts, services)
+    shown = await services.memory.secrets.masked("".join(part for part in parts if isinstance(part, str)))
+    attachments = await shown_attachments(parts, services.memory.secrets.masked)
     reports = [each.text for each in attachments if each.kind == "review"]
-    context, denied = await turn.hooks.prompted(shown or "\n\n".join(reports), None)
+    context, denied = await run_prompt_hooks(turn.context.hooks, shown or "\n\n".join(reports), None)
     if denied is not None:
         await turn.tell(Notice(content=denied, level="error"))
         return False
@@ -56,7 +57,7 @@ async def _steer(session: Session, running: RunningTurn, turn: Turn, parts: Sequ
 
 async def _waiting(running: RunningTurn, turn: Turn, parts: Sequence[PromptPart], steering: Steering) -> Queued:
     """Return the record that is stored until the message joins the turn."""
-    spec = turn.spec
+    spec = turn.context.spec
     alone = RunningTurn(
         f"turn-{uuid4().hex[:12]}", replace(running.request, parts=tuple(parts), own_words=None), NoSubscriber()
     )
@@ -67,7 +68,7 @@ async def _waiting(running: RunningTurn, turn: Turn, parts: Sequence[PromptPart]
         agent=spec.agent,
         attachments=steering.attachments,
     )
-    return replace(await record_of(alone, told, turn.around.secrets), steers=running.turn_id)
+    return replace(await record_of(alone, told, turn.services.memory.secrets), steers=running.turn_id)
 
 
 def decide_retry(running: RunningTurn | None, turn_id: str, action: RetryAction) -> bool:

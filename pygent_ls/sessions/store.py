@@ -12,7 +12,7 @@ from uuid import uuid4
 from pygent_ls.agent.edits.commit import to_its_end
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint, Checkpoints
 from pygent_ls.sessions.checkpoints.past_sessions import PastSession, PastSessions
@@ -30,8 +30,8 @@ from pygent_ls.sessions.saved_format.writer import settled
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.titles import UNNAMED
 from pygent_ls.sessions.turns.request import TurnRequest
+from pygent_ls.sessions.turns.session_parts import SessionParts
 from pygent_ls.sessions.turns.settings import MakeSystemPrompt, TakeSettings
-from pygent_ls.sessions.turns.turn import SessionParts
 
 if TYPE_CHECKING:  # imports pydantic, which is slow
     from pygent_ls.sessions.index.search import FoundTurn
@@ -52,17 +52,18 @@ class Sessions:
         self,
         defaults: Callable[[], SessionDefaults],
         *,
-        make_surroundings: Callable[[str, Mode], RunContext],
+        make_services: Callable[[str, Mode], SessionServices],
         make_model: Callable[[str], Model],
         make_system_prompt: MakeSystemPrompt,
         on_change: Callable[[str, str], None],
         take_settings: TakeSettings | None = None,
     ) -> None:
         self._defaults = defaults
-        self._make_surroundings = make_surroundings
+        self._make_services = make_services
+        self._make_checkpoints: Callable[[str], Checkpoints] | None = None
         self._make_model = make_model
         self._make_system_prompt = make_system_prompt
-        self.told = on_change
+        self.on_change = on_change
         """Called with (session id, kind of change) for every session, whichever front end changed it."""
         self._take_settings = take_settings
         self._tell: Callable[[str], None] = lambda _: None
@@ -90,8 +91,10 @@ class Sessions:
         """Folder in which sessions are stored; None if sessions are only in memory."""
         return self._journals
 
-    def look_back(self, past: PastSessions) -> None:
-        """Also find the checkpoints of earlier daemons."""
+    def keep_checkpoints(self, make: Callable[[str], Checkpoints], past: PastSessions | None = None) -> None:
+        """Give each session made from now on its checkpoints, and find those of earlier daemons in `past`. Otherwise
+        sessions have none."""
+        self._make_checkpoints = make
         self._past = past
 
     def tell_user_with(self, tell: Callable[[str], None]) -> None:
@@ -105,7 +108,7 @@ class Sessions:
 
     async def listed_commands(self) -> list[Command]:
         """Return all current commands, with secrets masked in their texts."""
-        masked = self.draft().around.secrets.masked
+        masked = self.draft().services.memory.secrets.masked
         listing = await self.commands.listing()
         return [
             replace(each, description=await masked(each.description), takes=await masked(each.takes))
@@ -146,7 +149,7 @@ class Sessions:
             session.tell_next(problem)
         self._live[session.id] = session
         self._shared.tell(session.id, "created")
-        self._shared.adopt(self)
+        self._shared.transfer_orphans(self)
         return session
 
     def _journal(self, begun: Begun) -> tuple[Journal, str]:
@@ -168,29 +171,39 @@ class Sessions:
         session_id: str,
         *,
         recalled: Recalled | None = None,
-        surroundings: RunContext | None = None,
+        made: tuple[SessionServices, Checkpoints | None] | None = None,
     ) -> Session:
-        surroundings = surroundings or self._make_surroundings(session_id, self.defaults.mode)
+        services, checkpoints = made or self._new_services(session_id)
         if wanted.mode is not None:
-            permissions = surroundings.permissions
+            permissions = services.memory.permissions
             (permissions.inherit_mode if wanted.is_inherited else permissions.set_mode)(wanted.mode)
-        session = Session(replace(self._parts(wanted, session_id, surroundings), recalled=recalled))
+        session = Session(replace(self._parts(wanted, session_id, services, checkpoints), recalled=recalled))
         if wanted.agent is not None and recalled is None:
             session.choices.found(wanted.agent)
         return session
 
-    def _parts(self, wanted: NewSession, session_id: str, surroundings: RunContext) -> SessionParts:
-        defaults = self.defaults
+    def _new_services(self, session_id: str) -> tuple[SessionServices, Checkpoints | None]:
+        """Return the services of a session and its checkpoints; None if it has none."""
+        services = self._make_services(session_id, self.defaults.mode)
+        if self._make_checkpoints is None:
+            return services, None
+        checkpoints = self._make_checkpoints(session_id)
+        return replace(services, memory=replace(services.memory, checkpointer=checkpoints)), checkpoints
+
+    def _parts(
+        self, wanted: NewSession, session_id: str, services: SessionServices, checkpoints: Checkpoints | None
+    ) -> SessionParts:
+        defaults, environment = self.defaults, services.environment
         working_directory = wanted.working_directory or defaults.working_directory
+        folder = self._folder_for(working_directory, environment.workspace.folders)
         return SessionParts(
             id=session_id,
             name=wanted.name or UNNAMED,
             working_directory=working_directory,
             agent=wanted.agent or defaults.agent,
             model=wanted.model or defaults.model,
-            surroundings=replace(
-                surroundings, working_directory=self._folder_for(working_directory, surroundings.workspace.folders)
-            ),
+            services=replace(services, environment=replace(environment, working_directory=folder)),
+            checkpoints=checkpoints,
             limits=defaults.limits,
             make_model=self._make_model,
             make_system_prompt=self._make_system_prompt,
@@ -204,13 +217,12 @@ class Sessions:
             answer_without_model=defaults.answer_without_model,
             has_own_agent=wanted.agent is not None,
             has_own_model=wanted.model is not None,
-            home=self,
+            owner=self,
         )
 
     def parts_of(self, session_id: str, folder: Path, state: State) -> SessionParts:
         """Return the parts that the session would have in this front end."""
-        around = self._make_surroundings(session_id, self.defaults.mode)
-        return self._parts(as_it_is(folder, state), session_id, around)
+        return self._parts(as_it_is(folder, state), session_id, *self._new_services(session_id))
 
     # Finding
 
@@ -230,8 +242,8 @@ class Sessions:
                     await to_its_end(self._take_up(session_id), TAKING_UP_S)
         session = self._live[session_id]
         self._shared.resting.used(session_id)
-        session.visit(self)
-        self._shared.adopt(self)
+        session.transfer_to(self)
+        self._shared.transfer_orphans(self)
         return session
 
     async def look_at(self, session_id: str) -> Session | Recalled:
@@ -250,13 +262,13 @@ class Sessions:
             raise unknown(session_id)
         journal, recalled = await asyncio.to_thread(self._journals.take_up, session_id)
         try:
-            surroundings = self._make_surroundings(session_id, self.defaults.mode)
-            if isinstance(surroundings.checkpointer, Checkpoints):
-                await asyncio.to_thread(surroundings.checkpointer.recall)
+            services, checkpoints = self._new_services(session_id)
+            if checkpoints is not None:
+                await asyncio.to_thread(checkpoints.recall)
             is_lost = recalled.working_directory == NOWHERE
             folder = self.defaults.working_directory if is_lost else recalled.working_directory
             wanted = as_it_is(folder, recalled.state)
-            session = self._made(wanted, session_id, recalled=recalled, surroundings=surroundings)
+            session = self._made(wanted, session_id, recalled=recalled, made=(services, checkpoints))
         except BaseException:
             journal.close()
             raise
@@ -295,7 +307,7 @@ class Sessions:
         for session in self._live.values():
             for checkpoint in session.checkpoints:
                 if checkpoint.id == checkpoint_id:
-                    session.visit(self)
+                    session.transfer_to(self)
                     return session, checkpoint
         if self._past and (found := await self._past.with_checkpoint(checkpoint_id)):
             return found
@@ -344,7 +356,7 @@ class Sessions:
         fork.context.mode = state.context_mode
         fork.choices.max_thinking_tokens = state.max_thinking_tokens
         fork.choices.effort = state.effort
-        fork.around.context.recall(each for each in origin.compactions if each.applies_to(messages))
+        fork.services.memory.window.recall(each for each in origin.compactions if each.applies_to(messages))
         fork.take_conversation(settled(messages))
         return fork
 

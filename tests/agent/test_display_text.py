@@ -17,7 +17,7 @@ from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from pygent_ls.editors.lsp.ports.approver import permission_prompt
 from pygent_ls.editors.terminal.approver import prompt_text
 from pygent_ls.editors.terminal.text import Palette
-from tests.agent.guards import guard_in
+from tests.agent.executor import Executor
 from tests.fakes import FakeApprover, make_rig
 
 
@@ -29,8 +29,8 @@ async def shell(context: ToolContext, command: str) -> str:
 
 async def asked(command: str, of: Tool = shell) -> PermissionRequest:
     rig = make_rig(of, approver=FakeApprover("reject_once"))
-    guard = guard_in(rig.around, rig.events.emit)
-    await guard.run(ToolUseBlock(id="1", name="shell", input={"command": command}))
+    executor = Executor(rig.services, rig.events.emit)
+    await executor.run(ToolUseBlock(id="1", name="shell", input={"command": command}))
     (request,) = rig.approver.requests
     return request
 

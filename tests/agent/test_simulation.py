@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -21,9 +21,9 @@ from pygent_ls.agent.ports.model import Chunk, ModelFacts, ModelRequest, TextChu
 from pygent_ls.agent.ports.questioner import QuestionAnswered
 from pygent_ls.agent.tools.structured_output import Structured
 from pygent_ls.agent.tools.tool import ToolContext
-from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.agent.turn.state import Steering, TurnResult
+from pygent_ls.agent.turn_spec import TurnLimits
 from pygent_ls.errors import ModelError, ToolError
 from tests.agent.abilities import FILE_TOOLS, named, raising, saying
 from tests.agent.turns import check_history, check_turn, new_turn
@@ -246,9 +246,9 @@ async def live_through(rig: Rig, history: list[Message], story: Story, turn_id: 
     spare = SteppingModel([*(story.fallback_answers or ()), last, last], name="spare")
     main.facts = spare.facts = ModelFacts(has_price=story.has_price)
     user = FakeQuestioner(*(QuestionAnswered(choice="Continue" if goes_on else "Stop") for goes_on in story.pauses))
-    rig.around = replace(rig.around, pauser=user)
+    rig.use(pauser=user)
     rig.retries.actions = list(story.decisions)
-    rig.around.permissions.set_mode(story.mode)
+    rig.services.memory.permissions.set_mode(story.mode)
     n_before = len(rig.events.stamped)
     turn = new_turn(
         rig,

@@ -14,16 +14,17 @@ from pygent_ls.agent.messages import ToolUseBlock, Usage
 from pygent_ls.agent.ports.model import FinishChunk, TextChunk, UsageChunk
 from pygent_ls.agent.ports.subagents import SubagentTask
 from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.telemetry import ModelCallSpan, PermissionSpan, ToolSpan, TurnSpan, observed
 from pygent_ls.agent.tools.read_log import ReadLog
 from pygent_ls.agent.tools.tool import Tool
-from pygent_ls.agent.turn.state import Delegate, DelegateTo, TurnSpec, TurnState
+from pygent_ls.agent.turn.state import Delegate, DelegateTo, TurnSpec
 from pygent_ls.errors import ModelError
 from pygent_ls.tools.tasks import task
 from tests.agent.abilities import saying
 from tests.agent.observing import FakeTelemetry
 from tests.agent.turns import cancel_turn, new_turn, run_turn
-from tests.fakes import Call, FakeApprover, FakeModel, Gate, Rig, bounded, make_rig, say
+from tests.fakes import Call, FakeApprover, FakeModel, Gate, Rig, bounded, make_rig, say, with_parts
 
 
 def call(name: str) -> Call:
@@ -35,7 +36,7 @@ PAID = Usage(input_tokens=10, output_tokens=3)
 
 def watched_rig(*tools: Tool, approver: FakeApprover | None = None) -> tuple[Rig, FakeTelemetry]:
     rig, telemetry = make_rig(*tools, approver=approver), FakeTelemetry()
-    return replace(rig, around=replace(rig.around, telemetry=telemetry)), telemetry
+    return rig.use(telemetry=telemetry), telemetry
 
 
 async def test_a_turn_holds_its_calls_and_tools_and_a_tool_what_it_waited_for() -> None:
@@ -119,10 +120,10 @@ async def test_what_was_not_allowed_is_told_as_such() -> None:
 
 
 def delegating(models: Mapping[str, FakeModel]) -> DelegateTo:
-    async def delegate(tool_id: str, given: SubagentTask, parent: TurnState) -> Delegate:
+    async def delegate(tool_id: str, given: SubagentTask, parent: RunContext) -> Delegate:
         name = given.agent or ""
         spec = replace(parent.spec, content=given.prompt, model=models[name], agent=name, parent_tool_id=tool_id)
-        return Delegate(spec=spec, around=replace(parent.around, reads=ReadLog(), context=ContextMemory()))
+        return Delegate(spec=spec, services=with_parts(parent, reads=ReadLog(), window=ContextMemory()))
 
     return delegate
 
@@ -197,10 +198,10 @@ async def test_a_turn_that_becomes_another_agent_is_still_one() -> None:
     rig, telemetry = watched_rig()
     turn = new_turn(rig, FakeModel([say("Hello.")]))
 
-    async def other() -> tuple[TurnSpec, RunContext]:
-        return replace(turn.spec, agent="other"), rig.around
+    async def other() -> tuple[TurnSpec, SessionServices]:
+        return replace(turn.spec, agent="other"), rig.services
 
-    turn.become(other)
+    turn.switch_agent(other)
     await bounded(turn.run())
 
     assert telemetry.tree() == ["turn of default", "  call of fake/model"]

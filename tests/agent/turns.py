@@ -19,9 +19,9 @@ from pygent_ls.agent.events import (
 )
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.agent.turn.state import TurnResult, TurnSpec
+from pygent_ls.agent.turn_spec import ModelSettings, TurnLimits
 from tests.fakes import Rig, bounded
 
 
@@ -36,21 +36,23 @@ def new_turn(
     **spec_changes: Any,
 ) -> Turn:
     """A turn that was not run yet; its events go to the rig's collector, and it waits for nothing."""
+    delegate = spec_changes.pop("delegate", None)
+    of_model = {name: spec_changes.pop(name) for name in ModelSettings.__slots__ if name in spec_changes}
     spec = TurnSpec(
         turn_id=turn_id,
         prompt=prompt,
         content=prompt,
         model=model,
-        mode=rig.around.permissions.mode,
+        mode=rig.services.memory.permissions.mode,
         agent="default",
         system="You are a test.",
         limits=limits or TurnLimits(max_iterations=50),
-        max_output_tokens=1_000,
-        temperature=0.5,
+        model_settings=replace(ModelSettings(max_output_tokens=1_000, temperature=0.5), **of_model),
     )
     return Turn(
         spec=replace(spec, **spec_changes),
-        around=rig.around,
+        services=rig.services,
+        delegate=delegate,
         history=[] if history is None else history,
         sink=rig.events,
         retries=rig.retries,

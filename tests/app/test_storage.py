@@ -200,7 +200,7 @@ async def test_a_result_is_read_a_month_later_by_another_daemon_and_if_it_went_t
     second = house.daemon(*reading, *reading)
     again = await bounded(second.sessions.hold(session.id))
     (read,) = await turn(again)
-    await again.around.outputs.clear()
+    await again.services.memory.outputs.clear()
     (gone,) = await turn(again)
     await bounded(second.close())
 

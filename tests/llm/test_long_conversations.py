@@ -11,8 +11,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pygent_ls.agent.compaction.summary import CompactionRules
-from pygent_ls.agent.context.window import ContextRules
+from pygent_ls.agent.context.window import CompactionRules, ContextRules
 from pygent_ls.agent.messages import Block, Message, TextBlock, ToolResultBlock
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.anthropic.request import anthropic_messages

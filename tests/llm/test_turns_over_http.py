@@ -13,8 +13,8 @@ from pygent_ls.agent.events import LlmError, Text, ToolCall
 from pygent_ls.agent.messages import Message
 from pygent_ls.agent.model.retry import RetryPolicy
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.state import TurnResult
+from pygent_ls.agent.turn_spec import TurnLimits
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model

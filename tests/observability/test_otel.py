@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -144,7 +144,7 @@ def collected(*tools: Any, with_content: bool = False, approver: FakeApprover | 
         TelemetryOptions(traces=True), lambda _: SpanWriter(spans, reader, with_content=with_content)
     )
     rig = make_rig(*tools, approver=approver)
-    rig = replace(rig, around=replace(rig.around, telemetry=telemetry))
+    rig.use(telemetry=telemetry)
     return Collected(rig, telemetry, exporter, reader)
 
 
@@ -365,7 +365,7 @@ async def stuck() -> AsyncGenerator[Stuck]:
 async def test_a_turn_and_the_end_wait_for_no_collector(stuck: Stuck) -> None:
     telemetry = AppTelemetry(TelemetryOptions(traces=True), stuck.make)
     rig = make_rig()
-    rig = replace(rig, around=replace(rig.around, telemetry=telemetry))
+    rig.use(telemetry=telemetry)
 
     await run_turn(rig, FakeModel([say("Hello.")]))
     await bounded(telemetry.close(timeout_s=0.01))
@@ -399,7 +399,7 @@ async def test_an_sdk_that_refuses_a_variable_breaks_no_turn_and_says_so(caplog:
 
     telemetry = AppTelemetry(TelemetryOptions(traces=True), broken)
     rig = make_rig()
-    rig = replace(rig, around=replace(rig.around, telemetry=telemetry))
+    rig.use(telemetry=telemetry)
 
     result = await run_turn(rig, FakeModel([say("Hello.")]))
     await asyncio.to_thread(begun.wait, WAIT_S)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 
@@ -21,7 +20,7 @@ async def test_the_log_tells_of_turns_and_failures_and_of_nothing_that_was_said(
 ) -> None:
     caplog.set_level(logging.INFO, "pygent_ls")
     rig = make_rig(saying("look", "secret result"))
-    rig = replace(rig, around=replace(rig.around, telemetry=AppTelemetry(TelemetryOptions())))
+    rig.use(telemetry=AppTelemetry(TelemetryOptions()))
     overloaded = ModelError("secret words", type="overloaded", status=529)
     look = Call(name="look", arguments={"at": "secret"})
 

@@ -9,8 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
-from pygent_ls.agent.compaction.summary import CompactionRules
-from pygent_ls.agent.context.window import ContextRules
+from pygent_ls.agent.context.window import CompactionRules, ContextRules
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.messages import Block, Message, TextBlock
 from pygent_ls.agent.model.retry import RetryPolicy

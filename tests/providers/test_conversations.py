@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from pygent_ls.agent.compaction.summary import CompactionRules, Strategy
+from pygent_ls.agent.context.window import CompactionRules, Strategy
 from pygent_ls.agent.messages import Block, ImageBlock, TextBlock
 from tests.providers.conversations import Prompt, Reply, stage, talk
 

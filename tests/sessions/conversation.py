@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pygent_ls.agent.context.system_prompt import PromptFor
@@ -12,23 +12,26 @@ from pygent_ls.agent.ports.hooks import Hooks, NoHooks
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.agent.tools.tool import Tool
-from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.state import TurnResult
+from pygent_ls.agent.turn_spec import ModelSettings, TurnLimits
 from pygent_ls.errors import ModelError
 from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
 from pygent_ls.sessions.commands.registry import SlashCommands
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turns.request import TurnRequest
+from pygent_ls.sessions.turns.session_parts import SessionParts
 from pygent_ls.sessions.turns.settings import MakeSystemPrompt, SessionLimits
-from pygent_ls.sessions.turns.turn import RunningTurn, SessionParts
+from pygent_ls.sessions.turns.turn import RunningTurn
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
-from tests.fakes import FakeApprover, FakeModel, Rig, Step, bounded, make_rig
+from tests.fakes import FakeApprover, FakeModel, Rig, Step, bounded, make_rig, with_parts
 from tests.sessions.subscribers import Reader
 from tests.workspace.repositories import find_git, snapshots_beside
 
 LIMITS = SessionLimits(
-    turn=TurnLimits(max_iterations=50), max_output_tokens=1000, temperature=1.0, stream_flush_s=0.001
+    turn=TurnLimits(max_iterations=50),
+    model=ModelSettings(max_output_tokens=1000, temperature=1.0),
+    stream_flush_s=0.001,
 )
 
 
@@ -99,11 +102,12 @@ def conversation(
     With `folder`, its files are real, and kept by checkpoints; `files` do not count then.
     """
     rig = make_rig(*tools, files=files, approver=approver, mode=mode)
-    around = replace(rig.around, secrets=SessionSecrets(redactor, rig.workspace), hooks=hooks or NoHooks())
+    services = with_parts(rig.services, secrets=SessionSecrets(redactor, rig.workspace), hooks=hooks or NoHooks())
+    checkpoints = None
     if folder is not None:
         workspace = DiskWorkspace([folder])
         checkpoints = Checkpoints(workspace, snapshots_beside(folder, find=find_git if has_git else lambda: None))
-        around = replace(around, workspace=workspace, checkpointer=checkpoints, working_directory=folder)
+        services = with_parts(services, workspace=workspace, checkpointer=checkpoints, working_directory=folder)
     own = script if isinstance(script, FakeModel) else FakeModel(script)
     models = {own.name: own, "other/model": FakeModel(other, name="other/model")}
     changes: list[tuple[str, str]] = []
@@ -116,10 +120,11 @@ def conversation(
     parts = SessionParts(
         id="session-1",
         name="Test",
-        working_directory=around.working_directory,
+        working_directory=services.environment.working_directory,
         agent="default",
         model=own.name,
-        surroundings=around,
+        services=services,
+        checkpoints=checkpoints,
         limits=LIMITS,
         make_model=make_model,
         commands=SlashCommands(),

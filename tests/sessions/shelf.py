@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pygent_ls.agent.kinds import Mode
@@ -11,7 +11,7 @@ from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.rules.rule import Rule
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.agent.turn.state import TurnResult
@@ -27,7 +27,7 @@ from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.tools.catalog import offered_tools
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
-from tests.fakes import FakeModel, Step, bounded, make_rig
+from tests.fakes import FakeModel, Step, bounded, make_rig, with_parts
 from tests.sessions.conversation import LIMITS, say_mode
 from tests.sessions.subscribers import Reader
 from tests.workspace.repositories import find_git, snapshots_beside
@@ -69,10 +69,13 @@ class Shelf:
             lambda: SessionDefaults(
                 working_directory=self.folder, agent="default", model="fake/model", mode=self.mode, limits=LIMITS
             ),
-            make_surroundings=self._surroundings,
+            make_services=self._services,
             make_model=self._model,
             make_system_prompt=say_mode,
             on_change=lambda session_id, what: self.changes.append((session_id, what)),
+        )
+        self.sessions.keep_checkpoints(
+            lambda _: Checkpoints(self.workspace, snapshots_beside(self.folder, find=find_git))
         )
         self.sessions.tell_user_with(self.told.append)
         self.sessions.tell_commands(
@@ -125,17 +128,16 @@ class Shelf:
             return FakeModel([], name=name)
         raise ModelError(f"there is no model {name}", type="invalid_request")
 
-    def _surroundings(self, session_id: str, mode: Mode) -> RunContext:
+    def _services(self, session_id: str, mode: Mode) -> SessionServices:
         tools = offered_tools(has_folder=True, shell_timeout_s=10.0) if self.tools is None else self.tools
         rig = make_rig(*tools, mode=mode, rules=self.rules)
-        return replace(
-            rig.around,
+        return with_parts(
+            rig.services,
             session_id=session_id,
             workspace=self.workspace,
             processes=LocalProcesses(),
             secrets=SessionSecrets(self.redactor, self.workspace),
             editor=self.editor,
-            checkpointer=Checkpoints(self.workspace, snapshots_beside(self.folder, find=find_git)),
             working_directory=self.folder,
         )
 

@@ -393,7 +393,7 @@ async def test_a_turns_own_mode_ends_with_it() -> None:
     await talk.turn(mode="plan")
 
     assert talk.session.permissions.mode == "default"
-    marks = talk.rig.around.marks
+    marks = talk.rig.services.memory.marks
     assert [request.system for request in talk.model.requests] == [marks.explained("You are in mode plan.")]
     await talk.turn()
     assert talk.model.requests[1].system == marks.explained("You are in mode default.")

@@ -8,7 +8,7 @@ import pytest
 
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.errors import ModelError, SessionError, ToolError
 from pygent_ls.sessions.lifecycle.defaults import NewSession, SessionDefaults
 from pygent_ls.sessions.store import Sessions
@@ -28,14 +28,14 @@ class Store:
             lambda: SessionDefaults(
                 working_directory=FOLDER, agent="default", model="fake/model", mode="default", limits=LIMITS
             ),
-            make_surroundings=self._surroundings,
+            make_services=self._services,
             make_model=self._model,
             make_system_prompt=say_mode,
             on_change=lambda session_id, what: self.changes.append((session_id, what)),
         )
 
-    def _surroundings(self, session_id: str, mode: Mode) -> RunContext:
-        return make_rig(mode=mode).around
+    def _services(self, session_id: str, mode: Mode) -> SessionServices:
+        return make_rig(mode=mode).services
 
     def _model(self, name: str) -> Model:
         if name == "nonsense":
@@ -95,7 +95,7 @@ async def test_closing_ends_the_turns_of_every_session() -> None:
 async def test_what_is_kept_of_cut_results_goes_with_the_session(how: str) -> None:
     store = Store()
     session = store.sessions.new(NewSession())
-    outputs = session.around.outputs
+    outputs = session.services.memory.outputs
     await outputs.keep("a", "shell", "1234")
 
     await bounded(store.sessions.delete(session.id) if how == "deleted" else store.sessions.close())

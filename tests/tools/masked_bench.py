@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ from pygent_ls.secrets.finder import find_secrets
 from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.tools.catalog import offered_tools
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
-from tests.agent.guards import guard_in
-from tests.fakes import FakeApprover, bounded, make_rig
+from tests.agent.executor import Executor
+from tests.fakes import FakeApprover, bounded, make_rig, with_parts
 from tests.tools.tool_bench import WorkspaceWithBuffers
 
 MAX_PIECE_CHARS = 8
@@ -32,8 +31,8 @@ class MaskedBench:
         tools = offered_tools(has_folder=True, shell_timeout_s=60.0)
         self.rig = make_rig(*tools, approver=FakeApprover(otherwise="allow_once"), max_tool_result_chars=4_000)
         self.secrets = SessionSecrets(Redactor(find_secrets, key=b"k"), self.workspace)
-        self.around = replace(
-            self.rig.around,
+        self.services = with_parts(
+            self.rig.services,
             workspace=self.workspace,
             processes=self.processes,
             working_directory=self.folder,
@@ -50,14 +49,14 @@ class MaskedBench:
 
     async def call(self, name: str, **given: Any) -> str:
         """What the model reads of a call."""
-        guard = guard_in(self.around, self.rig.events.emit)
+        executor = Executor(self.services, self.rig.events.emit)
         call = ToolUseBlock(id=f"call_{next(self._numbers)}", name=name, input=given)
-        await bounded(guard.run(call))
-        return guard.results[call.id].content
+        await bounded(executor.run(call))
+        return executor.results[call.id].content
 
     async def close(self) -> None:
         """End what runs in the background."""
-        await self.processes.background.end_all(self.around.session_id)
+        await self.processes.background.end_all(self.services.memory.session_id)
 
     def told(self) -> str:
         """All that was told of the calls, live output included."""

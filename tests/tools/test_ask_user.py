@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pygent_ls.agent.calls.executor import ToolExecutor
 from pygent_ls.agent.events import PermissionRequested, ToolResult
 from pygent_ls.agent.kinds import Mode, ToolRisk
 from pygent_ls.agent.messages import ToolUseBlock
@@ -22,17 +20,17 @@ from pygent_ls.agent.ports.questioner import (
 )
 from pygent_ls.tools.ask_user import MAX_CHOICES, ask_user
 from tests.agent.abilities import saying
-from tests.agent.guards import guard_in
-from tests.fakes import Gate, Rig, bounded, make_rig
+from tests.agent.executor import Executor
+from tests.fakes import Gate, Rig, bounded, make_rig, with_parts
 from tests.questioner import FakeQuestioner
 
 COLOURS = [{"title": "Red", "description": "as now"}, {"title": "Blue"}]
 
 
-def rig_of(questioner: FakeQuestioner, *, mode: Mode = "default") -> tuple[Rig, ToolExecutor]:
+def rig_of(questioner: FakeQuestioner, *, mode: Mode = "default") -> tuple[Rig, Executor]:
     rig = make_rig(ask_user, saying("fetch", "fetched", risk=ToolRisk.HIGH), mode=mode)
-    around = replace(rig.around, questioner=questioner)
-    return rig, guard_in(around, rig.events.emit)
+    services = with_parts(rig.services, questioner=questioner)
+    return rig, Executor(services, rig.events.emit)
 
 
 def call(id: str = "c1", **given: Any) -> ToolUseBlock:
@@ -41,8 +39,8 @@ def call(id: str = "c1", **given: Any) -> ToolUseBlock:
 
 async def asked(questioner: FakeQuestioner, *, mode: Mode = "default", **given: Any) -> ToolResult:
     """What the model reads after it asked."""
-    rig, guard = rig_of(questioner, mode=mode)
-    await bounded(guard.run(call(**given)))
+    rig, executor = rig_of(questioner, mode=mode)
+    await bounded(executor.run(call(**given)))
     (result,) = rig.events.of(ToolResult)
     assert rig.events.of(PermissionRequested) == []
     return result
@@ -128,12 +126,12 @@ async def test_plan_mode_may_ask() -> None:
 async def test_questions_and_prompts_for_permission_are_shown_one_at_a_time() -> None:
     questioner = FakeQuestioner(QuestionAnswered(text="yes"))
     questioner.gate = Gate()
-    rig, guard = rig_of(questioner)
+    rig, executor = rig_of(questioner)
     async with asyncio.TaskGroup() as group:
-        group.create_task(guard.run(call(question="Which?")))
+        group.create_task(executor.run(call(question="Which?")))
         await questioner.gate.reached()
-        group.create_task(guard.run(ToolUseBlock(id="c2", name="fetch", input={})))
-        group.create_task(guard.run(call("c3", question="And this?")))
+        group.create_task(executor.run(ToolUseBlock(id="c2", name="fetch", input={})))
+        group.create_task(executor.run(call("c3", question="And this?")))
         await asyncio.sleep(0)
         assert (rig.approver.requests, questioner.n_open) == ([], 1)
         questioner.gate.open()
@@ -145,8 +143,8 @@ async def test_questions_and_prompts_for_permission_are_shown_one_at_a_time() ->
 async def test_a_cancel_closes_the_question() -> None:
     questioner = FakeQuestioner()
     questioner.gate = Gate()
-    _, guard = rig_of(questioner)
-    task = asyncio.ensure_future(guard.run(call(question="Which?")))
+    _, executor = rig_of(questioner)
+    task = asyncio.ensure_future(executor.run(call(question="Which?")))
     await questioner.gate.reached()
 
     task.cancel()

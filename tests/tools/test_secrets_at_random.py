@@ -6,12 +6,12 @@ import random
 import string
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.fakes import with_parts
 from tests.tools.masked_bench import MaskedBench, shows
 
 LETTERS = string.ascii_letters + string.digits
@@ -55,7 +55,7 @@ async def test_no_window_of_any_tool_shows_a_piece_of_a_secret(
     body = "".join(parts) + "\nthe end\n"
     with tempfile.TemporaryDirectory() as folder:
         bench = MaskedBench(Path(folder))
-        bench.around = replace(bench.around, max_tool_result_chars=limit)
+        bench.services = with_parts(bench.services, max_tool_result_chars=limit)
         name = "a.env" if is_env else "a.txt"
         bench.write(name, f"VALUE={body}" if is_env else body)
 

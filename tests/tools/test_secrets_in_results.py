@@ -474,7 +474,7 @@ async def test_after_a_restart_a_value_is_masked_where_it_was_written_before(ben
         ToolUseBlock(id="1", name="create_file", input={"path": "b.md", "content": f"the number is {pin}.\n"}),
         ToolUseBlock(id="2", name="move_file", input={"source": "b.md", "destination": "a.md"}),
     )
-    again.secrets.recall([Message(role="assistant", content=calls)], again.around.tools)
+    again.secrets.recall([Message(role="assistant", content=calls)], again.services.tools)
 
     assert pin in await again.call("read_file", path="a.md")
 

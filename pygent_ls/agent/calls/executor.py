@@ -1,361 +1,333 @@
-"""Tool executor: takes one call from the model's answer to its result, through arguments, permission, cache, tool and
-edit."""
+"""Tool executor: takes one call from the model's answer to its result, in four stages over its record.
+
+`prepare` finds the tool and validates the arguments, `authorize` gets permission, `execute` runs the tool or applies
+its edit, and `finalize` makes the result. A stage that fails raises, and `finalize` reports what is known.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import itertools
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from pygent_ls.agent.calls.authorization import Authorization, DeniedError, InputChangedError
+from pygent_ls.agent.calls.authorization import (
+    DeniedError,
+    InputChangedError,
+    ask_questions,
+    ask_user,
+    is_sandboxed,
+    judge,
+    tool_of,
+)
 from pygent_ls.agent.calls.batches import MyTurn, at_once
-from pygent_ls.agent.calls.edit_execution import EditExecution
+from pygent_ls.agent.calls.call_hooks import run_hooks_after, run_hooks_before, take_answered_input
+from pygent_ls.agent.calls.call_record import CallRecord
+from pygent_ls.agent.calls.edit_execution import make_edit
 from pygent_ls.agent.calls.no_processes import NoProcesses
-from pygent_ls.agent.calls.tool_results import Emit, Outcome, ToolResults
-from pygent_ls.agent.calls.turn_hooks import TurnHooks
-from pygent_ls.agent.edits.checkpointer import TurnCheckpoints
+from pygent_ls.agent.calls.results import Outcome, finalize
 from pygent_ls.agent.edits.commit import is_being_cancelled
 from pygent_ls.agent.edits.diffs import changes_of
 from pygent_ls.agent.edits.named_paths import named_by
 from pygent_ls.agent.edits.reviewer import ReviewedCall, quotes_of, told
-from pygent_ls.agent.events import Notice, PlanChanged, PlanEntry
-from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock
-from pygent_ls.agent.permissions.permissions import Verdict, judge_url
-from pygent_ls.agent.permissions.sandbox_consent import confinement_of, sandbox_for
-from pygent_ls.agent.ports.subagents import CallScope
-from pygent_ls.agent.ports.workspace import EditPlan, FileChange
+from pygent_ls.agent.events import PlanChanged, PlanEntry, ToolProgress
+from pygent_ls.agent.permissions.permissions import judge_url
+from pygent_ls.agent.permissions.sandbox_consent import sandbox_for
+from pygent_ls.agent.ports.workspace import EditPlan
 from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.telemetry import ToolSpan, observed
 from pygent_ls.agent.tools.arguments import with_schema
 from pygent_ls.agent.tools.cache import CachedResult
 from pygent_ls.agent.tools.read_updates import learn_quoted
 from pygent_ls.agent.tools.session_secrets import env_file_of
-from pygent_ls.agent.tools.tool import Tool, ToolContext
+from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.errors import ToolError
 
 
-@dataclass(kw_only=True)
-class ToolExecutor:
-    """Runs the calls of one turn. Whatever a tool does, its call has exactly one result, and the turn goes on."""
+async def run_call(context: RunContext, record: CallRecord, my_turn: MyTurn = at_once) -> None:
+    """Run the call, whose record then has a result, and emit the result in its turn. Its duration excludes the time
+    that the user took to answer. Raises nothing but a cancellation."""
+    asked, tool, times = record.asked, record.tool, context.share.user_times
+    started, user = times.clock(), times.begin(asked.id, context.spec.parent_tool_id)
+    description = tool.definition.description if tool else ""
+    span = ToolSpan(session_id=context.memory.session_id, call=asked, description=description)
+    with observed(context.environment.telemetry, span):
+        outcome = await _outcome(context, record)
+        span.is_denied = outcome.is_denied
+        seconds = max(0.0, times.clock() - started - user.seconds)
+        result = span.result = await finalize(context, record, outcome, seconds)
+    if record.runs_hooks_after and not is_being_cancelled():
+        with suppress(asyncio.CancelledError):  # it is raised once the result is emitted
+            await run_hooks_after(context, record, result)
+    with suppress(asyncio.CancelledError):  # a finished call is reported even if the turn is cancelled
+        await my_turn()
+    await context.emit(result)
+    if is_being_cancelled():  # not raised before: the call changed a file, or only waited to be reported
+        raise asyncio.CancelledError
 
-    around: RunContext
-    turn_id: str
-    emit: Emit
-    hooks: TurnHooks
-    results: dict[str, ToolResultBlock] = field(default_factory=dict[str, ToolResultBlock])
-    standing: CallScope = field(default_factory=CallScope)
-    begun: set[str] = field(default_factory=set[str])
-    """Ids of the calls that may have had an effect: their tools ran, or their edits were about to be made."""
 
-    @property
-    def files_changed(self) -> dict[Path, FileChange]:
-        """What the turn has changed so far, including its subagents; one entry per file."""
-        return self.standing.share.files_changed
-
-    def __post_init__(self) -> None:
-        async def warn(problem: str) -> None:
-            await self.emit(Notice(content=problem, level="warning"))
-
-        self._asking = Authorization(
-            session_id=self.around.session_id,
-            turn_id=self.turn_id,
-            emit=self.emit,
-            workspace=self.around.workspace,
-            approver=self.around.approver,
-            permissions=self.around.permissions,
-            consent=self.around.consent,
-            questioner=self.around.questioner,
-            secrets=self.around.secrets,
-            working_directory=self.around.working_directory,
-            hooks=self.hooks,
-            standing=self.standing,
-            telemetry=self.around.telemetry,
-            mode_changed=self.around.mode_changed,
-        )
-        self._changing = EditExecution(
-            workspace=self.around.workspace,
-            reviewer=self.around.reviewer,
-            checkpointer=self.around.checkpointer,
-            cache=self.around.cache,
-            reads=self.around.reads,
-            files_changed=self.files_changed,
-            user_times=self.standing.share.user_times,
-        )
-        self._finishing = ToolResults(around=self.around, emit=self.emit, results=self.results)
-        self._kept = TurnCheckpoints(checkpointer=self.around.checkpointer, turn_id=self.turn_id, warn=warn)
-        self._has_run: set[str] = set()
-
-    def use(self, around: RunContext) -> None:
-        """Use the tools of this run context from now on; everything else in it is the same as before."""
-        self.around = self._finishing.around = around
-
-    def remarks_on(self, calls: Sequence[ToolUseBlock]) -> Iterator[TextBlock]:
-        """Return what the user and hooks said about these calls, for the model to read with their results."""
-        return itertools.chain(self._asking.remarks_on(calls), self.hooks.remarks_on(calls))
-
-    async def run(self, call: ToolUseBlock, my_turn: MyTurn = at_once) -> None:
-        """Run the call, keep its result in `results`, and emit it in its turn. Its duration excludes the time that the
-        user took to answer. Raises nothing but a cancellation."""
-        times = self.standing.share.user_times
-        started, user = times.clock(), times.begin(call.id, self.standing.parent_tool_id)
-        tool = self.around.tools.get(call.name)
-        description = tool.definition.description if tool else ""
-        span = ToolSpan(session_id=self.around.session_id, call=call, description=description)
-        with observed(self.around.telemetry, span):
-            outcome = await self._ended(call)
-            call = self.hooks.as_it_runs(call)
-            span.is_denied = outcome.is_denied
-            result = span.result = await self._finishing.keep(
-                call, outcome, max(0.0, times.clock() - started - user.seconds)
-            )
-        if call.id in self._has_run and not is_being_cancelled():
-            with suppress(asyncio.CancelledError):  # it is raised once the result is emitted
-                await self.hooks.after(call, result, self.standing.share.changing)
-        await self._finishing.tell(result, my_turn)
-
-    async def _ended(self, call: ToolUseBlock) -> Outcome:
-        """Return the outcome of the call, whatever its tool does."""
+async def _outcome(context: RunContext, record: CallRecord) -> Outcome:
+    """Return the outcome of the call, whatever its tool does."""
+    name = record.asked.name
+    try:
         try:
-            return await self._outcome(call)
-        except ToolError as error:
-            said = await self.around.secrets.masked_error(error)
-            return Outcome(content=f"Error: {said}", is_error=True)
-        except DeniedError as denied:
-            self._has_run.discard(call.id)
-            return Outcome(content=str(denied), is_error=True, is_denied=True, from_outside=denied.by == "hook")
-        except asyncio.CancelledError:
-            if is_being_cancelled():
-                raise
-            why = "an operation that it was waiting for was cancelled."
-            return Outcome(content=f"Error: {call.name} failed: {why}", is_error=True)
-        except (Exception, SystemExit) as error:  # a bug in a tool is reported to the model and does not end the turn
-            return Outcome(content=f"Error: {call.name} failed: {type(error).__name__}: {error}", is_error=True)
-
-    async def _outcome(self, call: ToolUseBlock) -> Outcome:
-        try:
-            tool, arguments = await self._called(call)
+            await prepare(context, record)
         except ToolError as error:
             return Outcome(content=f"Error: {error}", is_error=True, from_outside=False)
-        call, arguments = await self._as_hooks_want(call, arguments)
-        while True:
-            try:
-                return await self._permitted(tool, call, arguments)
-            except InputChangedError as changed:
-                call, arguments = await self._with_input(call, changed)
-
-    async def _permitted(self, tool: Tool, call: ToolUseBlock, arguments: Mapping[str, Any]) -> Outcome:
-        """Run the call if it may run. Raises `InputChangedError` if it may run with another input."""
-        sandbox = await sandbox_for(tool, self.around.processes)
-        verdict = await self._asking.judged(tool, call, sandbox)
-        context = self._context(call, tool)
-        context.judge_url = partial(judge_url, self.around.permissions, tool)
-        if tool.plans_edit:
-            return await self._edit(tool, call, arguments, context)
-        if verdict.decision == "ask":
-            await self._asking.ask(
-                tool, call, action=tool.action_for(call.input), confinement=confinement_of(tool, sandbox)
-            )
-        context.sandboxed = await self._asking.is_sandboxed(tool, call, sandbox)
-        self._has_run.add(call.id)
-        return await self._cached(call, context) or await self._run(tool, call, arguments, context)
-
-    async def _called(self, call: ToolUseBlock) -> tuple[Tool, Mapping[str, Any]]:
-        """Return the tool and the validated arguments, with secrets restored in what is to be written.
-
-        Raises `ToolError` for an invalid call, and as `SessionSecrets.restored` does.
-        """
-        tool = self.around.tools.get(call.name)
-        if tool is None:
-            known = ", ".join(each.name for each in self.around.tools.list_all()) or "none"
-            why = self.around.tools.withheld.get(call.name)
-            what = f"{call.name} {why}" if why else f"There is no tool named {call.name!r}"
-            raise ToolError(f"{what}. Available tools: {known}.")
-        if call.problem is not None:
-            raise ToolError(with_schema(call.problem, tool.definition.schema))
-        tool.check_paths(call.input)
-        return tool, tool.validate(await self.around.secrets.restored(call, tool))
-
-    async def _as_hooks_want(
-        self, call: ToolUseBlock, arguments: Mapping[str, Any]
-    ) -> tuple[ToolUseBlock, Mapping[str, Any]]:
-        """Return the call and its arguments after the hooks. Raises `ToolError` for an invalid input."""
-        changed = await self.hooks.before(call)
-        if changed is call:
-            return call, arguments
         try:
-            return changed, (await self._called(changed))[1]
+            await authorize(context, record)
+            return await execute(context, record)
         except ToolError as error:
-            raise ToolError(f"a hook changed the input of this call to an invalid one. {error}") from None
+            if record.plan is not None:
+                await learn_quoted(error, record.plan, context.environment.workspace, context.memory.reads)
+            raise
+    except ToolError as error:
+        return Outcome(content=f"Error: {await context.memory.secrets.masked_error(error)}", is_error=True)
+    except DeniedError as denied:
+        record.runs_hooks_after = False
+        return Outcome(content=str(denied), is_error=True, is_denied=True, from_outside=denied.by == "hook")
+    except asyncio.CancelledError:
+        if is_being_cancelled():
+            raise
+        why = "an operation that it was waiting for was cancelled."
+        return Outcome(content=f"Error: {name} failed: {why}", is_error=True)
+    except (Exception, SystemExit) as error:  # a bug in a tool is reported to the model and does not end the turn
+        return Outcome(content=f"Error: {name} failed: {type(error).__name__}: {error}", is_error=True)
 
-    async def _with_input(
-        self, call: ToolUseBlock, change: InputChangedError
-    ) -> tuple[ToolUseBlock, Mapping[str, Any]]:
-        """Return the call and its arguments with the input from an answer, which hooks judge like any other. Raises
-        `ToolError`."""
-        self._has_run.discard(call.id)
-        changed = await self.hooks.changed_by_answer(call, change.given, change.by)
+
+# Prepare
+
+
+async def prepare(context: RunContext, record: CallRecord) -> None:
+    """Validate the call's arguments, and restore secrets in what is to be written.
+
+    Raises `ToolError` for an invalid call, and as `SessionSecrets.restored` does.
+    """
+    tool, call = record.tool, record.call
+    if tool is None:
+        known = ", ".join(each.name for each in context.tools.list_all()) or "none"
+        why = context.tools.withheld.get(call.name)
+        what = f"{call.name} {why}" if why else f"There is no tool named {call.name!r}"
+        raise ToolError(f"{what}. Available tools: {known}.")
+    if call.problem is not None:
+        raise ToolError(with_schema(call.problem, tool.definition.schema))
+    tool.check_paths(call.input)
+    record.arguments = tool.validate(await context.memory.secrets.restored(call, tool))
+
+
+async def _prepare_changed(context: RunContext, record: CallRecord, who: str) -> None:
+    try:
+        await prepare(context, record)
+    except ToolError as error:
+        raise ToolError(f"{who} changed the input of this call to an invalid one. {error}") from None
+
+
+# Authorize
+
+
+async def authorize(context: RunContext, record: CallRecord) -> None:
+    """Let the user's hooks, the rules and the user decide whether the call may run. An input that they change is
+    decided on like the model's. A tool that edits plans its edit here, so that the decision is about the plan.
+
+    Raises `DeniedError`, and `ToolError` for a call that cannot be made.
+    """
+    if await run_hooks_before(context, record):
+        await _prepare_changed(context, record, "a hook")
+    while True:
         try:
-            _, arguments = await self._called(changed)
-        except ToolError as error:
-            who = "a hook" if change.by == "hook" else "the user"
-            raise ToolError(f"{who} changed the input of this call to an invalid one. {error}") from None
-        return await self._as_hooks_want(changed, arguments)
+            return await _authorize_input(context, record)
+        except InputChangedError as changed:
+            record.runs_hooks_after = False
+            record.plan, record.changes, record.beside = None, (), ()
+            record.has_users_input |= changed.by == "user"
+            record.has_hooks_input |= changed.by != "user"
+            await take_answered_input(context, record, changed.given, changed.by)
+            await _prepare_changed(context, record, "a hook" if changed.by == "hook" else "the user")
+            if await run_hooks_before(context, record):
+                await _prepare_changed(context, record, "a hook")
 
-    # Reading and running
 
-    async def _cached(self, call: ToolUseBlock, context: ToolContext) -> Outcome | None:
-        found = self.around.cache.get(call.name, self._cached_as(call)) if context.cacheable else None
-        if found is None:
-            return None
-        if not await self._still_true(found):
-            self.around.cache.drop(call.name, self._cached_as(call))
-            return None
-        for document in found.shown:
-            self.around.reads.record(document)
-        return Outcome(content=found.content, cached=True)
-
-    def _cached_as(self, call: ToolUseBlock) -> Mapping[str, Any]:
-        """Return the key of the cached result: the call's input, and what this session masks. Sessions share results,
-        but not what they know about secrets."""
-        return {**call.input, "\0known": self.around.secrets.masks.knowledge}
-
-    async def _still_true(self, found: CachedResult) -> bool:
-        workspace = self.around.workspace
-        for path, stamp in found.dependencies.items():
-            if await workspace.stamp(path) != stamp:
-                return False
-        for folder, stamp in found.trees.items():
-            if await workspace.tree_stamp(folder) != stamp:
-                return False
-        return True
-
-    async def _run(self, tool: Tool, call: ToolUseBlock, arguments: Mapping[str, Any], context: ToolContext) -> Outcome:
-        if tool.runs_programs:
-            async with self._asking.one_at_a_time:  # it may ask the user too, and calls that only read run in parallel
-                await self.around.workspace.save_changes(tool.name)
-        changes_files = tool.runs_programs and not tool.read_only
-        if not tool.read_only:
-            await self.around.settle()
-        try:
-            async with self._alone(tool, call) if changes_files else nullcontext():
-                self.begun.add(call.id)
-                content = await self._timed(tool, arguments, context)
-        finally:  # a call that failed or was cancelled may have written before
-            if not tool.read_only:
-                self.around.cache.clear()
-        if not isinstance(content, str):
-            raise TypeError(f"{tool.name} returned {type(content).__name__}, not text")
-        if tool.cacheable and context.cacheable:
-            result = CachedResult(
-                content=content,
-                dependencies=dict(context.dependencies),
-                trees=dict(context.trees),
-                shown=tuple(context.shown),
-            )
-            self.around.cache.set(call.name, self._cached_as(call), result, ttl_s=tool.ttl_s)
-        note = await self._changed_note() if tool.runs_programs else ""
-        return Outcome(content=content + note, exit_code=context.exit_code)
-
-    @asynccontextmanager
-    async def _alone(self, tool: Tool, call: ToolUseBlock) -> AsyncGenerator[None]:
-        """Keep the rest of the turn from changing files meanwhile, and make what this program changes reversible."""
-        named = named_by(call.input, self.around.working_directory)
-        async with self.standing.share.changing, self._kept.around_program(tool.title_for(call.input), named):
-            yield
-
-    async def _changed_note(self) -> str:
-        """Return a note for the model about open documents whose files a program changed."""
-        workspace = self.around.workspace
-        names = ", ".join(workspace.shown(path) for path in await workspace.changed_on_disk())
-        return f"\n[changed on disk while open in the editor: {names}; read them again]" if names else ""
-
-    async def _timed(self, tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -> str | EditPlan:
-        limit = asyncio.timeout(tool.timeout_s)
-        has_returned = False
-        try:
-            async with limit:
-                returned = await tool.run(context, **arguments)
-            has_returned = True
-            return returned
-        except TimeoutError as error:
-            if not limit.expired():
-                raise ToolError(f"{tool.name} exceeded a time limit: {error}") from error
-            raise ToolError(
-                f"{tool.name} was stopped after {tool.timeout_s:g} s. Ask for less: a smaller folder or a "
-                "narrower pattern."
-            ) from None
-        finally:
-            if not has_returned:
-                context.take_back_reads()
-
-    def _context(self, call: ToolUseBlock, tool: Tool) -> ToolContext:
-        reading = self.around.permissions.reading()
-        return ToolContext(
-            tool_id=call.id,
-            session_id=self.around.session_id,
-            workspace=self.around.workspace,
-            processes=NoProcesses() if tool.plans_edit else self.around.processes,
-            working_directory=self.around.working_directory,
-            reads=self.around.reads,
-            report=self._finishing.live(call, tool),
-            outputs=self.around.outputs,
-            masks=self.around.secrets.masks,
-            shows_lines_of=env_file_of(call, tool),
-            reading=reading,
-            cacheable=not reading.rules,  # results are shared with sessions that have other rules
-            web=self.around.web,
-            templates=self.around.templates,
-            editor=self.around.editor,
-            ask_user=self._asking.questions_of(call.id),
-            run_subagent=partial(self.standing.run_subagent, call.id),
-            set_plan=self._set_plan,
-        )
-
-    async def _set_plan(self, entries: Sequence[PlanEntry]) -> None:
-        masked = self.around.secrets.masked
-        kept = tuple([replace(each, content=await masked(each.content)) for each in entries])
-        self.around.plan.entries = kept
-        await self.emit(PlanChanged(entries=kept))
-
-    # Editing
-
-    async def _edit(
-        self, tool: Tool, call: ToolUseBlock, arguments: Mapping[str, Any], context: ToolContext
-    ) -> Outcome:
-        self._has_run.add(call.id)  # unless the plan is denied
-        plan = await self._timed(tool, arguments, context)
+async def _authorize_input(context: RunContext, record: CallRecord) -> None:
+    """Decide on the call with its current input. Raises `InputChangedError` if it may run with another input."""
+    tool = tool_of(record)
+    record.sandbox = await sandbox_for(tool, context.environment.processes)
+    verdict = await judge(context, record)
+    record.context = _tool_context(context, record)
+    if tool.plans_edit:
+        record.runs_hooks_after = True  # unless the plan is denied
+        plan = await _timed(record, record.context)
         if not isinstance(plan, EditPlan):
             raise TypeError(f"{tool.name} returned {type(plan).__name__}, not an edit plan")
-        verdict = await self._asking.judged_plan(tool, call, plan)
-        try:
-            return await self._applied(tool, call, plan, verdict)
-        except ToolError as error:
-            await learn_quoted(error, plan, self.around.workspace, self.around.reads)
-            raise
-
-    async def _applied(self, tool: Tool, call: ToolUseBlock, plan: EditPlan, verdict: Verdict) -> Outcome:
-        workspace = self.around.workspace
-        changes = changes_of(plan, workspace.shown)
-        await self.around.secrets.refuse_masks(changes)
+        record.plan = plan
+        verdict = await judge(context, record)
+        record.changes = tuple(changes_of(plan, context.environment.workspace.shown))
+        await context.memory.secrets.refuse_masks(record.changes)
         if verdict.decision == "ask":
-            await workspace.check(plan)  # the user is not asked about an edit that cannot be applied
-            await self._asking.ask(tool, call, action=_action(tool, call, changes), changes=changes)
-        async with self.standing.share.changing:
-            await self.around.settle()
-            await self._kept.before_change(tool.title_for(call.input))
-            reviewed = ReviewedCall(session_id=self.around.session_id, turn_id=self.turn_id, tool_id=call.id)
-            self.begun.add(call.id)
-            applied, stand = await self._changing.make(plan, changes, reviewed)
-        self.around.secrets.masks.moved(plan)
-        said = await self.around.secrets.requoted(told(applied, workspace.shown), quotes_of(applied))
-        return Outcome(content=said, is_error=applied.is_nothing, changes=stand)
+            await context.environment.workspace.check(
+                plan
+            )  # the user is not asked about an edit that cannot be applied
+    if verdict.decision == "ask":
+        await ask_user(context, record)
+    if not tool.plans_edit:
+        record.context.sandboxed = await is_sandboxed(context, record)
 
 
-def _action(tool: Tool, call: ToolUseBlock, changes: Sequence[FileChange]) -> str:
-    counts = f" (+{sum(c.added for c in changes)} −{sum(c.removed for c in changes)})"
-    return tool.action_for(call.input) + counts
+def _tool_context(context: RunContext, record: CallRecord) -> ToolContext:
+    environment, memory, tool, call = context.environment, context.memory, tool_of(record), record.call
+    reading = memory.permissions.reading()
+    live = record.live = memory.secrets.live(call, tool)
+
+    async def report(content: str) -> None:
+        if shown := await live.feed(content):
+            await context.emit(ToolProgress(tool_id=call.id, content=shown))
+
+    async def set_plan(entries: Sequence[PlanEntry]) -> None:
+        masked = memory.secrets.masked
+        kept = tuple([replace(each, content=await masked(each.content)) for each in entries])
+        memory.plan.entries = kept
+        await context.emit(PlanChanged(entries=kept))
+
+    return ToolContext(
+        tool_id=call.id,
+        session_id=memory.session_id,
+        workspace=environment.workspace,
+        processes=NoProcesses() if tool.plans_edit else environment.processes,
+        working_directory=environment.working_directory,
+        reads=memory.reads,
+        report=report,
+        outputs=memory.outputs,
+        masks=memory.secrets.masks,
+        shows_lines_of=env_file_of(call, tool),
+        reading=reading,
+        cacheable=not reading.rules,  # results are shared with sessions that have other rules
+        web=environment.web,
+        templates=environment.templates,
+        editor=environment.editor,
+        ask_user=partial(ask_questions, context, call.id),
+        run_subagent=partial(context.run_subagent, call.id),
+        set_plan=set_plan,
+        judge_url=partial(judge_url, memory.permissions, tool),
+    )
+
+
+# Execute
+
+
+async def execute(context: RunContext, record: CallRecord) -> Outcome:
+    """Run the tool, apply its plan, or return its cached result."""
+    tool_context = record.context
+    assert tool_context is not None, "a call is authorized before"
+    if record.plan is not None:
+        return await _apply(context, record, record.plan)
+    record.runs_hooks_after = True
+    return await _cached(context, record, tool_context) or await _run(context, record, tool_context)
+
+
+async def _cached(context: RunContext, record: CallRecord, tool_context: ToolContext) -> Outcome | None:
+    cache, name, key = context.environment.cache, record.call.name, _cache_key(context, record)
+    found = cache.get(name, key) if tool_context.cacheable else None
+    if found is None:
+        return None
+    if not await _is_still_true(context, found):
+        cache.drop(name, key)
+        return None
+    for document in found.shown:
+        context.memory.reads.record(document)
+    return Outcome(content=found.content, cached=True)
+
+
+def _cache_key(context: RunContext, record: CallRecord) -> Mapping[str, Any]:
+    """Return the key of the cached result: the call's input, and what this session masks. Sessions share results, but
+    not what they know about secrets."""
+    return {**record.call.input, "\0known": context.memory.secrets.masks.knowledge}
+
+
+async def _is_still_true(context: RunContext, found: CachedResult) -> bool:
+    workspace = context.environment.workspace
+    for path, stamp in found.dependencies.items():
+        if await workspace.stamp(path) != stamp:
+            return False
+    for folder, stamp in found.trees.items():
+        if await workspace.tree_stamp(folder) != stamp:
+            return False
+    return True
+
+
+async def _run(context: RunContext, record: CallRecord, tool_context: ToolContext) -> Outcome:
+    tool, environment = tool_of(record), context.environment
+    if tool.runs_programs:
+        async with context.share.asking:  # it may ask the user too, and calls that only read run in parallel
+            await environment.workspace.save_changes(tool.name)
+    changes_files = tool.runs_programs and not tool.read_only
+    if not tool.read_only:
+        await context.memory.settle()
+    try:
+        async with _alone(context, record) if changes_files else nullcontext():
+            record.has_begun = True
+            content = await _timed(record, tool_context)
+    finally:  # a call that failed or was cancelled may have written before
+        if not tool.read_only:
+            environment.cache.clear()
+    if not isinstance(content, str):
+        raise TypeError(f"{tool.name} returned {type(content).__name__}, not text")
+    if tool.cacheable and tool_context.cacheable:
+        result = CachedResult(
+            content=content,
+            dependencies=dict(tool_context.dependencies),
+            trees=dict(tool_context.trees),
+            shown=tuple(tool_context.shown),
+        )
+        environment.cache.set(tool.name, _cache_key(context, record), result, ttl_s=tool.ttl_s)
+    note = await _changed_note(context) if tool.runs_programs else ""
+    return Outcome(content=content + note, exit_code=tool_context.exit_code)
+
+
+@asynccontextmanager
+async def _alone(context: RunContext, record: CallRecord) -> AsyncGenerator[None]:
+    """Keep the rest of the turn from changing files meanwhile, and make what this program changes reversible."""
+    named = named_by(record.call.input, context.environment.working_directory)
+    title = tool_of(record).title_for(record.call.input)
+    async with context.share.changing, context.checkpoints.around_program(title, named):
+        yield
+
+
+async def _changed_note(context: RunContext) -> str:
+    """Return a note for the model about open documents whose files a program changed."""
+    workspace = context.environment.workspace
+    names = ", ".join(workspace.shown(path) for path in await workspace.changed_on_disk())
+    return f"\n[changed on disk while open in the editor: {names}; read them again]" if names else ""
+
+
+async def _timed(record: CallRecord, tool_context: ToolContext) -> str | EditPlan:
+    tool = tool_of(record)
+    limit = asyncio.timeout(tool.timeout_s)
+    has_returned = False
+    try:
+        async with limit:
+            returned = await tool.run(tool_context, **record.arguments)
+        has_returned = True
+        return returned
+    except TimeoutError as error:
+        if not limit.expired():
+            raise ToolError(f"{tool.name} exceeded a time limit: {error}") from error
+        raise ToolError(
+            f"{tool.name} was stopped after {tool.timeout_s:g} s. Ask for less: a smaller folder or a narrower pattern."
+        ) from None
+    finally:
+        if not has_returned:
+            tool_context.take_back_reads()
+
+
+async def _apply(context: RunContext, record: CallRecord, plan: EditPlan) -> Outcome:
+    call, memory, workspace = record.call, context.memory, context.environment.workspace
+    async with context.share.changing:
+        await memory.settle()
+        await context.checkpoints.before_change(tool_of(record).title_for(call.input))
+        reviewed = ReviewedCall(session_id=memory.session_id, turn_id=context.spec.turn_id, tool_id=call.id)
+        record.has_begun = True
+        applied, stand = await make_edit(context, plan, record.changes, reviewed)
+    memory.secrets.masks.moved(plan)
+    said = await memory.secrets.requoted(told(applied, workspace.shown), quotes_of(applied))
+    return Outcome(content=said, is_error=applied.is_nothing, changes=stand)

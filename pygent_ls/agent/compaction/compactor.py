@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pygent_ls.agent.calls.turn_hooks import NO_REASON, TurnHooks
 from pygent_ls.agent.compaction.shortened_history import cuts_words, least_chars, share_that_fits, shortened
 from pygent_ls.agent.compaction.summary import (
     MAX_TOUCHED,
@@ -17,7 +16,6 @@ from pygent_ls.agent.compaction.summary import (
     TARGET,
     TASK,
     WORDS,
-    CompactionRules,
     Parts,
     SummaryStanding,
     Touched,
@@ -30,14 +28,16 @@ from pygent_ls.agent.compaction.summary import (
     with_results_dropped,
 )
 from pygent_ls.agent.context.memory import ContextMemory
-from pygent_ls.agent.context.window import CHARS_PER_TOKEN, ContextCut, ContextRules, chars_of, is_prompt, size_of
+from pygent_ls.agent.context.window import CHARS_PER_TOKEN, ContextCut, chars_of, is_prompt, size_of
 from pygent_ls.agent.events import AgentEvent, Compacted, Notice
+from pygent_ls.agent.hook_runner import NO_REASON, HookRunner
 from pygent_ls.agent.messages import Message, TextBlock, Usage, user_message
 from pygent_ls.agent.model.answer import ModelAnswer
 from pygent_ls.agent.ports.model import Model, ModelRequest
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.telemetry import ModelCallSpan, observed
 from pygent_ls.agent.tools.tool import path_arguments
+from pygent_ls.agent.turn_spec import ModelSettings
 from pygent_ls.errors import ModelError
 
 Trigger = Literal["auto", "overflow", "manual"]
@@ -97,17 +97,15 @@ class Room:
 class Compactor:
     """Compacts the context of one session, during a turn or at the user's request."""
 
-    around: RunContext
-    rules: CompactionRules
-    context: ContextRules
+    services: SessionServices
+    settings: ModelSettings
     turn_id: str
     """The running turn, or the last one."""
     model: Model
     """Model whose context window is compacted."""
     summarizer: Model
-    temperature: float
     tell: Callable[[AgentEvent], Awaitable[None]]
-    hooks: TurnHooks
+    hooks: HookRunner
     spend: Callable[[Usage], None]
     """Receives the usage of each summary."""
     refusal: str = ""
@@ -122,7 +120,7 @@ class Compactor:
     @property
     def memory(self) -> ContextMemory:
         """The session's context memory."""
-        return self.around.context
+        return self.services.memory.window
 
     async def run(
         self, history: Sequence[Message], n_chars_around: int, trigger: Trigger, instruction: str = ""
@@ -133,18 +131,18 @@ class Compactor:
         raises `ModelError` and nothing has changed. Nothing has changed after a cancellation either.
         """
         memory = self.memory
-        memory.follow(history, counts_words=self.context.max_words > 0)
-        cut = memory.cut(self.context, self.turn_id)
+        memory.follow(history, counts_words=self.settings.context.max_words > 0)
+        cut = memory.cut(self.settings.context, self.turn_id)
         before = memory.tokens(cut, n_chars_around)
         if trigger == "overflow":
             self._learn(before, size_of(memory.rows, cut) + n_chars_around)
-        if not history or (trigger != "manual" and self.rules.strategy == "off"):
+        if not history or (trigger != "manual" and self.settings.compaction.strategy == "off"):
             return None
         occasion = (memory.messages[-1], trigger)
         if memory.tried == occasion:  # the result would be the same again
             return None
-        window = memory.chars_for(memory.limit(self.context, self.model))
-        room = Room(window=window, around=n_chars_around, at=self.rules.at)
+        window = memory.chars_for(memory.limit(self.settings.context, self.model))
+        room = Room(window=window, around=n_chars_around, at=self.settings.compaction.at)
         parts = self._parts(cut, room, trigger)
         done = None
         if self._is_worth_it(parts, cut, before, room, trigger) and await self._may(trigger):
@@ -181,7 +179,7 @@ class Compactor:
             case "manual":
                 return bool(parts.middle)
             case "auto":
-                is_full = before >= self.memory.limit(self.context, self.model)
+                is_full = before >= self.memory.limit(self.settings.context, self.model)
                 return is_full or parts.n_middle_chars >= LEAST_GAIN * room.window
 
     async def _may(self, trigger: Trigger) -> bool:
@@ -208,12 +206,12 @@ class Compactor:
                 is_cut = is_cut or any(one != other for one, other in zip(tail, shorter, strict=True) if is_prompt(one))
                 standing = replace(standing, messages=(*standing.messages, *shorter))
                 parts = replace(parts, tail_place=len(memory.messages))
-        n_before = size_of(memory.rows, memory.cut(self.context, self.turn_id)) + room.around
+        n_before = size_of(memory.rows, memory.cut(self.settings.context, self.turn_id)) + room.around
         made = covering(memory, history, parts, standing)
         if sum(map(chars_of, made.applied(history))) >= sum(map(chars_of, memory.messages)):
             return None
         memory.add(made, history)
-        n_after = size_of(memory.rows, memory.cut(self.context, self.turn_id)) + room.around
+        n_after = size_of(memory.rows, memory.cut(self.settings.context, self.turn_id)) + room.around
         after = before * n_after // max(n_before, 1)  # scaled from the provider's count, if any
         done = Compacted(tokens_before=before, tokens_after=after, messages_summarised=len(parts.middle))
         await self.tell(done)
@@ -225,7 +223,7 @@ class Compactor:
 
     async def _standing(self, parts: Parts, room: Room, trigger: Trigger, instruction: str) -> SummaryStanding | None:
         """Return the replacement messages; None if the compaction can wait for the next request."""
-        strategy = "summarize" if trigger == "manual" else self.rules.strategy
+        strategy = "summarize" if trigger == "manual" else self.settings.compaction.strategy
         share = self._share(parts, room)
         if not parts.middle:  # the first message alone may be too long
             return summed_up(parts, parts.summary, share)
@@ -256,8 +254,8 @@ class Compactor:
 
     def _can_wait(self, room: Room) -> bool:
         memory = self.memory
-        tokens = memory.tokens(memory.cut(self.context, self.turn_id), room.around)
-        return tokens < LATEST * memory.limit(self.context, self.model)
+        tokens = memory.tokens(memory.cut(self.settings.context, self.turn_id), room.around)
+        return tokens < LATEST * memory.limit(self.settings.context, self.model)
 
     async def _cheaply(self, parts: Parts, room: Room, problem: str = "") -> SummaryStanding:
         """Leave out tool results if that suffices, otherwise messages. Warns about what was lost."""
@@ -296,7 +294,7 @@ class Compactor:
     async def _summary(self, model: Model, parts: Parts, instruction: str) -> str:
         """Return a model's summary, with the touched files and the plan, which need no model. Raises `ModelError`."""
         await model.prepare()
-        limit = self.memory.limit(self.context, model)
+        limit = self.memory.limit(self.settings.context, model)
         limit = min(limit, model.facts.context_limit or limit)  # the settings' limit may exceed this model's window
         n_answer = min(SUMMARY_TOKENS, max(limit // 8, 256))
         budget = self.memory.chars_for(max(limit * 3 // 4 - n_answer, 500)) - len(SUMMARY_SYSTEM)
@@ -305,8 +303,8 @@ class Compactor:
             request = self._request(transcript(parts, max(budget >> n_tried, 500)), instruction, n_answer)
             began_s = time.monotonic()
             try:
-                span = ModelCallSpan(session_id=self.around.session_id, model=model.name, request=request)
-                with observed(self.around.telemetry, span):
+                span = ModelCallSpan(session_id=self.services.memory.session_id, model=model.name, request=request)
+                with observed(self.services.environment.telemetry, span):
                     completion = await model.complete(request)
                     span.answer = ModelAnswer.of(completion)
             except ModelError as error:
@@ -320,10 +318,10 @@ class Compactor:
             break
         if not said:
             raise ModelError(f"{model.name} returned an empty summary.", type="server", provider=model.name)
-        return "\n\n".join(filter(None, (said, self._touched(parts.middle).text, self.around.plan.text)))
+        return "\n\n".join(filter(None, (said, self._touched(parts.middle).text, self.services.memory.plan.text)))
 
     def _request(self, text: str, instruction: str, n_answer: int) -> ModelRequest:
-        marks = self.around.marks
+        marks = self.services.memory.marks
         wish = f"\nThe user asks for this in particular: {instruction}" if instruction else ""
         added = f"\n\n[Also include:]\n{self._added}" if self._added else ""
         asked = TextBlock(text=f"Write the summary of the conversation above.{wish}")
@@ -333,14 +331,14 @@ class Compactor:
             messages=(marks.marked(message),),
             tools=(),
             max_output_tokens=n_answer,
-            temperature=self.temperature,
+            temperature=self.settings.temperature,
         )
 
     def _touched(self, messages: Sequence[Message]) -> Touched:
         read: dict[str, None] = {}
         changed: dict[str, None] = {}
         for call in (call for message in messages for call in message.tool_calls):
-            tool = self.around.tools.get(call.name)
+            tool = self.services.tools.get(call.name)
             if tool is not None and tool.kind in ("read", "edit", "delete", "move"):
                 (read if tool.kind == "read" else changed).update(dict.fromkeys(path_arguments(call.input)))
         only_read = [name for name in read if name not in changed]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from pygent_ls.agent.context.memory import Compaction, ContextMemory
 from pygent_ls.agent.context.window import ContextCut, ContextRows, chars_of, is_prompt
@@ -21,18 +20,6 @@ from pygent_ls.agent.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-
-Strategy = Literal["summarize", "drop_tool_results", "trim", "off"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionRules:
-    """When and how a conversation is compacted."""
-
-    strategy: Strategy = "summarize"
-    at: float = 0.8
-    """Share of the window at which it is compacted."""
-
 
 TARGET = 0.5
 """Maximum share of the window that a compacted request takes, if possible: the next compaction is then far off, and

@@ -25,6 +25,8 @@ from pygent_ls.agent.messages import (
 
 ContextMode = Literal["continue", "fresh", "sliding"]
 
+Strategy = Literal["summarize", "drop_tool_results", "trim", "off"]
+
 CHARS_PER_TOKEN = 4
 """Estimated characters per token of text that no provider has counted yet: English prose and code are near it."""
 
@@ -54,6 +56,15 @@ class ContextRules:
         if self.mode != "sliding":
             return self.max_messages
         return min(self.sliding_messages, self.max_messages or self.sliding_messages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionRules:
+    """When and how a conversation is compacted."""
+
+    strategy: Strategy = "summarize"
+    at: float = 0.8
+    """Share of the window at which it is compacted."""
 
 
 def chars_of(message: Message) -> int:

@@ -13,7 +13,7 @@ from pygent_ls.agent.user_time import UserTimes
 from pygent_ls.errors import ToolError
 
 if TYPE_CHECKING:  # these import `agent.tool`, which imports this module
-    from pygent_ls.agent.kinds import Mode, StopReason
+    from pygent_ls.agent.kinds import StopReason
     from pygent_ls.agent.ports.workspace import FileChange
 
 MAX_DEPTH = 2
@@ -80,17 +80,3 @@ class TurnShare:
     question_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
     user_times: UserTimes = field(default_factory=UserTimes)
     permission_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallScope:
-    """Place of a turn, or of one of its subagents, in the tree of subagents."""
-
-    share: TurnShare = field(default_factory=TurnShare)
-    source: str = ""
-    """Label of the subagent that asks for permission; empty for the root turn."""
-    parent_tool_id: str | None = None
-    """Id of the `task` call that started the subagent; None for the root turn."""
-    ceiling: Mode | None = None
-    """Upper bound on a subagent's permission mode; None for the root turn."""
-    run_subagent: RunSubagentOf = no_subagents_for

@@ -45,14 +45,14 @@ class Attempt:
     async def run(self, request: ModelRequest) -> ModelAnswer | Failed:
         """Send the request, emit its deltas, and return the complete answer, which `report` emits. When cancelled, the
         text so far is kept in the history. Known usage is counted however the request ends."""
-        began_s, around = self.clock(), self.state.around
+        began_s, context = self.clock(), self.state.context
         self.answer.family = self.model.facts.family  # known once the model is prepared
         try:
             try:
                 span = ModelCallSpan(
-                    session_id=around.session_id, model=self.model.name, request=request, answer=self.answer
+                    session_id=context.memory.session_id, model=self.model.name, request=request, answer=self.answer
                 )
-                with observed(around.telemetry, span):
+                with observed(context.environment.telemetry, span):
                     await self._receive(span)
             finally:
                 self.state.model_s += self.clock() - began_s
@@ -116,7 +116,7 @@ class Attempt:
                 await self._emit_delta(chunk)
 
     async def _emit_delta(self, chunk: Chunk) -> None:
-        if not self.state.spec.stream:
+        if not self.state.spec.model_settings.stream:
             return
         match chunk:
             case TextChunk(text=text) if text:

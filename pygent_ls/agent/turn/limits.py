@@ -15,19 +15,7 @@ from pygent_ls.agent.events import (
 )
 from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import Usage
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnLimits:
-    """Limits of one turn; 0 means no limit."""
-
-    max_iterations: int = 0
-    """Maximum number of model calls."""
-    max_tokens: int = 0
-    """Maximum input and output tokens of all calls together."""
-    max_budget_usd: float = 0.0
-    max_seconds: float = 0.0
-    """Maximum duration, without the time in which the turn was paused."""
+from pygent_ls.agent.turn_spec import TurnLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,24 +8,29 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from pygent_ls.agent.calls.turn_hooks import TurnHooks
 from pygent_ls.agent.events import AgentEvent, Cancelled, EventSink, Finished, Notice, Steered, TurnStarted
+from pygent_ls.agent.hook_runner import HookRunner
 from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import Message, TextBlock, ToolUseBlock, Usage, user_message
 from pygent_ls.agent.model.answer import ModelAnswer
 from pygent_ls.agent.model.retry import RetryController, WaitingRetries
 from pygent_ls.agent.ports.model import Model
+from pygent_ls.agent.ports.subagents import TurnShare
 from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.agent.telemetry import TurnSpan, observed
 from pygent_ls.agent.tools.arguments import readers_of
 from pygent_ls.agent.tools.structured_output import STRUCTURED_OUTPUT
 from pygent_ls.agent.turn.model_calls import ModelCalls
 from pygent_ls.agent.turn.pauses import Pauses
-from pygent_ls.agent.turn.state import Delegate, Steering, TurnResult, TurnSpec, TurnState
+from pygent_ls.agent.turn.state import Delegate, DelegateTo, Steering, TurnResult, TurnState
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
 from pygent_ls.agent.turn.subagents import Subagents
 from pygent_ls.agent.turn.tool_calls import LIMIT_RESULT, NOT_BEGUN_RESULT, ToolCalls
+from pygent_ls.agent.turn.turn_hooks import run_prompt_hooks, run_stop_hooks
+from pygent_ls.agent.turn_spec import TurnSpec
+from pygent_ls.agent.user_time import UserTimes
 from pygent_ls.errors import ModelError
 
 GO_ON = (
@@ -43,63 +48,69 @@ class Turn:
     """
 
     spec: TurnSpec
-    around: RunContext
+    services: SessionServices
     history: list[Message]
     sink: EventSink
+    delegate: DelegateTo | None = None
+    """Makes its subagents; None if it may have none."""
     retries: RetryController = field(default_factory=WaitingRetries)
     """Waits between two attempts of a model call; the user can end the wait early, or give up."""
     clock: Callable[[], float] = time.monotonic
     parent: Turn | None = None
     """Turn whose subagent this is."""
-    closing: bool = False
-    """Whether the outcome is settled: a cancellation or steering comes too late."""
     _stop: StopReason = "error"
     _error: ModelError | None = None
     _empty_answers: int = 0
+    _stop_denials: int = 0
     _began_s: float = 0.0
-    _becoming: Callable[[], Awaitable[tuple[TurnSpec, RunContext]]] | None = None
+    _switch: Callable[[], Awaitable[tuple[TurnSpec, SessionServices]]] | None = None
 
     def __post_init__(self) -> None:
-        parent = self.parent
-        structured = StructuredAnswer.to(self.spec.output_schema)
-        self._state = TurnState(
-            spec=self.spec,
-            around=structured.offered(self.around),
+        parent, spec = self.parent, self.spec
+        state = self._state = TurnState(
             history=self.history,
             sink=self.sink,
+            structured=StructuredAnswer.to(spec.output_schema),
             parent=parent._state if parent else None,
-            structured=structured,
         )
-        if parent is None:
-            self._state.share.user_times.clock = self.clock
-        self._state.hooks.emit = self.tell
-        self._subagents = Subagents(state=self._state, run_turn=self._run_subagent)
-        self._model_calls = ModelCalls(state=self._state, retries=self.retries, clock=self.clock)
-        self._tool_calls = ToolCalls(state=self._state, run_subagent=self._subagents.run)
-        self._pauses = Pauses(state=self._state, clock=self.clock, outer=parent._pauses if parent else None)
+        share = parent._state.context.share if parent else TurnShare(user_times=UserTimes(clock=self.clock))
+        subagents = Subagents(state=state, delegate=self.delegate, run_turn=self._run_subagent)
+        state.context = RunContext(
+            environment=self.services.environment,
+            memory=self.services.memory,
+            tools=state.structured.offered(self.services.tools),
+            spec=spec,
+            emit=state.emit,
+            hooks=HookRunner(services=self.services, turn_id=spec.turn_id, emit=state.tell, told=share.told),
+            share=share,
+            run_subagent=subagents.run,
+        )
+        self._model_calls = ModelCalls(state=state, retries=self.retries, clock=self.clock)
+        self._tool_calls = ToolCalls(state=state)
+        self._pauses = Pauses(state=state, clock=self.clock, outer=parent._pauses if parent else None)
+
+    @property
+    def context(self) -> RunContext:
+        """Run context from the next model call on."""
+        return self._state.context
+
+    @property
+    def closing(self) -> bool:
+        """Whether the outcome is settled: a cancellation or steering comes too late."""
+        return self._state.closing
 
     @property
     def usage(self) -> Usage:
         """Usage of all model calls so far, including those of subagents."""
         return self._state.total
 
-    @property
-    def hooks(self) -> TurnHooks:
-        """Hooks of this turn; they report nothing once the outcome is settled."""
-        return self._state.hooks
-
     def use(self, model: Model) -> None:
         """Use this model from the next call on."""
-        self._state.model = model
+        self._state.use(model)
 
-    @property
-    def agent(self) -> str:
-        """Name of the agent that answers from the next call on."""
-        return self._state.spec.agent
-
-    def become(self, make: Callable[[], Awaitable[tuple[TurnSpec, RunContext]]]) -> None:
+    def switch_agent(self, make: Callable[[], Awaitable[tuple[TurnSpec, SessionServices]]]) -> None:
         """Switch to the agent that `make` returns, before the next call; the limits stay."""
-        self._becoming = make
+        self._switch = make
 
     def steer(self, steering: Steering) -> bool:
         """Add this to the conversation before the next model call, making one if none would follow. Return False if it
@@ -119,14 +130,13 @@ class Turn:
 
     async def tell(self, event: AgentEvent) -> None:
         """Emit an event from outside the loop; ignored once the outcome is settled."""
-        if not self.closing:
-            await self._state.emit(event)
+        await self._state.tell(event)
 
     async def run(self) -> TurnResult:
         """Run to the end. A cancellation of the task is an outcome, not an exception, except for a subagent."""
         spec, state = self.spec, self._state
         span = TurnSpan(
-            session_id=self.around.session_id,
+            session_id=self.services.memory.session_id,
             agent=spec.agent,
             turn_id=spec.turn_id,
             model=spec.model.name,
@@ -134,7 +144,7 @@ class Turn:
             is_subagent=spec.parent_tool_id is not None,
             prompt=spec.prompt,
         )
-        with observed(self.around.telemetry, span):
+        with observed(self.services.environment.telemetry, span):
             try:
                 return await self._run()
             finally:
@@ -150,7 +160,7 @@ class Turn:
             await self._begin()
             self._stop = await self._work()
         except asyncio.CancelledError:
-            self.closing = True
+            self._state.closing = True
             self._stop = "cancelled"
             if spec.parent_tool_id is not None:
                 raise
@@ -167,7 +177,7 @@ class Turn:
             self._error = ModelError(problem)
             await state.emit(Notice(content=problem, level="error"))
         finally:
-            self.closing = True
+            self._state.closing = True
             await self._end()
         return TurnResult(
             stop_reason=self._stop,
@@ -191,6 +201,7 @@ class Turn:
                 attachments=spec.attachments,
             )
             await self._state.emit(started)
+        self._state.context.share.told.update(spec.notices)
         for notice in spec.notices:
             await self._state.emit(Notice(content=notice, level="warning"))
 
@@ -202,21 +213,20 @@ class Turn:
                 stop_reason=self._stop,
                 usage=self._state.total,
                 files_changed=changed,
-                duration_s=max(0.0, self.clock() - self._began_s - self._state.share.user_times.turn.seconds),
+                duration_s=max(0.0, self.clock() - self._began_s - self._state.context.share.user_times.turn.seconds),
             )
             await self._state.emit(finished)
 
     async def _work(self) -> StopReason:
         """Run the turn between its first and last events: hooks may deny its prompt, and keep it from ending."""
         state, spec = self._state, self.spec
-        is_subagent = spec.parent_tool_id is not None
-        if not is_subagent and not await self._may_begin():
+        if spec.parent_tool_id is None and not await self._may_begin():
             return "refusal"
         while True:
             stop = await self._iterate()
-            event = "subagent_stop" if is_subagent else "stop"
-            more = await state.hooks.stopping(stop, event, state.share.changing)
+            more = await run_stop_hooks(state.context, stop, self._stop_denials)
             if more:
+                self._stop_denials += 1
                 state.keep(user_message(more, turn_id=spec.turn_id))
             elif stop != "end_turn" or not state.steering:
                 return stop
@@ -225,7 +235,7 @@ class Turn:
         """Whether hooks let the prompt be sent. It stays in the history with the context that they add, or is
         removed."""
         prompt = self.history[-1]
-        context, denied = await self._state.hooks.prompted(self.spec.prompt, self.spec.session_source)
+        context, denied = await run_prompt_hooks(self._state.context.hooks, self.spec.prompt, self.spec.session_source)
         if denied is not None:
             del self.history[-1]
             self._state.text = denied
@@ -249,16 +259,12 @@ class Turn:
 
     async def _take_agent(self) -> None:
         """Switch to the agent that was chosen meanwhile."""
-        make, self._becoming = self._becoming, None
-        if make is None:
-            return
-        state = self._state
-        state.spec, around = await make()
-        state.around = state.structured.offered(around)
-        state.model = state.spec.model
-        state.hooks.around = state.around
-        self._tool_calls.use(state.around)
-        await state.emit(Notice(content=f"The agent is now {state.spec.agent}."))
+        make, self._switch = self._switch, None
+        if make is not None:
+            state = self._state
+            spec, services = await make()
+            state.context = replace(state.context, spec=spec, tools=state.structured.offered(services.tools))
+            await state.emit(Notice(content=f"The agent is now {spec.agent}."))
 
     async def _take_steering(self) -> None:
         """Add remarks and what the user said meanwhile to the conversation."""
@@ -303,14 +309,15 @@ class Turn:
     async def _run_subagent(self, made: Delegate, history: list[Message]) -> TurnResult:
         turn = Turn(
             spec=made.spec,
-            around=made.around,
+            services=made.services,
             history=history,
             sink=self.sink,
+            delegate=self.delegate,
             retries=self.retries,
             clock=self.clock,
             parent=self,
         )
-        self._state.begin_subagent(turn._state)
+        self._state.children.append(turn._state)
         try:
             return await turn.run()
         finally:
@@ -334,7 +341,7 @@ class Turn:
                 raise await self._model_calls.failed(_empty_answer(state.model.name))
             return None
         self._empty_answers = 0
-        readers = readers_of(state.around.tools) - {STRUCTURED_OUTPUT}  # a cut-off answer is of no use
+        readers = readers_of(state.context.tools) - {STRUCTURED_OUTPUT}  # a cut-off answer is of no use
         message = answer.message(spec.turn_id, state.taken_ids(), readers)
         state.keep(message if message.text or message.tool_calls else None)
         return await self._run_tools(message.tool_calls) if message.tool_calls else await self._take_words()
@@ -379,7 +386,7 @@ class Turn:
             return None
         if not await self._pauses.goes_on(stop):
             return stop.reason
-        self._tool_calls.circles.reset()
+        self._tool_calls.loops.reset()
         return None
 
 

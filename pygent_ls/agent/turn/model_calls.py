@@ -21,7 +21,7 @@ from pygent_ls.agent.model.answer import ModelAnswer
 from pygent_ls.agent.model.retry import Failed, RetryController, RetryLoop, WaitingRetries
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.turn.attempt import Attempt
-from pygent_ls.agent.turn.context import TurnContext
+from pygent_ls.agent.turn.request_builder import RequestBuilder
 from pygent_ls.agent.turn.state import TurnState
 from pygent_ls.errors import ModelError, ModelErrorType
 
@@ -42,8 +42,8 @@ class ModelCalls:
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
-        self._fallbacks = list(self.state.spec.fallback_models)
-        self._context = TurnContext(state=self.state, readable=_readable)
+        self._fallbacks = list(self.state.spec.model_settings.fallback_models)
+        self._context = RequestBuilder(state=self.state, readable=_readable)
         self._n_requests = 0
         self._made_room = False
         """Whether the conversation was compacted for this iteration because a request did not fit."""
@@ -73,7 +73,7 @@ class ModelCalls:
             if other is None:
                 raise came.error
             if self.state.model is asked:
-                self.state.model = other
+                self.state.use(other)
 
     async def has_price(self) -> bool:
         """Whether a call of the current model will report its cost."""
@@ -98,7 +98,9 @@ class ModelCalls:
         async def tell(failed: Failed, delay_s: float) -> None:
             await self._tell(failed, retry_in_s=delay_s)
 
-        retrying = RetryLoop(policy=self.state.spec.retry, controller=self.retries, clock=self.clock, tell=tell)
+        retrying = RetryLoop(
+            policy=self.state.spec.model_settings.retry, controller=self.retries, clock=self.clock, tell=tell
+        )
         return await retrying.run(attempt)
 
     async def _attempted(self, model: Model) -> ModelAnswer | Failed:
@@ -183,8 +185,8 @@ class ModelCalls:
                 f"The answer was cut off {where} because the context window is full. Retrying with a shorter context."
             )
         state = self.state
-        before, most = state.max_output_tokens, state.model.facts.max_output_tokens
-        if before > state.spec.max_output_tokens or (most is not None and most <= before):
+        before, most = state.spec.model_settings.max_output_tokens, state.model.facts.max_output_tokens
+        if state.max_output_tokens or (most is not None and most <= before):
             return None
         state.max_output_tokens = most or 2 * before
         return f"The answer was cut off {where} at {before} tokens. Retrying with room for {state.max_output_tokens}."

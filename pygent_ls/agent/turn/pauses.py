@@ -57,7 +57,7 @@ class Pauses:
     async def stops_unpriced(self, model: str) -> StopReason | None:
         """Return why a model of unknown price is not called; None once no limit in dollars applies. The user is asked
         before the model's first call, also on behalf of the parent turns: once, whatever the answer."""
-        async with self.state.share.asking:
+        async with self.state.context.share.asking:
             if self.allowance.needs_price:
                 stop = self.allowance.price_unknown(model)
                 if self._insists_on_price or not await self.goes_on(stop):
@@ -91,15 +91,15 @@ class Pauses:
         self._n_questions += 1
         question = Question(
             question_id=f"{state.spec.turn_id}-pause{self._n_questions}",
-            session_id=state.around.session_id,
+            session_id=state.context.memory.session_id,
             tool_id="",
             text=stop.question,
             choices=(AnswerChoice(title=STOP), AnswerChoice(title=CONTINUE)),
             from_model=False,
         )
         asked = self.clock()
-        with state.share.user_times.waiting():
-            answer = await state.around.pauser.ask(question)
+        with state.context.share.user_times.waiting():
+            answer = await state.context.environment.pauser.ask(question)
         self._paused_s += self.clock() - asked
         if not isinstance(answer, QuestionAnswered) or answer.choice != CONTINUE:
             return False

@@ -1,88 +1,22 @@
-"""Input and result of a turn, and the state that its parts share while it runs."""
+"""Result of a turn, and the state that its parts share while it runs."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from pygent_ls.agent.calls.turn_hooks import TurnHooks
-from pygent_ls.agent.compaction.summary import CompactionRules
-from pygent_ls.agent.context.window import ContextRules
 from pygent_ls.agent.events import AgentEvent, EventSink, PromptAttachment, Stamped
-from pygent_ls.agent.kinds import Mode, StopReason
+from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import Block, Message, Usage
-from pygent_ls.agent.model.retry import RetryPolicy
-from pygent_ls.agent.ports.hooks import HookSource
-from pygent_ls.agent.ports.model import Effort, Model
-from pygent_ls.agent.ports.subagents import SubagentTask, TurnShare
+from pygent_ls.agent.ports.model import Model
+from pygent_ls.agent.ports.subagents import SubagentTask
 from pygent_ls.agent.ports.workspace import FileChange
 from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.tools.structured_output import Structured
-from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
+from pygent_ls.agent.turn_spec import TurnSpec
 from pygent_ls.errors import ModelError
-
-
-def no_other_model(name: str) -> Model:
-    """Raise `ModelError`: the default `make_model`, for a turn with one model."""
-    raise ModelError(f"{name} is not available here.", type="invalid_request")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnSpec:
-    """Specification of one turn; the values stay as they were when it began."""
-
-    turn_id: str
-    prompt: str
-    """Prompt as the user wrote it."""
-    attachments: tuple[PromptAttachment, ...] = ()
-    """Attachments of the prompt, as a client shows them."""
-    content: str | tuple[Block, ...]
-    """Prompt as the model reads it."""
-    model: Model
-    mode: str
-    agent: str
-    system: str
-    limits: TurnLimits
-    max_output_tokens: int
-    temperature: float
-    max_thinking_tokens: int = 0
-    """Maximum thinking tokens; 0 asks for no thinking, unless `effort` does."""
-    effort: Effort | None = None
-    """Effort chosen for the turn, its session or its agent; None leaves it to the settings."""
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
-    fallback_models: tuple[str, ...] = ()
-    """Models tried in order once a model has failed for good; the turn stays with the one that answers."""
-    make_model: Callable[[str], Model] = no_other_model
-    """Makes a fallback model. Raises `ModelError` for one that is not available."""
-    context: ContextRules = field(default_factory=ContextRules)
-    """Rules on which part of the history the model is sent."""
-    compaction: CompactionRules = field(default_factory=CompactionRules)
-    summarizer: Model | None = None
-    """Model that summarises; None for the model that is called."""
-    notices: tuple[str, ...] = ()
-    """Notices for the user when the turn begins."""
-    stream: bool = True
-    """Whether an answer is emitted piece by piece; else once it is complete."""
-    delegate: DelegateTo | None = None
-    """Makes its subagents; None if it may have none."""
-    output_schema: Mapping[str, Any] | None = None
-    """Schema that its answer must match; None if it answers with text."""
-    session_source: HookSource | None = None
-    """Why the session starts with this turn; None if the session continues."""
-    parent_tool_id: str | None = None
-    """Id of the `task` call whose subagent this turn is. Such a turn emits neither its beginning nor its end, each of
-    its events names the call, and a cancellation propagates to the parent turn."""
-    source: str = ""
-    """Name shown in permission prompts of a subagent: `subagent …`; else empty."""
-    ceiling: Mode | None = None
-    """Upper bound on a subagent's permission mode; None for the turn itself."""
-
-    @property
-    def item_prefix(self) -> str:
-        """Prefix of its item ids, unique among the agents of the turn."""
-        return self.turn_id if self.parent_tool_id is None else f"{self.turn_id}-{self.parent_tool_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,35 +51,49 @@ class Steering:
 class TurnState:
     """State of a running turn, shared by the loop, its model calls and its tool calls."""
 
-    spec: TurnSpec
-    around: RunContext
     history: list[Message]
     sink: EventSink
+    structured: StructuredAnswer = field(default_factory=StructuredAnswer)
+    parent: TurnState | None = None
+    """State of the turn whose subagent this is."""
+    children: list[TurnState] = field(default_factory=list["TurnState"])
+    """States of the running subagents."""
+    context: RunContext = field(init=False)
+    """Set by the turn, and again by an agent switch or another model."""
+    closing: bool = False
+    """Whether the outcome is settled: a cancellation or steering comes too late."""
+
     iterations: int = 0
     usage: Usage = field(default_factory=Usage)
     unpriced: str = ""
     """Name of the model that answered last at an unknown price, in the turn or its subagents; set on the root only."""
-    text: str = ""
-    """Text of the last answer."""
-
     model_s: float = 0.0
     """Seconds that the turn and its ended subagents waited for models."""
+    max_output_tokens: int = 0
+    """Maximum output tokens of an answer, raised if one did not fit; 0 for that of the settings."""
+
+    text: str = ""
+    """Text of the last answer."""
     text_before: str = ""
     """Beginning of an answer that is being continued after it reached the output limit."""
     steering: list[Steering] = field(default_factory=list["Steering"])
     """What the user said since the last model call began."""
     remarks: list[str] = field(default_factory=list[str])
     """Remarks for the model's next request that come from neither the user nor the model."""
-    structured: StructuredAnswer = field(default_factory=StructuredAnswer)
-    parent: TurnState | None = None
-    """State of the turn whose subagent this is."""
-    children: list[TurnState] = field(default_factory=list["TurnState"])
-    """States of the running subagents."""
 
     @property
-    def share(self) -> TurnShare:
-        """Values shared by the turn and its subagents."""
-        return self.root.own_share
+    def spec(self) -> TurnSpec:
+        """Current specification of the turn."""
+        return self.context.spec
+
+    @property
+    def model(self) -> Model:
+        """Model that is called now: the turn's own, or a fallback."""
+        return self.context.spec.model
+
+    def use(self, model: Model) -> None:
+        """Use this model from the next call on."""
+        self.context = replace(self.context, spec=replace(self.context.spec, model=model))
 
     @property
     def root(self) -> TurnState:
@@ -165,10 +113,6 @@ class TurnState:
             total = self._with(total, each.total)
         return total
 
-    def begin_subagent(self, child: TurnState) -> None:
-        """Add a subagent, whose usage counts here from now on."""
-        self.children.append(child)
-
     def end_subagent(self, child: TurnState) -> None:
         """Remove an ended subagent, and add its usage."""
         self.children.remove(child)
@@ -178,14 +122,6 @@ class TurnState:
     def _with(self, usage: Usage, childs: Usage) -> Usage:
         own = self.usage
         return replace(usage.plus(childs), context_tokens=own.context_tokens, context_limit=own.context_limit)
-
-    def __post_init__(self) -> None:
-        self.model = self.spec.model
-        """Model that is called now: the turn's own, or a fallback."""
-        self.max_output_tokens = self.spec.max_output_tokens
-        """Maximum output tokens of an answer; raised if one did not fit."""
-        self.own_share = TurnShare()
-        self.hooks = TurnHooks(around=self.around, turn_id=self.spec.turn_id, emit=self.emit, told=self.share.told)
 
     async def emit(self, event: AgentEvent) -> None:
         """Send an event to the sink, with the progress of the turn."""
@@ -198,6 +134,11 @@ class TurnState:
             )
         )
 
+    async def tell(self, event: AgentEvent) -> None:
+        """Emit an event from outside the loop; ignored once the outcome is settled."""
+        if not self.closing:
+            await self.emit(event)
+
     def say(self, text: str) -> None:
         """Set the model's answer so far."""
         self.text = self.text_before + text
@@ -206,11 +147,11 @@ class TurnState:
         """Append a message to the history, if there is one."""
         if message is not None:
             self.history.append(message)
-            self.share.tool_ids.update(call.id for call in message.tool_calls)
+            self.context.share.tool_ids.update(call.id for call in message.tool_calls)
 
     def taken_ids(self) -> set[str]:
         """Return the ids of all tool calls of the history, and of the subagents."""
-        return {call.id for message in self.history for call in message.tool_calls} | self.share.tool_ids
+        return {call.id for message in self.history for call in message.tool_calls} | self.context.share.tool_ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,8 +159,8 @@ class Delegate:
     """Subagent that has not begun yet."""
 
     spec: TurnSpec
-    around: RunContext
+    services: SessionServices
 
 
-DelegateTo = Callable[[str, SubagentTask, TurnState], Awaitable[Delegate]]
-"""Makes the subagent for the `task` call with that id, from its parent's state. Raises `ToolError`."""
+DelegateTo = Callable[[str, SubagentTask, RunContext], Awaitable[Delegate]]
+"""Makes the subagent for the `task` call with that id, from its parent's run context. Raises `ToolError`."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-from pygent_ls.agent.messages import ToolResultBlock, ToolUseBlock
+from pygent_ls.agent.calls.call_record import CallRecord
+from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.ports.model import ModelFacts, ToolDefinition
 from pygent_ls.agent.tools.structured_output import STRUCTURED_OUTPUT, OutputSchema, Structured, structured_tool
 from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import without
 from pygent_ls.errors import ModelError, ToolError
-
-if TYPE_CHECKING:  # a turn's state contains it
-    from pygent_ls.agent.run_context import RunContext
 
 MAX_ASKED = 2
 """Maximum requests for the answer after a reply without the tool: one for a mistake, and one more for weak models."""
@@ -74,13 +72,12 @@ class StructuredAnswer:
         """Raises `SessionError` (`bad_output_schema`)."""
         return cls(schema=None if schema is None else OutputSchema.of(schema))
 
-    def offered(self, around: RunContext) -> RunContext:
-        """Return what the turn is given, with the tool added."""
+    def offered(self, tools: ToolRegistry) -> ToolRegistry:
+        """Return the tools with the one that gives the answer, if it is required."""
         if self.schema is None:
-            return around
-        others = without(around.tools, {STRUCTURED_OUTPUT: ""})
-        tools = ToolRegistry([*others.list_all(), structured_tool(self.schema, self._give)], around.tools.withheld)
-        return replace(around, tools=tools)
+            return tools
+        others = without(tools, {STRUCTURED_OUTPUT: ""})
+        return ToolRegistry([*others.list_all(), structured_tool(self.schema, self._give)], tools.withheld)
 
     def asked_of(self, model: ModelFacts, system: str, tools: Sequence[ToolDefinition]) -> AnswerRequest:
         """Return the parts of a request to the model: the schema as the form of its text if the model supports that, or
@@ -99,24 +96,27 @@ class StructuredAnswer:
 
     # Calls
 
-    def in_order(self, calls: Sequence[ToolUseBlock]) -> tuple[list[ToolUseBlock], list[ToolUseBlock]]:
+    def in_order(self, records: Sequence[CallRecord]) -> tuple[list[CallRecord], list[CallRecord]]:
         """Split the calls into those that run first and those that give the answer."""
-        gives = [call for call in calls if self.schema is not None and call.name == STRUCTURED_OUTPUT]
-        return [call for call in calls if call not in gives], gives
+        gives = [each for each in records if self._gives(each.asked)]
+        return [each for each in records if each not in gives], gives
 
     def is_all_of(self, calls: Sequence[ToolUseBlock]) -> bool:
         """Whether the calls do nothing but give the answer."""
-        return not self.in_order(calls)[0]
+        return all(map(self._gives, calls))
 
-    def begins_with(self, others: Sequence[ToolUseBlock], results: Mapping[str, ToolResultBlock]) -> None:
+    def _gives(self, call: ToolUseBlock) -> bool:
+        return self.schema is not None and call.name == STRUCTURED_OUTPUT
+
+    def begins_with(self, others: Sequence[CallRecord]) -> None:
         """Record that the other calls are over: if one failed, the model gave its answer without knowing."""
-        self._too_early = any(results[call.id].is_error for call in others if call.id in results)
+        self._too_early = any(each.result is not None and each.result.is_error for each in others)
 
-    def ends_with(self, gives: Sequence[ToolUseBlock], results: Mapping[str, ToolResultBlock]) -> None:
+    def ends_with(self, gives: Sequence[CallRecord]) -> None:
         """Record that the calls that should give the answer are over."""
         if gives and self.given is None:
             self._n_refused += 1
-            last = results.get(gives[-1].id)
+            last = gives[-1].result
             self._last_refusal = last.content if last else ""
 
     async def _give(self, answer: Structured) -> str:

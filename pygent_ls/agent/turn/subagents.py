@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from pygent_ls.agent.messages import Message
 from pygent_ls.agent.ports.subagents import MAX_AT_ONCE, MAX_DEPTH, SubagentReport, SubagentTask
-from pygent_ls.agent.turn.state import Delegate, TurnResult, TurnState
+from pygent_ls.agent.turn.state import Delegate, DelegateTo, TurnResult, TurnState
 from pygent_ls.agent.turn.structured_answer import NOT_FOR_SUBAGENTS
 from pygent_ls.agent.variants import without
 from pygent_ls.errors import ToolError
@@ -31,6 +31,8 @@ class Subagents:
     """
 
     state: TurnState
+    delegate: DelegateTo | None
+    """Makes a subagent; None if the turn may have none."""
     run_turn: RunTurn
 
     def __post_init__(self) -> None:
@@ -38,30 +40,24 @@ class Subagents:
 
     async def run(self, tool_id: str, task: SubagentTask) -> SubagentReport:
         """Run a subagent for the call with that id. Raises `ToolError` if it cannot begin."""
-        state = self.state
-        if state.depth >= MAX_DEPTH or state.spec.delegate is None:
+        depth = self.state.depth
+        if depth >= MAX_DEPTH or self.delegate is None:
             raise ToolError("A subagent may not start another subagent here. Do it yourself.")
         async with self._free:
-            made = _without_answer(await state.spec.delegate(tool_id, task, state))
-            if state.depth + 1 == MAX_DEPTH:
-                tools = without(made.around.tools, ONLY_ABOVE)
-                made = Delegate(spec=made.spec, around=replace(made.around, tools=tools))
+            made = await self.delegate(tool_id, task, self.state.context)
+            spec, tools = made.spec, made.services.tools
+            if spec.output_schema is not None:  # only the turn itself gives the structured answer
+                spec, tools = replace(spec, output_schema=None), without(tools, NOT_FOR_SUBAGENTS)
+            if depth + 1 == MAX_DEPTH:
+                tools = without(tools, ONLY_ABOVE)
             history: list[Message] = []
-            result = await self.run_turn(made, history)
+            result = await self.run_turn(Delegate(spec=spec, services=replace(made.services, tools=tools)), history)
         return SubagentReport(
-            agent=made.spec.agent,
+            agent=spec.agent,
             stop_reason=result.stop_reason,
             text=_last_words(history),
             problem=result.error.message if result.error else "",
         )
-
-
-def _without_answer(made: Delegate) -> Delegate:
-    """Remove the structured answer, which only the turn itself gives."""
-    if made.spec.output_schema is None:
-        return made
-    tools = without(made.around.tools, NOT_FOR_SUBAGENTS)
-    return Delegate(spec=replace(made.spec, output_schema=None), around=replace(made.around, tools=tools))
 
 
 def _last_words(history: list[Message]) -> str:

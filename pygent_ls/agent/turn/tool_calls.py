@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from pygent_ls.agent.calls.batches import run_batches
-from pygent_ls.agent.calls.executor import ToolExecutor
-from pygent_ls.agent.calls.tool_events import not_run, paths_of, planned, tool_call
+from pygent_ls.agent.calls.call_hooks import user_feedback
+from pygent_ls.agent.calls.call_record import CallRecord, record_of, results_of, tool_call
+from pygent_ls.agent.calls.executor import run_call
 from pygent_ls.agent.context.instructions import block_of, without_secrets
+from pygent_ls.agent.events import ToolResult
 from pygent_ls.agent.kinds import ToolCategory
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock, user_message
-from pygent_ls.agent.ports.subagents import CallScope, RunSubagentOf, no_subagents_for
 from pygent_ls.agent.ports.workspace import FileChange
-from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.turn.limits import Stop
 from pygent_ls.agent.turn.loop_detection import LoopDetector
 from pygent_ls.agent.turn.state import TurnState
@@ -33,111 +34,108 @@ class ToolCalls:
     """Tool calls of one turn. Whatever happens, each call has exactly one result in the history afterwards."""
 
     state: TurnState
-    run_subagent: RunSubagentOf = no_subagents_for
-    circles: LoopDetector = field(default_factory=LoopDetector)
-    _announced: set[str] = field(default_factory=set[str])
-    _instructions: tuple[TextBlock, ...] = ()
-    """Instructions found for files that the calls read or changed, not given yet."""
-    _told: tuple[TextBlock, ...] = ()
-    """Warning to the model about a loop, to be given with the results."""
-
-    def __post_init__(self) -> None:
-        state, spec = self.state, self.state.spec
-        standing = CallScope(
-            share=state.share,
-            source=spec.source,
-            parent_tool_id=spec.parent_tool_id,
-            ceiling=spec.ceiling,
-            run_subagent=self.run_subagent,
-        )
-        self._guard = ToolExecutor(
-            around=state.around,
-            turn_id=spec.turn_id,
-            emit=state.emit,
-            hooks=state.hooks,
-            standing=standing,
-        )
-
-    def use(self, around: RunContext) -> None:
-        """Use the tools of another run context from now on."""
-        self._guard.use(around)
+    loops: LoopDetector = field(default_factory=LoopDetector)
 
     @property
     def files_changed(self) -> tuple[FileChange, ...]:
-        """Changes that the calls have made so far."""
-        return tuple(self._guard.files_changed.values())
+        """Changes that the turn has made so far, including its subagents; one for each file."""
+        return tuple(self.state.context.share.files_changed.values())
 
     async def run(self, calls: Sequence[ToolUseBlock]) -> Stop | None:
         """Run all calls of an answer, and append their results to the history. Return why the turn should stop, if it
         should."""
+        records = self._records(calls)
+        notes: list[TextBlock] = []
         stop: Stop | None = None
+        n_announced = 0
         try:
-            await self._announce(calls)
-            await self._run_all(calls)
-            stop = self._circling(calls)
-            self._instructions = await self._instructions_near(calls)
+            for record in records:
+                n_announced += 1
+                await self.state.emit(tool_call(self.state.context, record))
+            await self._run_all(records)
+            found = self._find_loop(records)
+            if isinstance(found, TextBlock):
+                notes.append(found)
+            else:
+                stop = found
+            notes[:0] = await self._instructions_near(records)
         finally:  # providers reject a history with an unanswered call
-            await self._answer_all(calls, NOT_BEGUN_RESULT)
+            await self._answer(records, NOT_BEGUN_RESULT, n_announced, notes)
         return stop
-
-    async def _run_all(self, calls: Sequence[ToolUseBlock]) -> None:
-        """Run the calls in batches that do not conflict; the call that gives the turn's answer runs last."""
-        structured, results = self.state.structured, self._guard.results
-        others, gives = structured.in_order(calls)
-        await run_batches([planned(call, self.state.around) for call in others], self._guard.run)
-        structured.begins_with(others, results)
-        await run_batches([planned(call, self.state.around) for call in gives], self._guard.run)
-        structured.ends_with(gives, results)
 
     async def refuse(self, calls: Sequence[ToolUseBlock], result: str) -> None:
         """Run none of the calls, and say so in the history."""
+        records, n_announced = self._records(calls), 0
         try:
-            await self._announce(calls)
+            for record in records:
+                n_announced += 1
+                await self.state.emit(tool_call(self.state.context, record))
         finally:
-            await self._answer_all(calls, result)
+            await self._answer(records, result, n_announced)
 
-    def _circling(self, calls: Sequence[ToolUseBlock]) -> Stop | None:
-        """Return the stop if the model is in a loop; the first time it is warned beside the results instead."""
-        tools = [self.state.around.tools.get(call.name) for call in calls]
-        seen = self.circles.note(calls, self._guard.results, is_polling=any(tool and tool.polls for tool in tools))
-        if isinstance(seen, TextBlock):
-            self._told = (seen,)
-            return None
-        return seen
+    def _records(self, calls: Sequence[ToolUseBlock]) -> list[CallRecord]:
+        return [record_of(self.state.context, call) for call in calls]
 
-    async def _announce(self, calls: Sequence[ToolUseBlock]) -> None:
-        for call in calls:
-            self._announced.add(call.id)
-            await self.state.emit(tool_call(call, self.state.around))
+    async def _run_all(self, records: Sequence[CallRecord]) -> None:
+        """Run the calls in batches that do not conflict; the call that gives the turn's answer runs last."""
+        structured, run = self.state.structured, partial(run_call, self.state.context)
+        others, gives = structured.in_order(records)
+        await run_batches(others, run)
+        structured.begins_with(others)
+        await run_batches(gives, run)
+        structured.ends_with(gives)
 
-    async def _answer_all(self, calls: Sequence[ToolUseBlock], otherwise: str) -> None:
-        """Append every call's result to the history; `otherwise` for a call that never began."""
-        results = self._guard.results
-        missing = {
-            call.id: ToolResultBlock(
-                tool_use_id=call.id,
-                content=CANCELLED_RESULT if call.id in self._guard.begun else otherwise,
+    def _find_loop(self, records: Sequence[CallRecord]) -> TextBlock | Stop | None:
+        """Return a stop if the model is in a loop; the first time, a warning for the model instead."""
+        is_polling = any(each.tool is not None and each.tool.polls for each in records)
+        return self.loops.note([each.asked for each in records], results_of(records), is_polling=is_polling)
+
+    async def _answer(
+        self, records: Sequence[CallRecord], otherwise: str, n_announced: int, notes: Sequence[TextBlock] = ()
+    ) -> None:
+        """Append every call's result to the history; `otherwise` for a call that never began. The first `n_announced`
+        calls were announced."""
+        missing = [each for each in records if each.result is None]
+        for each in missing:
+            each.result = ToolResultBlock(
+                tool_use_id=each.asked.id,
+                content=CANCELLED_RESULT if each.has_begun else otherwise,
                 is_error=True,
                 from_outside=False,
             )
-            for call in calls
-            if call.id not in results
-        }
-        answered = tuple(results.get(call.id) or missing[call.id] for call in calls)
-        remarks = (*self._guard.remarks_on(calls), *self._instructions, *self._told)
-        self._instructions = self._told = ()
-        self.state.keep(user_message((*answered, *remarks), turn_id=self.state.spec.turn_id))
-        for call in calls:
-            if call.id in missing and call.id in self._announced:
-                await self.state.emit(not_run(call, missing[call.id].content))
+        answered = tuple(each.result for each in records if each.result is not None)
+        feedback = [
+            user_feedback(each.asked.name, f"The user allowed this call and said: {each.feedback}")
+            for each in records
+            if each.feedback
+        ]
+        remarks = [remark for each in records for remark in each.remarks]
+        blocks = (*answered, *feedback, *remarks, *notes)
+        self.state.keep(user_message(blocks, turn_id=self.state.spec.turn_id))
+        for each in records[:n_announced]:
+            if each in missing and each.result is not None:
+                await self.state.emit(_not_run(each, each.result.content))
 
-    async def _instructions_near(self, calls: Sequence[ToolUseBlock]) -> tuple[TextBlock, ...]:
+    async def _instructions_near(self, records: Sequence[CallRecord]) -> list[TextBlock]:
         """Return the project's instructions for the files that these calls read or changed, unless given already."""
-        around = self.state.around
-        paths = list(self._guard.files_changed)
-        for call in calls:
-            tool, result = around.tools.get(call.name), self._guard.results.get(call.id)
-            if tool and tool.category is ToolCategory.FILESYSTEM and result and not result.is_error:
-                paths += paths_of(call, tool, around)
-        found = await around.instructions.near(paths, around.permissions.reading())
-        return tuple([block_of(await without_secrets(each, around.secrets)) for each in found])
+        environment, memory = self.state.context.environment, self.state.context.memory
+        paths = list(self.state.context.share.files_changed)
+        for each in records:
+            is_done = each.result is not None and not each.result.is_error
+            if is_done and each.tool and each.tool.category is ToolCategory.FILESYSTEM:
+                paths += each.paths
+        found = await environment.instructions.near(paths, memory.permissions.reading())
+        return [block_of(await without_secrets(each, memory.secrets)) for each in found]
+
+
+def _not_run(record: CallRecord, content: str) -> ToolResult:
+    """Return the result event of a call that was announced but has no result of its own."""
+    return ToolResult(
+        tool_id=record.asked.id,
+        tool_name=record.asked.name,
+        content=content,
+        is_error=True,
+        cached=False,
+        truncated=False,
+        duration_s=0.0,
+    )

@@ -93,7 +93,7 @@ class PygentServer(LanguageServer):
         if self._connection is None:
             return []
         sessions = self._connection.core.sessions
-        return [each.id for each in sessions.all() if any(turn.home is sessions for turn in each.turns)]
+        return [each.id for each in sessions.all() if any(turn.owner is sessions for turn in each.turns)]
 
     def lose_client(self) -> None:
         """Note that the connection was lost. Turns continue, and wait when they need the client."""

@@ -7,7 +7,7 @@ import re
 from typing import cast
 
 from pygent_ls.agent.ports.workspace import MISSING
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.errors import SessionError, ToolError
 from pygent_ls.sessions.commands.files import read_file, write_file
 
@@ -26,20 +26,20 @@ _USUAL = {
 """Commands to list if the file exists."""
 
 
-async def write_beginning(around: RunContext, name: str) -> str:
+async def write_beginning(services: SessionServices, name: str) -> str:
     """Write the draft for the project of that name; return the text for the user. Raises `SessionError` (`file_exists`)
     if there is an `AGENTS.md`, and `ToolError`."""
-    if await around.workspace.stamp(around.workspace.resolve(FILE)) != MISSING:
+    if await services.environment.workspace.stamp(services.environment.workspace.resolve(FILE)) != MISSING:
         raise SessionError(
             f"`{FILE}` already exists and was not changed: `offline/rules` cannot improve it. Choose another model "
             "with `/model NAME`.",
             kind="file_exists",
         )
-    commands = await _commands(around)
+    commands = await _commands(services)
     listed = "\n".join(f"- `{each}`" for each in commands) or "- (how to install, build, run, check and test it)"
-    about = _first_words(await _text(around, "README.md")) or "(what this project is, in a sentence or two)"
+    about = _first_words(await _text(services, "README.md")) or "(what this project is, in a sentence or two)"
     text = f"# {name}\n\n{about}\n\n## Commands\n\n{listed}\n\n## Not obvious\n\n{_HINTS}\n"
-    shown = await write_file(around, FILE, text, replace=False)
+    shown = await write_file(services, FILE, text, replace=False)
     return (
         f"Created a draft of `{shown}` with a title, {len(commands)} commands found in the project's files, and "
         "placeholders for you to fill in. `offline/rules` cannot analyze the project; choose another model with "
@@ -50,20 +50,20 @@ async def write_beginning(around: RunContext, name: str) -> str:
 _HINTS = "- (conventions, layers, generated files, traps)"
 
 
-async def _commands(around: RunContext) -> list[str]:
+async def _commands(services: SessionServices) -> list[str]:
     """Return the commands that the workspace's files define."""
-    targets = _TARGET.findall(await _text(around, "Makefile"))[:MAX_COMMANDS]
-    scripts = _scripts(await _text(around, "package.json"))[:MAX_COMMANDS]
-    usual = [command for name, commands in _USUAL.items() if await _text(around, name) for command in commands]
+    targets = _TARGET.findall(await _text(services, "Makefile"))[:MAX_COMMANDS]
+    scripts = _scripts(await _text(services, "package.json"))[:MAX_COMMANDS]
+    usual = [command for name, commands in _USUAL.items() if await _text(services, name) for command in commands]
     return list(
         dict.fromkeys([*(f"make {each}" for each in targets), *(f"npm run {each}" for each in scripts), *usual])
     )
 
 
-async def _text(around: RunContext, name: str) -> str:
+async def _text(services: SessionServices, name: str) -> str:
     """Return the text of a file of the workspace, empty if it cannot be read."""
     try:
-        text, _ = await read_file(around, name)
+        text, _ = await read_file(services, name)
     except ToolError:
         return ""
     return text

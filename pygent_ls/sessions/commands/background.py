@@ -10,7 +10,7 @@ from pygent_ls.sessions.commands.command import Command, CommandCall, WordChoice
 
 
 async def _list(call: CommandCall) -> str:
-    commands = await call.session.around.processes.background.listed(call.session.id)
+    commands = await call.session.services.environment.processes.background.listed(call.session.id)
     if not commands:
         return "This session has no background commands."
     lines = [
@@ -21,7 +21,7 @@ async def _list(call: CommandCall) -> str:
 
 
 async def _stop(call: CommandCall) -> str:
-    if await call.session.around.processes.background.stop(call.session.id, call.text):
+    if await call.session.services.environment.processes.background.stop(call.session.id, call.text):
         return f"`{call.text}` was stopped."
     return f"`{call.text}` had already ended."
 
@@ -29,7 +29,7 @@ async def _stop(call: CommandCall) -> str:
 async def _running(call: CommandCall) -> Sequence[WordChoice]:
     if call.words:
         return ()
-    commands = await call.session.around.processes.background.listed(call.session.id)
+    commands = await call.session.services.environment.processes.background.listed(call.session.id)
     return [WordChoice(word=each.name, detail=one_line(each.command, MAX_LINE_CHARS)) for each in commands if each.runs]
 
 

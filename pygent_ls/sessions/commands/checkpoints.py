@@ -16,10 +16,10 @@ async def _undo(call: CommandCall) -> str:
     if call.words not in ((), ("--rest",)):
         raise UsageError("The only accepted argument is `--rest`.")
     if call.words:
-        done = await call.session.going_back.take_back_rest()
+        done = await call.session.restorer.undo_rest()
         lines = [what_went_back(done, call.session.shown)]
     else:
-        done = await call.session.going_back.take_back()
+        done = await call.session.restorer.undo()
         lines = ["Undid the last turn.", what_went_back(done, call.session.shown)]
         if done.uncertain:
             lines.append("`/undo --rest` also undoes what a command may have changed.")
@@ -27,12 +27,12 @@ async def _undo(call: CommandCall) -> str:
 
 
 async def _redo(call: CommandCall) -> str:
-    done = await call.session.going_back.bring_again()
+    done = await call.session.restorer.redo()
     return f"Restored the turn.\n{what_went_back(done, call.session.shown)}"
 
 
 async def _diff_of_last_turn(call: CommandCall) -> str:
-    points = [each for each in call.session.going_back.checkpoints if each.conversation is None]
+    points = [each for each in call.session.restorer.checkpoints if each.conversation is None]
     if not points:
         raise SessionError("No turn of this session has changed a file.", kind="no_checkpoints")
     first = next(each for each in points if each.turn_id == points[-1].turn_id)
@@ -43,7 +43,7 @@ async def _diff_of_last_turn(call: CommandCall) -> str:
 
 
 async def _patches(call: CommandCall, checkpoint: Checkpoint) -> str:
-    text = "".join(each.patch for each in await call.session.going_back.diff(checkpoint))
+    text = "".join(each.patch for each in await call.session.restorer.diff(checkpoint))
     return fenced(text.rstrip(), "diff") if text else ""
 
 
@@ -51,7 +51,7 @@ async def _patches(call: CommandCall, checkpoint: Checkpoint) -> str:
 
 
 async def _list(call: CommandCall) -> str:
-    points = call.session.going_back.checkpoints
+    points = call.session.restorer.checkpoints
     if not points:
         return (
             "There are no checkpoints yet. They are created before the first change of a turn and around each command."
@@ -79,7 +79,7 @@ async def _restore(call: CommandCall) -> str:
         force="--force" in call.words,
         uncertain="--uncertain" in call.words,
     )
-    done = await call.session.going_back.to(checkpoint, wanted)
+    done = await call.session.restorer.restore(checkpoint, wanted)
     lines = [f"Restored `{checkpoint.id}` ({checkpoint.label})."]
     if wanted.files:
         lines.append(what_went_back(done, call.session.shown))
@@ -88,7 +88,7 @@ async def _restore(call: CommandCall) -> str:
 
 def _checkpoint(call: CommandCall, given: str) -> Checkpoint:
     """Return the checkpoint with that id, or the only one whose id starts with it."""
-    points = call.session.going_back.checkpoints
+    points = call.session.restorer.checkpoints
     found = [each for each in points if each.id == given] or [
         each for each in points if given and each.id.startswith(given)
     ]
@@ -103,7 +103,7 @@ async def _ids(call: CommandCall) -> Sequence[WordChoice]:
         return ()
     return [
         WordChoice(word=each.id, detail=f"{when(each.created_at)} {each.label}")
-        for each in reversed(call.session.going_back.checkpoints)
+        for each in reversed(call.session.restorer.checkpoints)
     ]
 
 

@@ -75,7 +75,7 @@ def _by_part(call: CommandCall) -> dict[str, int]:
     for message in call.session.messages:
         for block in message.blocks:
             n_chars[_part(message, block)] += chars_of(replace(message, content=(block,)))
-    n_chars["system prompt and tools"] = call.session.around.context.n_chars_around
+    n_chars["system prompt and tools"] = call.session.services.memory.window.n_chars_around
     return {part: tokens_of(n) for part, n in n_chars.items()}
 
 
@@ -106,7 +106,7 @@ async def _init(call: CommandCall) -> ModelPrompt | None:
 
 
 async def _init_offline(call: CommandCall) -> str:
-    return await write_beginning(call.session.around, call.session.working_directory.name)
+    return await write_beginning(call.session.services, call.session.working_directory.name)
 
 
 COMMANDS = (

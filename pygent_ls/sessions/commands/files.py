@@ -5,20 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from pygent_ls.agent.ports.workspace import MISSING, EditPlan, WriteText
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.errors import SessionError
 
 FORCE = "--force"
 """Argument that allows a file to be replaced."""
 
 
-async def write_file(around: RunContext, name: str, text: str, *, replace: bool) -> str:
+async def write_file(services: SessionServices, name: str, text: str, *, replace: bool) -> str:
     """Write a file of the workspace; return its shown name.
 
     Raises `SessionError` (`file_exists`) if it exists and is not to be replaced, `ToolError` if the path is outside the
     workspace or the file cannot be written.
     """
-    workspace = around.workspace
+    workspace = services.environment.workspace
     path = workspace.resolve(name)
     shown = workspace.shown(path)
     there = await workspace.stamp(path) != MISSING
@@ -32,8 +32,8 @@ async def write_file(around: RunContext, name: str, text: str, *, replace: bool)
     return shown
 
 
-async def read_file(around: RunContext, name: str) -> tuple[str, str]:
+async def read_file(services: SessionServices, name: str) -> tuple[str, str]:
     """Return the text of a file of the workspace, and its shown name. Raises `ToolError`."""
-    path: Path = around.workspace.resolve(name)
-    document = await around.workspace.read(path)
-    return document.text, around.workspace.shown(path)
+    path: Path = services.environment.workspace.resolve(name)
+    document = await services.environment.workspace.read(path)
+    return document.text, services.environment.workspace.shown(path)

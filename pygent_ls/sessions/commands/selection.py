@@ -165,7 +165,7 @@ async def _tools(call: CommandCall) -> str:
     lines = [
         f"- `{tool.name}` ({tool.risk.value} risk{', read-only' if tool.read_only else ''}): "
         f"{one_line(tool.description.partition(chr(10))[0])}"
-        for tool in call.session.around.tools.list_all()
+        for tool in call.session.services.tools.list_all()
     ]
     return "\n".join(["Tools available to the model:", *lines])
 

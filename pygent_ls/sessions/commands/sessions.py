@@ -174,7 +174,7 @@ async def _written(call: CommandCall, form: ExportFormat, names: Sequence[str]) 
         raise UsageError("Name one file; quote names with spaces.")
     name = names[0] if names else f"{_slug(call.session.name)}.pygent.{SUFFIXES[form]}"
     text = await export(call.session, form, call.session.journal.read)
-    shown = await write_file(call.session.around, name, text, replace=FORCE in call.words)
+    shown = await write_file(call.session.services, name, text, replace=FORCE in call.words)
     again = f" `/load {shown}` loads it." if form == "json" else ""
     return f"Wrote {len(call.session.messages)} messages to `{shown}`.{again}"
 
@@ -188,9 +188,9 @@ async def _load_file(call: CommandCall) -> str:
         raise UsageError("Name one file; quote names with spaces.")
     from pygent_ls.sessions.saved_format.reader import read_saved
 
-    text, shown = await read_file(call.session.around, call.words[0])
+    text, shown = await read_file(call.session.services, call.words[0])
     saved = await asyncio.to_thread(read_saved, text, f"`{shown}`")  # it may be long
-    messages = [await masked_message(each, call.session.around.secrets) for each in saved.messages]
+    messages = [await masked_message(each, call.session.services.memory.secrets) for each in saved.messages]
     kept = await _kept(call)
     call.session.take_conversation(messages)
     call.session.rename(saved.name)

@@ -51,7 +51,7 @@ async def _prompt(own: OwnCommand, call: CommandCall) -> ModelPrompt:
             notices.append(_left_out(own, f"the model `{model}`"))
             model = None
         own_words = call.text  # in the rest of the prompt, `@agent-NAME` chooses no agent
-    tools = [each.name for each in call.session.around.tools.list_all()]
+    tools = [each.name for each in call.session.services.tools.list_all()]
     for name in own.tools or ():
         if not any(matches(tool, (name,)) for tool in tools):
             raise _names_nothing(own, f"the tool `{name}`", sorted(tools))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pygent_ls.agent.context.memory import Compaction
 from pygent_ls.agent.edits.commit import to_its_end
@@ -38,6 +38,25 @@ async def come_free(lock: asyncio.Lock) -> None:
             pass
 
 
+class JournaledSession(Protocol):
+    """What of a session its journal holds."""
+
+    messages: list[Message]
+    usage: Usage
+    last_turn_usage: Usage
+    """Usage of the last turn that used a model."""
+
+    @property
+    def state(self) -> State:
+        """Current state, without the conversation."""
+        ...
+
+    @property
+    def compactions(self) -> Sequence[Compaction]:
+        """All compactions of the conversation, in order."""
+        ...
+
+
 class JournalWriter:
     """Writes a session to its journal: each call of `keep` appends what is new, in one write.
 
@@ -45,37 +64,24 @@ class JournalWriter:
     not grow with the conversation.
     """
 
-    def __init__(
-        self,
-        messages: list[Message],
-        *,
-        state: Callable[[], State],
-        compactions: Callable[[], Sequence[Compaction]],
-        spent: Callable[[], tuple[Usage, Usage]],
-        recalled: Recalled | None = None,
-    ) -> None:
-        """`messages` is the session's own list; `compactions` returns all compactions; `spent` the usage of the session
-        and of its last turn."""
+    def __init__(self, session: JournaledSession, recalled: Recalled | None = None) -> None:
         self.journal: Journal = MemoryJournal()
         self.problem: str | None = None
         """Why the last write failed; None if it succeeded."""
         self._failed_at_s: float | None = None
         self._told: str | None = None
-        self._messages = messages
-        self._state = state
-        self._compactions = compactions
-        self._spent = spent
+        self._session = session
         self._written: list[Message] = list(recalled.written) if recalled else []
         self._written_state: State | None = recalled.state if recalled else None
         self._written_at = recalled.updated_at if recalled else None
-        self._n_compactions_written = len(compactions())
+        self._n_compactions_written = len(session.compactions)
         self._written_spent: tuple[Usage, Usage] | None = (Usage(), Usage())
         self._pending: list[Record] = []
         """Records that are not written yet."""
         self._is_synced = True
         self._closing: Sequence[SessionEvent] = ()
         if recalled is not None:
-            self._written_spent = None if recalled.closing else spent()  # the interrupted turn counts, too
+            self._written_spent = None if recalled.closing else self._spent()  # the interrupted turn counts, too
             self._pending.append(opened())
             if recalled.has_hole:
                 self._pending.append(Cut(length=len(self._written)))
@@ -84,7 +90,7 @@ class JournalWriter:
     @property
     def messages(self) -> list[Message]:
         """The session's own list."""
-        return self._messages
+        return self._session.messages
 
     def mark(self) -> int | None:
         """Return the size of the journal that holds the current conversation; None if it is in memory or cannot be
@@ -166,7 +172,7 @@ class JournalWriter:
         )
 
     def _said(self) -> Iterator[Record]:
-        written, messages = self._written, self._messages
+        written, messages = self._written, self._session.messages
         n_written = len(written)
         if n_written > len(messages) or (n_written and messages[n_written - 1] is not written[-1]):
             pairs = zip(written, messages, strict=False)
@@ -178,7 +184,7 @@ class JournalWriter:
             written.append(message)
 
     def _shortened(self) -> Iterator[Record]:
-        made = self._compactions()[self._n_compactions_written :]
+        made = self._session.compactions[self._n_compactions_written :]
         self._n_compactions_written += len(made)
         for each in made:
             yield Shortened(
@@ -190,8 +196,11 @@ class JournalWriter:
                 summary=each.summary,
             )
 
+    def _spent(self) -> tuple[Usage, Usage]:
+        return self._session.usage, self._session.last_turn_usage
+
     def _changed(self) -> Iterator[Record]:
-        state, spent = self._state(), self._spent()
+        state, spent = self._session.state, self._spent()
         is_spent = spent != self._written_spent
         if not state.is_as(self._written_state) or (state.at != self._written_at and not is_spent):
             self._written_state = state

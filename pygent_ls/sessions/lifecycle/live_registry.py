@@ -7,7 +7,6 @@ from collections import deque
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
 from pygent_ls.sessions.index.session_list import SessionList
 from pygent_ls.sessions.journal.files import MemoryJournal
 from pygent_ls.sessions.lifecycle.eviction import Eviction, most_live
@@ -34,26 +33,26 @@ class LiveSessions:
         self.resting = Eviction(self.by_id, limit=most_live())
         self._alone_with: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """Locks by session id, held while a session is loaded or deleted and waits for no other session."""
-        self._homes: list[SessionOwner] = []
-        self._left: deque[Session] = deque()
+        self._owners: list[SessionOwner] = []
+        self._orphans: deque[Session] = deque()
         """Sessions whose front end has disconnected."""
         self._is_closing = False
 
-    def join(self, home: SessionOwner) -> None:
+    def join(self, owner: SessionOwner) -> None:
         """Add a front end."""
-        self._homes.append(home)
+        self._owners.append(owner)
 
-    async def leave(self, home: SessionOwner) -> None:
+    async def leave(self, owner: SessionOwner) -> None:
         """Remove a front end: cancel its turns and wait for them. Its sessions stay for the others."""
-        if home in self._homes:
-            self._homes.remove(home)
-        turns = [turn for session in self.by_id.values() for turn in session.turns if turn.home is home]
+        if owner in self._owners:
+            self._owners.remove(owner)
+        turns = [turn for session in self.by_id.values() for turn in session.turns if turn.owner is owner]
         for turn in reversed(turns):
             turn.cancel()
         await asyncio.gather(*(turn.task for turn in turns if turn.task), return_exceptions=True)
-        self._left.extend(each for each in self.by_id.values() if each.home is home)
-        while self._left and self._homes and not self._is_closing:
-            self.adopt(self._homes[-1])
+        self._orphans.extend(each for each in self.by_id.values() if each.owner is owner)
+        while self._orphans and self._owners and not self._is_closing:
+            self.transfer_orphans(self._owners[-1])
             await asyncio.sleep(0)  # each takes a millisecond or more
 
     def alone_with(self, session_id: str) -> asyncio.Lock:
@@ -67,8 +66,8 @@ class LiveSessions:
     def tell(self, session_id: str, what: str) -> None:
         """Notify every front end of a change to a session."""
         self.resting.used(session_id)
-        for home in self._homes:
-            home.told(session_id, what)
+        for owner in self._owners:
+            owner.on_change(session_id, what)
 
     async def close(self) -> None:
         """Cancel every turn and wait for them. Stored sessions stay on the disk and can be resumed."""
@@ -82,17 +81,16 @@ class LiveSessions:
         finally:  # even if a process took all the available time
             await asyncio.gather(*map(forget_unkept, sessions))
 
-    def adopt(self, home: SessionOwner) -> None:
+    def transfer_orphans(self, owner: SessionOwner) -> None:
         """Transfer some orphaned sessions to this front end, so that they do not hold references to the old one."""
-        for _ in range(min(ADOPTED_AT_ONCE, len(self._left))):
-            session = self._left.popleft()
-            if session.home not in self._homes and self.by_id.get(session.id) is session:
-                session.visit(home)
+        for _ in range(min(ADOPTED_AT_ONCE, len(self._orphans))):
+            session = self._orphans.popleft()
+            if session.owner not in self._owners and self.by_id.get(session.id) is session:
+                session.transfer_to(owner)
 
 
 async def forget_unkept(session: Session) -> None:
     """Delete what is left of a session that was not stored, once it has ended."""
     if isinstance(session.journal, MemoryJournal):
-        await session.around.outputs.clear()
-        if isinstance(session.around.checkpointer, Checkpoints):
-            await session.around.checkpointer.forget()
+        await session.services.memory.outputs.clear()
+        await session.restorer.forget()

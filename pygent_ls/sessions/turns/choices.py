@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.permissions.permissions import Permissions
 from pygent_ls.agent.ports.model import Effort, Model
-from pygent_ls.agent.run_context import RunContext
-from pygent_ls.agent.turn.limits import TurnLimits
+from pygent_ls.agent.session_services import SessionServices
+from pygent_ls.agent.turn_spec import TurnLimits
 from pygent_ls.agent.variants import AgentProfile, Variants, matches, without
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.turns.mentions import agent_mentioned
 from pygent_ls.sessions.turns.request import TurnRequest
-from pygent_ls.sessions.turns.settings import MakeModelAt, TurnSettings
+from pygent_ls.sessions.turns.session_parts import ActiveParts
+from pygent_ls.sessions.turns.settings import TurnSettings
 
 Number = TypeVar("Number", int, float)
 
@@ -31,27 +32,6 @@ class Chosen:
     """Mode that the turn or the agent sets; None if it is the session's, which may change during the turn."""
 
 
-class ChoiceSource(Protocol):
-    """Agent, model and their factories, as settings and the session's beginning provide them (`SessionParts`)."""
-
-    @property
-    def agent(self) -> str: ...
-    @property
-    def model(self) -> str: ...
-    @property
-    def has_own_agent(self) -> bool: ...
-    @property
-    def has_own_model(self) -> bool: ...
-    @property
-    def variants(self) -> Variants: ...
-    @property
-    def look_up_variants(self) -> Callable[[], Variants] | None: ...
-    @property
-    def make_model(self) -> Callable[[str], Model]: ...
-    @property
-    def make_model_at(self) -> MakeModelAt | None: ...
-
-
 class Choices:
     """Agent, model and mode chosen for one session.
 
@@ -59,7 +39,8 @@ class Choices:
     order, except that the session's mode cannot loosen that of an agent that only plans.
     """
 
-    def __init__(self, parts: ChoiceSource, permissions: Permissions) -> None:
+    def __init__(self, active: ActiveParts, permissions: Permissions) -> None:
+        parts = active.parts
         self.agent = parts.agent
         self.model = parts.model
         self.max_thinking_tokens: int | None = None
@@ -68,7 +49,7 @@ class Choices:
         """None if the agent or the settings choose."""
         self._has_own_agent = parts.has_own_agent
         self._has_own_model = parts.has_own_model
-        self._parts = parts
+        self._active = active
         self._permissions = permissions
         self._variants = parts.variants
         self._endpoint: object = None
@@ -115,18 +96,18 @@ class Choices:
         self.agent = name
         self._has_own_agent = True
 
-    def move(self, parts: ChoiceSource) -> None:
-        """Move to another front end, whose settings apply to everything not chosen for the session."""
-        self._parts = parts
+    def transfer(self) -> None:
+        """Apply the settings of another front end, to which the session was transferred, to everything that was not
+        chosen for the session."""
+        parts = self._active.parts
         self._variants = parts.variants
         if not self._has_own_agent:
             self.agent = parts.agent
         if not self._has_own_model:
             self.model = parts.model
 
-    def take(self, parts: ChoiceSource, taken: TurnSettings) -> None:
+    def take(self, taken: TurnSettings) -> None:
         """Apply the current settings. Raises `ModelError` if they name an unavailable model."""
-        self._parts = parts
         self._variants = taken.variants
         if taken.endpoint != self._endpoint:
             self._endpoint = taken.endpoint
@@ -167,8 +148,8 @@ class Choices:
         """Return the model, one instance per name, because a scripted model keeps its position. Raises `ModelError`."""
         key = (name, api_base)
         if key not in self._models:
-            make_at = self._parts.make_model_at
-            self._models[key] = make_at(name, api_base) if api_base and make_at else self._parts.make_model(name)
+            make_at = self._active.parts.make_model_at
+            self._models[key] = make_at(name, api_base) if api_base and make_at else self._active.parts.make_model(name)
         return self._models[key]
 
     def _profile(self, named: str | None) -> AgentProfile:
@@ -179,8 +160,8 @@ class Choices:
     def found(self, name: str) -> AgentProfile:
         """Return the agent of that name, reading the settings again if it is unknown. Raises `SessionError`
         (`unknown_agent`)."""
-        if name not in self._variants.profiles and self._parts.look_up_variants:
-            self._variants = self._parts.look_up_variants()
+        if name not in self._variants.profiles and self._active.parts.look_up_variants:
+            self._variants = self._active.parts.look_up_variants()
         return self._variants.get(name)
 
     def _mode(self, of_turn: Mode | None, profile: AgentProfile) -> Mode | None:
@@ -194,13 +175,13 @@ class Choices:
         return profile.mode if self._permissions.own_mode is None else None
 
 
-def narrowed(around: RunContext, profile: AgentProfile, request: TurnRequest) -> RunContext:
+def narrowed(services: SessionServices, profile: AgentProfile, request: TurnRequest) -> SessionServices:
     """Return a run context with only the tools that both the agent and the request allow."""
-    tools = profile.offered(around.tools)
+    tools = profile.offered(services.tools)
     if request.tools is not None:
         missing = [each.name for each in tools.list_all() if not matches(each.name, request.tools)]
         tools = without(tools, dict.fromkeys(missing, "is not available in this turn"))
-    return replace(around, tools=tools)
+    return replace(services, tools=tools)
 
 
 def limits_for(request: TurnRequest, profile: AgentProfile, usual: TurnLimits) -> TurnLimits:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 from pygent_ls.agent.events import AgentEvent, Cancelled, Finished, Text, TextDelta, TurnStarted
 from pygent_ls.agent.kinds import StopReason
@@ -21,6 +22,27 @@ class CommandAnswer:
     """Runs the command and returns the text for the user; raises `SessionError`, `ModelError` or `ToolError`."""
     can_be_cancelled: bool = False
     """Whether it may take a while. If it is cancelled, nothing has changed."""
+
+
+SessionT_contra = TypeVar("SessionT_contra", contravariant=True)
+
+
+class PromptCommands(Protocol[SessionT_contra]):
+    """Slash commands of a session."""
+
+    async def asked_in(
+        self, prompt: str, session: SessionT_contra, *, has_attachments: bool = False
+    ) -> CommandAnswer | ModelPrompt | None:
+        """Return what the prompt stands for: an answer to be made, a prompt for the model, or None if the model reads
+        the prompt as it is."""
+        ...
+
+
+class NoCommands:
+    """A session without slash commands."""
+
+    async def asked_in(self, prompt: str, session: object, *, has_attachments: bool = False) -> None:
+        """Return None: every prompt is for the model."""
 
 
 def owing_a_value() -> CommandAnswer:

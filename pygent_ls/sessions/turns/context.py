@@ -6,15 +6,19 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from pygent_ls.agent.calls.turn_hooks import TurnHooks
 from pygent_ls.agent.compaction.compactor import Compactor
+from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.context.window import ContextMode, ContextRules
 from pygent_ls.agent.events import AgentEvent, Compacted, Notice, UsageReported
+from pygent_ls.agent.hook_runner import HookRunner
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.turn.request_builder import chars_of_tools
 from pygent_ls.errors import ModelError, SessionError
-from pygent_ls.sessions.turns.settings import SessionLimits
+from pygent_ls.sessions.turns.choices import Choices, narrowed
+from pygent_ls.sessions.turns.prompt import system_prompt
+from pygent_ls.sessions.turns.request import TurnRequest
+from pygent_ls.sessions.turns.session_parts import ActiveParts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,16 +47,12 @@ class SessionContext:
 
     messages: list[Message]
     """The session's own list."""
-    around: Callable[[], RunContext]
-    limits: Callable[[], SessionLimits]
-    model: Callable[[], Model]
-    """Returns the session's model; raises `ModelError`."""
-    make_model: Callable[[str], Model]
-    """Makes a model by name; raises `ModelError`."""
+    active: ActiveParts
+    choices: Choices
     tell: Callable[[AgentEvent], Awaitable[None]]
+    """Emits an event in the running turn."""
     spend: Callable[[Usage], None]
-    chars_around: Callable[[], Awaitable[int]]
-    """Returns the number of characters of the next request's system prompt and tools."""
+    """Counts usage outside the model's turns."""
     mode: ContextMode | None = None
     """Mode that was chosen for this session; None for the settings'."""
 
@@ -63,16 +63,16 @@ class SessionContext:
 
     def rules_for(self, agents: ContextMode | None) -> ContextRules:
         """Return the rules for an agent, which may have a mode of its own."""
-        rules = self.limits().context
+        rules = self.active.limits.model.context
         return replace(rules, mode=self.mode or agents or rules.mode)
 
     def summarizer(self) -> tuple[Model | None, Sequence[str]]:
         """Return the configured model for summaries, and notices; None if the turn's own model writes them."""
-        name = self.limits().summarizer
+        name = self.active.limits.summarizer
         if not name:
             return None, ()
         try:
-            return self.make_model(name), ()
+            return self.choices.made(name), ()
         except ModelError as error:
             return None, (
                 (
@@ -84,16 +84,26 @@ class SessionContext:
     async def measure(self) -> None:
         """Compute the size of what is sent besides the conversation, if no request was made since the daemon
         started."""
-        memory = self.around().context
-        if not memory.n_chars_around:
-            memory.n_chars_around = await self.chars_around()
+        window = self.active.services.memory.window
+        if not window.n_chars_around:
+            window.n_chars_around = await self._chars_around()
+
+    async def _chars_around(self) -> int:
+        """Return the number of characters of the system prompt and the tools of a turn that chooses nothing."""
+        parts, request = self.active.parts, TurnRequest(parts=())
+        chosen = self.choices.for_turn(request)
+        services = narrowed(parts.services, chosen.profile, request)
+        tools = [each.name for each in services.tools.list_all()]
+        wanted = PromptFor(mode=chosen.mode, tools=tools, agent=chosen.profile.prompt)
+        system = await system_prompt(parts.services, parts.make_system_prompt, wanted)
+        return len(system) + chars_of_tools(services.tools)
 
     def report(self) -> ContextReport:
         """Return how full the context is. Raises `ModelError` if the session's model is unavailable."""
-        memory, rules, limits = self.around().context, self.rules, self.limits()
+        memory, rules, settings = self.active.services.memory.window, self.rules, self.active.limits.model
         memory.follow(self.messages, counts_words=rules.max_words > 0)
         cut = memory.cut(rules, self._last_turn_id())
-        limit = memory.limit(rules, self.model())
+        limit = memory.limit(rules, self._model())
         used = memory.compaction
         return ContextReport(
             mode=rules.mode,
@@ -102,8 +112,8 @@ class SessionContext:
             n_replaced=used.end - used.start if used else 0,
             tokens=memory.tokens(cut, memory.n_chars_around),
             limit=limit,
-            strategy=limits.compaction.strategy,
-            compacts_at=int(limits.compaction.at * limit),
+            strategy=settings.compaction.strategy,
+            compacts_at=int(settings.compaction.at * limit),
         )
 
     async def compact(self, instruction: str = "") -> Compacted:
@@ -113,28 +123,25 @@ class SessionContext:
         Raises `SessionError` (`nothing_to_compact`, `denied_by_hook`), and `ModelError` if the summary failed. Then,
         and when cancelled, nothing has changed.
         """
-        around, limits = self.around(), self.limits()
-        model = self.model()
+        services, model = self.active.services, self._model()
         await self.measure()
         summarizer, problems = self.summarizer()
         for problem in problems:
             await self.tell(Notice(content=problem, level="warning"))
         spent: list[Usage] = []
         compacting = Compactor(
-            around=around,
-            rules=limits.compaction,
-            context=self.rules,
+            services=services,
+            settings=replace(self.active.limits.model, context=self.rules),
             turn_id=self._last_turn_id(),
             model=model,
             summarizer=summarizer or model,
-            temperature=limits.temperature,
             tell=self.tell,
-            hooks=TurnHooks(around=around, turn_id=self._last_turn_id(), emit=self.tell),
+            hooks=HookRunner(services=services, turn_id=self._last_turn_id(), emit=self.tell),
             spend=spent.append,
         )
-        said = await around.secrets.masked(instruction)
+        said = await services.memory.secrets.masked(instruction)
         try:
-            done = await compacting.run(self.messages, around.context.n_chars_around, "manual", said)
+            done = await compacting.run(self.messages, services.memory.window.n_chars_around, "manual", said)
         finally:
             took = self._took(spent)
             self.spend(took)
@@ -156,6 +163,10 @@ class SessionContext:
         total = reduce(Usage.plus, spent, Usage())
         report = self.report()
         return replace(total, context_tokens=report.tokens, context_limit=report.limit)
+
+    def _model(self) -> Model:
+        """Return the session's model. Raises `ModelError`."""
+        return self.choices.for_turn(TurnRequest(parts=())).model
 
     def _last_turn_id(self) -> str:
         return next((each.turn_id for each in reversed(self.messages) if each.turn_id), "")

@@ -11,21 +11,19 @@ from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.events import PromptAttachment
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message
-from pygent_ls.agent.run_context import RunContext
-from pygent_ls.agent.turn.context import chars_of_tools
-from pygent_ls.agent.turn.state import TurnSpec
+from pygent_ls.agent.session_services import SessionServices
+from pygent_ls.agent.turn_spec import TurnSpec
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.titles import UNNAMED, name_of, name_of_attached
-from pygent_ls.sessions.turns.choices import Choices, Chosen, limits_for, narrowed
+from pygent_ls.sessions.turns.choices import Choices, Chosen, limits_for
 from pygent_ls.sessions.turns.command_turn import CommandAnswer, ModelPrompt, failing, owing_a_value, saying
 from pygent_ls.sessions.turns.context import SessionContext
 from pygent_ls.sessions.turns.hooks import SessionHooks
 from pygent_ls.sessions.turns.ports import OwnSession
-from pygent_ls.sessions.turns.prompt import opening, system_prompt
-from pygent_ls.sessions.turns.request import TurnRequest
+from pygent_ls.sessions.turns.prompt import opening
+from pygent_ls.sessions.turns.session_parts import ActiveParts, SessionOwner
 from pygent_ls.sessions.turns.subagents import SubagentFactory
-from pygent_ls.sessions.turns.transfer import moved
-from pygent_ls.sessions.turns.turn import RunningTurn, SessionOwner, SessionParts
+from pygent_ls.sessions.turns.turn import RunningTurn
 
 
 class TurnOpening(TypedDict):
@@ -41,52 +39,44 @@ class TurnOpening(TypedDict):
 class TurnFactory:
     """Builds the turns of one session."""
 
-    def __init__(self, parts: SessionParts, choices: Choices, context: SessionContext, hooks: SessionHooks) -> None:
-        self.parts = parts
-        self._folder = parts.working_directory
+    def __init__(self, active: ActiveParts, choices: Choices, context: SessionContext, hooks: SessionHooks) -> None:
+        self._active = active
+        self._folder = active.parts.working_directory
         """Folder in which commands last ran, as far as the user knows."""
         self._choices = choices
         self._context = context
         self._hooks = hooks
 
-    def go_to(self, home: SessionOwner | None, session: OwnSession) -> None:
+    def transfer(self, owner: SessionOwner | None, session: OwnSession) -> None:
         """Transfer the session to this front end, unless it is there already."""
-        if home not in (None, self.parts.home):
-            self.parts = moved(self.parts, home.parts_of(session.id, session.working_directory, session.state))
-            self._choices.move(self.parts)
+        if owner not in (None, self._active.parts.owner):
+            self._active.transfer(owner.parts_of(session.id, session.working_directory, session.state))
+            self._choices.transfer()
 
-    def choices_at(self, home: SessionOwner | None, session: OwnSession) -> Choices:
+    def choices_at(self, owner: SessionOwner | None, session: OwnSession) -> Choices:
         """Return the choices that would apply to a turn that begins in that front end now."""
-        if home in (None, self.parts.home):
+        if owner in (None, self._active.parts.owner):
             return self._choices
-        return Choices(
-            home.parts_of(session.id, session.working_directory, session.state), self.parts.surroundings.permissions
-        )
+        there = ActiveParts(owner.parts_of(session.id, session.working_directory, session.state))
+        return Choices(there, self._active.services.memory.permissions)
 
     async def take_settings(self) -> tuple[str, ...]:
         """Apply the current settings from this turn on; return the notices for the user. Raises `ModelError` if they
         name an unavailable model."""
-        was, self._folder = self._folder, self.parts.surroundings.working_directory
+        active = self._active
+        was, self._folder = self._folder, active.services.environment.working_directory
         news = () if was == self._folder else (f"The folder of the session changed from {was} to {self._folder}.",)
-        if self.parts.take_settings is None:
+        if active.parts.take_settings is None:
             return news
-        taken = await self.parts.take_settings()
-        self.parts = replace(
-            self.parts,
-            limits=taken.limits,
-            make_model=taken.make_model,
-            make_model_at=taken.make_model_at,
-            make_system_prompt=taken.make_system_prompt,
-            surroundings=taken.renewed(self.parts.surroundings),
-        )
-        self.parts.surroundings.permissions.take(taken.policy, taken.mode)
-        self._choices.take(self.parts, taken)
+        taken = await active.parts.take_settings()
+        active.take(taken)
+        self._choices.take(taken)
         return (*news, *taken.notices)
 
     async def asked(self, turn: RunningTurn, session: OwnSession) -> CommandAnswer | None:
         """Return the answer of a slash command in the prompt; None if the model is asked, possibly with an expanded
         prompt."""
-        asked = await self.parts.commands.asked_in(
+        asked = await self._active.parts.commands.asked_in(
             turn.request.prompt, session, has_attachments=turn.request.has_attachments
         )
         if isinstance(asked, ModelPrompt):
@@ -99,7 +89,7 @@ class TurnFactory:
 
     async def _without_model(self, turn: RunningTurn, session: OwnSession) -> CommandAnswer | None:
         """Return the answer given because no model is configured; None if the model is asked."""
-        ask, request = self.parts.answer_without_model, turn.request
+        ask, request = self._active.parts.answer_without_model, turn.request
         if ask is None or not self._choices.is_left_to_settings(request):
             return None
         try:
@@ -112,21 +102,29 @@ class TurnFactory:
         self,
         turn: RunningTurn,
         chosen: Chosen,
-        around: RunContext,
+        services: SessionServices,
         history: Sequence[Message],
         notices: tuple[str, ...],
     ) -> TurnSpec:
         """Return the specification of a turn, without the history itself. `around` has only the tools of the turn's
         agent."""
-        request, limits, profile = turn.request, self.parts.limits, chosen.profile
+        request, limits, profile = turn.request, self._active.limits, chosen.profile
+        settings = replace(
+            limits.model,
+            temperature=limits.model.temperature if profile.temperature is None else profile.temperature,
+            max_thinking_tokens=self._choices.thinking_tokens(limits.model.max_thinking_tokens),
+            effort=request.effort or self._choices.effort or profile.effort,
+            context=self._context.rules_for(profile.context_mode),
+            stream=profile.stream,
+        )
         opened = await opening(
             request.parts,
-            self.parts.surroundings,
-            self.parts.make_system_prompt,
+            self._active.services,
+            self._active.parts.make_system_prompt,
             history=history,
-            rules=self._context.rules_for(profile.context_mode),
+            rules=settings.context,
             wanted=PromptFor(
-                mode=chosen.mode, tools=[each.name for each in around.tools.list_all()], agent=profile.prompt
+                mode=chosen.mode, tools=[each.name for each in services.tools.list_all()], agent=profile.prompt
             ),
         )
         summarizer, problems = self._context.summarizer()
@@ -140,36 +138,21 @@ class TurnFactory:
             agent=profile.name,
             system=opened.system,
             limits=limits_for(request, profile, limits.turn),
-            max_output_tokens=limits.max_output_tokens,
-            temperature=limits.temperature if profile.temperature is None else profile.temperature,
-            session_source=self._hooks.take(),
-            max_thinking_tokens=self._choices.thinking_tokens(limits.max_thinking_tokens),
-            effort=request.effort or self._choices.effort or profile.effort,
-            retry=limits.retry,
-            fallback_models=limits.fallback_models,
+            model_settings=settings,
             make_model=self._choices.made,
-            context=self._context.rules_for(profile.context_mode),
-            compaction=limits.compaction,
+            session_source=self._hooks.take(),
             summarizer=summarizer,
             notices=(*notices, *profile.notices, *request.notices, *problems),
-            stream=profile.stream,
             output_schema=request.output_schema,
-            delegate=SubagentFactory(
-                variants=self._choices.variants,
-                make_model=self._choices.made,
-                make_system_prompt=self.parts.make_system_prompt,
-            ).make,
         )
 
-    async def chars_around(self) -> int:
-        """Return the number of characters of the system prompt and the tools of a turn that chooses nothing."""
-        request = TurnRequest(parts=())
-        chosen = self._choices.for_turn(request)
-        around = narrowed(self.parts.surroundings, chosen.profile, request)
-        tools = [each.name for each in around.tools.list_all()]
-        wanted = PromptFor(mode=chosen.mode, tools=tools, agent=chosen.profile.prompt)
-        system = await system_prompt(self.parts.surroundings, self.parts.make_system_prompt, wanted)
-        return len(system) + chars_of_tools(around.tools)
+    def subagents(self) -> SubagentFactory:
+        """Return what makes the subagents of a turn."""
+        return SubagentFactory(
+            variants=self._choices.variants,
+            make_model=self._choices.made,
+            make_system_prompt=self._active.parts.make_system_prompt,
+        )
 
     async def beginning(self, turn: RunningTurn, chosen: Chosen) -> TurnOpening:
         """Return the fields of the events that announce that a turn waits or begins."""
@@ -183,13 +166,13 @@ class TurnFactory:
 
     async def name(self, turn: RunningTurn) -> str:
         """Return the name of a session that begins with this turn."""
-        attached = await self.parts.surroundings.secrets.masked(name_of_attached(turn.request.parts))
+        attached = await self._active.services.memory.secrets.masked(name_of_attached(turn.request.parts))
         return name_of(turn.prompt) or attached or UNNAMED
 
     async def shown_prompt(self, turn: RunningTurn) -> str:
         """Return the user's text with secrets masked, and store it in the turn."""
-        turn.prompt = await self.parts.surroundings.secrets.masked(turn.said)
+        turn.prompt = await self._active.services.memory.secrets.masked(turn.said)
         return turn.prompt
 
     async def _shown_attachments(self, turn: RunningTurn) -> tuple[PromptAttachment, ...]:
-        return await shown_attachments(turn.request.parts, self.parts.surroundings.secrets.masked)
+        return await shown_attachments(turn.request.parts, self._active.services.memory.secrets.masked)

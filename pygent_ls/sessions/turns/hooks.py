@@ -6,10 +6,10 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
-from pygent_ls.agent.calls.turn_hooks import TurnHooks
 from pygent_ls.agent.events import AgentEvent
+from pygent_ls.agent.hook_runner import HookRunner
 from pygent_ls.agent.ports.hooks import HookEnd, HookSource
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 
 END_S = 1.0
 """Timeout of the `session_end` hooks. The daemon must exit within 3 s, including its turns and processes."""
@@ -34,11 +34,11 @@ class SessionHooks:
         self._has_started = True
         return source
 
-    async def ended(self, around: RunContext, reason: HookEnd) -> None:
+    async def ended(self, services: SessionServices, reason: HookEnd) -> None:
         """Run the `session_end` hooks if the session has started. No turn may be running."""
         if self._has_started:
             self._has_started, self._due = False, "resume"
-            hooks = TurnHooks(around=around, turn_id="", emit=_unheard)
+            hooks = HookRunner(services=services, turn_id="", emit=_unheard)
             with suppress(TimeoutError):
                 async with asyncio.timeout(END_S):
                     await hooks.fire("session_end", {"reason": reason})

@@ -11,7 +11,7 @@ from pygent_ls.agent.context.attachments import FilePart, ImagePart, NotePart, P
 from pygent_ls.agent.context.editor_text import masked_problems, problems_text
 from pygent_ls.agent.ports.editor_state import LineRange
 from pygent_ls.agent.ports.workspace import MISSING
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.errors import ToolError
 
@@ -87,25 +87,25 @@ def agent_mentioned(words: str) -> str | None:
     return next((each[1] for each in names if each), None)
 
 
-async def expanded(parts: Sequence[PromptPart], around: RunContext) -> tuple[PromptPart, ...]:
+async def expanded(parts: Sequence[PromptPart], services: SessionServices) -> tuple[PromptPart, ...]:
     """Return the parts, and what the mentions in the user's text refer to. The text stays unchanged.
 
     A word that is not a file of the workspace remains plain text.
     """
     words = "".join(part for part in parts if isinstance(part, str))
-    added = [await _part_of(mention, around) for mention in mentions_in(words)]
+    added = [await _part_of(mention, services) for mention in mentions_in(words)]
     return (*parts, *dict.fromkeys(part for part in added if part is not None and part not in parts))
 
 
-async def _part_of(mention: Mention, around: RunContext) -> PromptPart | None:
-    view = around.editor.view
+async def _part_of(mention: Mention, services: SessionServices) -> PromptPart | None:
+    view = services.environment.editor.view
     match mention.word:
         case "diagnostics":
-            told = await around.editor.problems()
+            told = await services.environment.editor.problems()
             if told is None:
-                return NotePart(kind="diagnostics", text=around.editor.why_silent)
-            masked = await masked_problems(told, around.secrets.masked)
-            return NotePart(kind="diagnostics", text=problems_text(masked, around.workspace.shown))
+                return NotePart(kind="diagnostics", text=services.environment.editor.why_silent)
+            masked = await masked_problems(told, services.memory.secrets.masked)
+            return NotePart(kind="diagnostics", text=problems_text(masked, services.environment.workspace.shown))
         case "selection" if view.selected:
             return FilePart(path=view.selected[0], lines=view.selected[1])
         case "buffer" if view.active:
@@ -113,24 +113,24 @@ async def _part_of(mention: Mention, around: RunContext) -> PromptPart | None:
         case "selection" | "buffer" as kind:
             return NotePart(kind=kind, text="The editor has not told where the user is.")
         case "diff":
-            return NotePart(kind="diff", text=await _diff(around))
+            return NotePart(kind="diff", text=await _diff(services))
         case word if _PAGE.match(word):
-            return _page(word, around)
+            return _page(word, services)
         case _:
-            return await _file(mention, around)
+            return await _file(mention, services)
 
 
-def _page(url: str, around: RunContext) -> NotePart:
+def _page(url: str, services: SessionServices) -> NotePart:
     """Return a request that the model fetches the page with its tool, so that the user is asked for permission as for
     any call."""
     what = "there is no tool here that could fetch it: say so if you need it."
-    if around.tools.get(WEB_FETCH) is not None:
+    if services.tools.get(WEB_FETCH) is not None:
         what = f"fetch it with {WEB_FETCH} before you answer, and use what it says."
     return NotePart(kind="page", text=f"The user names the page {url} as context: {what}", from_outside=False)
 
 
-async def _file(mention: Mention, around: RunContext) -> PromptPart | None:
-    workspace = around.workspace
+async def _file(mention: Mention, services: SessionServices) -> PromptPart | None:
+    workspace = services.environment.workspace
     try:
         path = workspace.resolve(mention.word)
         mime_type, _ = mimetypes.guess_type(path.name)
@@ -138,31 +138,31 @@ async def _file(mention: Mention, around: RunContext) -> PromptPart | None:
             return ImagePart(path=path, mime_type=mime_type or "")
         await workspace.read(path)
     except ToolError:
-        return await _folder(mention, around)
+        return await _folder(mention, services)
     return FilePart(path=path, lines=mention.lines)
 
 
-async def _folder(mention: Mention, around: RunContext) -> PromptPart | None:
+async def _folder(mention: Mention, services: SessionServices) -> PromptPart | None:
     """Return the contents of a folder, as `list_files` shows them."""
     try:
-        if await around.workspace.stamp(around.workspace.resolve(mention.word)) == MISSING:
+        if await services.environment.workspace.stamp(services.environment.workspace.resolve(mention.word)) == MISSING:
             return None
-        return NotePart(kind="folder", text=await _told_by("list_files", around, path=mention.word))
+        return NotePart(kind="folder", text=await _told_by("list_files", services, path=mention.word))
     except ToolError:
         return None
 
 
-async def _diff(around: RunContext) -> str:
+async def _diff(services: SessionServices) -> str:
     """Return the differences from the last commit."""
     try:
-        return await _told_by("git_diff", around, revision="HEAD")
+        return await _told_by("git_diff", services, revision="HEAD")
     except ToolError as error:
         return f"Could not be created: {error}"
 
 
-async def _told_by(name: str, around: RunContext, **arguments: object) -> str:
+async def _told_by(name: str, services: SessionServices, **arguments: object) -> str:
     """Return the result of a read-only tool. Raises `ToolError`."""
-    tool = around.tools.get(name)
+    tool = services.tools.get(name)
     if tool is None:
         return "There is no workspace folder, or this agent may not look there."
 
@@ -171,14 +171,14 @@ async def _told_by(name: str, around: RunContext, **arguments: object) -> str:
 
     context = ToolContext(
         tool_id="",
-        session_id=around.session_id,
-        workspace=around.workspace,
-        processes=around.processes,
-        working_directory=around.working_directory,
-        reads=around.reads,
-        masks=around.secrets.masks,
+        session_id=services.memory.session_id,
+        workspace=services.environment.workspace,
+        processes=services.environment.processes,
+        working_directory=services.environment.working_directory,
+        reads=services.memory.reads,
+        masks=services.memory.secrets.masks,
         report=report,
-        reading=around.permissions.reading(),
+        reading=services.memory.permissions.reading(),
         sandboxed=False,
     )
     return str(await tool.run(context, **arguments))

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 from pygent_ls.agent.events import Compacted
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.agent.permissions.permissions import Permissions
-from pygent_ls.agent.run_context import RunContext
-from pygent_ls.sessions.checkpoints.undo import GoingBack
+from pygent_ls.agent.session_services import SessionServices
+from pygent_ls.sessions.checkpoints.restorer import Restorer
 from pygent_ls.sessions.export.exporter import Exportable
 from pygent_ls.sessions.journal.files import Journal
-from pygent_ls.sessions.turns.command_turn import CommandAnswer, ModelPrompt
 from pygent_ls.sessions.turns.context import SessionContext
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class SessionOfCommands(Exportable, Protocol):
         ...
 
     @property
-    def around(self) -> RunContext:
+    def services(self) -> SessionServices:
         """Run context of its turns."""
         ...
 
@@ -54,7 +53,7 @@ class SessionOfCommands(Exportable, Protocol):
         ...
 
     @property
-    def going_back(self) -> GoingBack:
+    def restorer(self) -> Restorer:
         """Restores of its checkpoints, undo and redo."""
         ...
 
@@ -90,24 +89,3 @@ class OwnSession(SessionOfCommands, Protocol):
     def state(self) -> State:
         """Everything that a journal record of the session keeps."""
         ...
-
-
-class PromptCommands(Protocol):
-    """Slash commands of a session."""
-
-    async def asked_in(
-        self, prompt: str, session: SessionOfCommands, *, has_attachments: bool = False
-    ) -> CommandAnswer | ModelPrompt | None:
-        """Return what the prompt stands for: an answer to be made, a prompt for the model, or None if the model reads
-        the prompt as it is."""
-        ...
-
-
-class NoCommands:
-    """A session without slash commands."""
-
-    async def asked_in(
-        self, prompt: str, session: SessionOfCommands, *, has_attachments: bool = False
-    ) -> CommandAnswer | ModelPrompt | None:
-        """Return None: every prompt is for the model."""
-        return None

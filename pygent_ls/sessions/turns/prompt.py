@@ -22,7 +22,7 @@ from pygent_ls.agent.context.instructions import Instruction, block_of, without_
 from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.context.window import ContextRules
 from pygent_ls.agent.messages import Block, ImageBlock, Message, TextBlock
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.secrets.env_files import is_env_file
 from pygent_ls.sessions.turns.mentions import expanded
@@ -39,7 +39,7 @@ class Opening:
 
 async def opening(
     parts: Sequence[PromptPart],
-    around: RunContext,
+    services: SessionServices,
     make_system_prompt: MakeSystemPrompt,
     *,
     history: Sequence[Message],
@@ -51,36 +51,43 @@ async def opening(
     `wanted` needs no instructions, because they are read here. Instructions for the files that the user named are added
     to the user's message, and stay there.
     """
-    shared = await around.instructions.of_workspace(around.permissions.reading())
-    around.instructions.forget_lost(_still_read(history, around, rules))
-    content = await content_of(parts, around)
-    return Opening(system=await _system_prompt(shared, around, make_system_prompt, wanted), content=content)
+    shared = await services.environment.instructions.of_workspace(services.memory.permissions.reading())
+    services.environment.instructions.forget_lost(_still_read(history, services, rules))
+    content = await content_of(parts, services)
+    return Opening(system=await _system_prompt(shared, services, make_system_prompt, wanted), content=content)
 
 
-async def system_prompt(around: RunContext, make_system_prompt: MakeSystemPrompt, wanted: PromptFor) -> str:
+async def system_prompt(services: SessionServices, make_system_prompt: MakeSystemPrompt, wanted: PromptFor) -> str:
     """Return the system prompt alone."""
-    shared = await around.instructions.of_workspace(around.permissions.reading())
-    return await _system_prompt(shared, around, make_system_prompt, wanted)
+    shared = await services.environment.instructions.of_workspace(services.memory.permissions.reading())
+    return await _system_prompt(shared, services, make_system_prompt, wanted)
 
 
 async def _system_prompt(
-    shared: Sequence[Instruction], around: RunContext, make_system_prompt: MakeSystemPrompt, wanted: PromptFor
+    shared: Sequence[Instruction], services: SessionServices, make_system_prompt: MakeSystemPrompt, wanted: PromptFor
 ) -> str:
-    found = [await _as_its_name_says(each, around.secrets) for each in shared if not each.problem]
+    found = [await _as_its_name_says(each, services.memory.secrets) for each in shared if not each.problem]
     prompt = await make_system_prompt(
         PromptFor(mode=wanted.mode, tools=wanted.tools, agent=wanted.agent, instructions=found)
     )
-    return await around.secrets.masked(prompt)
+    return await services.memory.secrets.masked(prompt)
 
 
-async def content_of(parts: Sequence[PromptPart], around: RunContext) -> str | tuple[Block, ...]:
+async def content_of(parts: Sequence[PromptPart], services: SessionServices) -> str | tuple[Block, ...]:
     """Return the user's message as the model reads it: the instructions for the files named, the attachments, the
     text."""
-    reading = around.permissions.reading()
-    parts = await expanded(parts, around)
-    near = await around.instructions.near([*_paths_in(parts), *_active(around)], reading)
-    content = await render(parts, around.workspace, around.reads, around.secrets.masked, reading, around.secrets.masks)
-    blocks = tuple([block_of(await without_secrets(each, around.secrets)) for each in near])
+    reading = services.memory.permissions.reading()
+    parts = await expanded(parts, services)
+    near = await services.environment.instructions.near([*_paths_in(parts), *_active(services)], reading)
+    content = await render(
+        parts,
+        services.environment.workspace,
+        services.memory.reads,
+        services.memory.secrets.masked,
+        reading,
+        services.memory.secrets.masks,
+    )
+    blocks = tuple([block_of(await without_secrets(each, services.memory.secrets)) for each in near])
     if not blocks:
         return content
     return (*blocks, *(content if isinstance(content, tuple) else (TextBlock(text=content),)))
@@ -92,17 +99,17 @@ async def _as_its_name_says(instruction: Instruction, secrets: SessionSecrets) -
     return await without_secrets(instruction, secrets) if is_env_file(instruction.path.name) else instruction
 
 
-def _still_read(history: Sequence[Message], around: RunContext, rules: ContextRules) -> Sequence[Message]:
+def _still_read(history: Sequence[Message], services: SessionServices, rules: ContextRules) -> Sequence[Message]:
     """Return the earlier messages that the model reads, with compacted parts replaced."""
     if rules.mode == "fresh":
         return ()
-    around.context.follow(history, counts_words=rules.max_words > 0)
-    return around.context.cut(rules, turn_id="").of(around.context.messages)
+    services.memory.window.follow(history, counts_words=rules.max_words > 0)
+    return services.memory.window.cut(rules, turn_id="").of(services.memory.window.messages)
 
 
-def _active(around: RunContext) -> Iterator[Path]:
-    if around.editor.view.active:
-        yield around.editor.view.active
+def _active(services: SessionServices) -> Iterator[Path]:
+    if services.environment.editor.view.active:
+        yield services.environment.editor.view.active
 
 
 def _paths_in(parts: Sequence[PromptPart]) -> Iterator[Path]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from pygent_ls.agent.compaction.summary import CompactionRules
 from pygent_ls.agent.context.system_prompt import PromptFor
-from pygent_ls.agent.context.window import ContextRules
 from pygent_ls.agent.kinds import Mode
-from pygent_ls.agent.model.retry import RetryPolicy
 from pygent_ls.agent.permissions.permissions import Policy
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.run_context import RunContext
-from pygent_ls.agent.turn.limits import TurnLimits
+from pygent_ls.agent.session_services import SessionServices
+from pygent_ls.agent.turn_spec import ModelSettings, TurnLimits
 from pygent_ls.agent.variants import DEFAULT, Variants, variants
 
 MakeModelAt = Callable[[str, str], Model]
@@ -27,14 +24,9 @@ class SessionLimits:
     """Limits of a turn and of its model calls, from the settings."""
 
     turn: TurnLimits
-    max_output_tokens: int
-    temperature: float
+    model: ModelSettings
+    """How models are called, unless a turn or its agent says otherwise."""
     stream_flush_s: float
-    max_thinking_tokens: int = 0
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
-    fallback_models: tuple[str, ...] = ()
-    context: ContextRules = field(default_factory=ContextRules)
-    compaction: CompactionRules = field(default_factory=CompactionRules)
     summarizer: str = ""
     """Name of the model that writes summaries; empty for the turn's own."""
 
@@ -60,7 +52,7 @@ class TurnSettings:
     make_model_at: MakeModelAt | None = None
     """Makes a model whose API base URL differs from the settings'."""
     make_system_prompt: MakeSystemPrompt
-    renewed: Callable[[RunContext], RunContext]
+    renewed: Callable[[SessionServices], SessionServices]
     """Returns a session's run context with the settings' values replaced; the session's own memory stays."""
     notices: tuple[str, ...] = ()
     """Notices shown to the user when the turn begins."""

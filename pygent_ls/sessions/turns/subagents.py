@@ -13,10 +13,11 @@ from pygent_ls.agent.permissions.permissions import stricter
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.ports.subagents import SubagentTask
 from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.tools.plan import Plan
 from pygent_ls.agent.tools.read_log import ReadLog
-from pygent_ls.agent.turn.limits import TurnLimits
-from pygent_ls.agent.turn.state import Delegate, TurnState
+from pygent_ls.agent.turn.state import Delegate
+from pygent_ls.agent.turn_spec import TurnLimits
 from pygent_ls.agent.variants import PLANNER, AgentProfile, Variants
 from pygent_ls.errors import ModelError, SessionError, ToolError
 from pygent_ls.sessions.turns.settings import MakeSystemPrompt
@@ -36,36 +37,36 @@ class SubagentFactory:
     """Makes a model by name and API base URL; raises `ModelError`."""
     make_system_prompt: MakeSystemPrompt
 
-    async def make(self, tool_id: str, task: SubagentTask, parent: TurnState) -> Delegate:
+    async def make(self, tool_id: str, task: SubagentTask, parent: RunContext) -> Delegate:
         """Return the subagent for the `task` call of that id. Raises `ToolError` if it is unavailable."""
-        spec, around = parent.spec, parent.around
-        mode = stricter(around.permissions.mode, spec.ceiling)
+        spec, memory = parent.spec, parent.memory
+        mode = stricter(memory.permissions.mode, spec.ceiling)
         profile = self._profile(task.agent, spec.agent, plans=mode == "plan")
         ceiling = stricter(profile.mode or "bypass", spec.ceiling)
-        own = replace(
-            around,
-            tools=profile.offered(around.tools),
-            reads=ReadLog(),
-            plan=Plan(),
-            context=ContextMemory(),
-            instructions=around.instructions.afresh(),
+        services = SessionServices(
+            environment=replace(parent.environment, instructions=parent.environment.instructions.afresh()),
+            memory=replace(memory, reads=ReadLog(), plan=Plan(), window=ContextMemory()),
+            tools=profile.offered(parent.tools),
         )
-        masked = around.secrets.masked
+        masked, settings = memory.secrets.masked, spec.model_settings
         return Delegate(
-            around=own,
+            services=services,
             spec=replace(
                 spec,
                 prompt=await masked(task.description),
                 content=await masked(task.prompt),
-                model=self._model(profile) or parent.model,
+                model=self._model(profile) or spec.model,
                 mode=stricter(mode, ceiling),
                 agent=profile.name,
-                system=await self._system(profile, own, stricter(mode, ceiling)),
+                system=await self._system(profile, services, stricter(mode, ceiling)),
                 limits=_limits(profile, spec.limits),
-                temperature=spec.temperature if profile.temperature is None else profile.temperature,
-                effort=profile.effort or spec.effort,
-                context=replace(spec.context, mode=profile.context_mode or spec.context.mode),
-                stream=profile.stream,
+                model_settings=replace(
+                    settings,
+                    temperature=settings.temperature if profile.temperature is None else profile.temperature,
+                    effort=profile.effort or settings.effort,
+                    context=replace(settings.context, mode=profile.context_mode or settings.context.mode),
+                    stream=profile.stream,
+                ),
                 notices=self._news(profile, parent),
                 parent_tool_id=tool_id,
                 source=await masked(f"subagent {profile.name}: {one_line(task.description)}"),
@@ -81,10 +82,10 @@ class SubagentFactory:
         except SessionError as error:
             raise ToolError(str(error)) from None
 
-    def _news(self, profile: AgentProfile, parent: TurnState) -> tuple[str, ...]:
+    def _news(self, profile: AgentProfile, parent: RunContext) -> tuple[str, ...]:
         """Return the agent's notices that were not yet shown in this turn."""
-        told, is_turns = parent.share.told, profile.name == parent.root.spec.agent
-        new = tuple(each for each in profile.notices if not is_turns and each not in told)
+        told = parent.share.told
+        new = tuple(each for each in profile.notices if each not in told)
         told.update(new)
         return new
 
@@ -97,15 +98,15 @@ class SubagentFactory:
         except ModelError as error:
             raise ToolError(f"The agent {profile.name} cannot be started: {error.message}") from None
 
-    async def _system(self, profile: AgentProfile, around: RunContext, mode: str) -> str:
-        found = await around.instructions.of_workspace(around.permissions.reading())
+    async def _system(self, profile: AgentProfile, services: SessionServices, mode: str) -> str:
+        found = await services.environment.instructions.of_workspace(services.memory.permissions.reading())
         wanted = PromptFor(
             mode=mode,
-            tools=[each.name for each in around.tools.list_all()],
+            tools=[each.name for each in services.tools.list_all()],
             agent="\n\n".join(filter(None, (SUBAGENT_PROMPT, profile.prompt))),
-            instructions=[await without_secrets(each, around.secrets) for each in found if not each.problem],
+            instructions=[await without_secrets(each, services.memory.secrets) for each in found if not each.problem],
         )
-        return await around.secrets.masked(await self.make_system_prompt(wanted))
+        return await services.memory.secrets.masked(await self.make_system_prompt(wanted))
 
 
 def _limits(profile: AgentProfile, parents: TurnLimits) -> TurnLimits:

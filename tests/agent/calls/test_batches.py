@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,20 +13,25 @@ from hypothesis import strategies as st
 from pygent_ls.agent.calls.batches import (
     MAX_PARALLEL_CALLS,
     MyTurn,
-    PlannedCall,
     conflict,
     run_batches,
     split_into_batches,
 )
+from pygent_ls.agent.calls.call_record import CallRecord
 from pygent_ls.agent.messages import ToolUseBlock
+from tests.agent.abilities import saying
 from tests.fakes import Gate, bounded
 
+READING = saying("t", "", read_only=True)
+WRITING = saying("t", "", read_only=False)
 
-def planned(name: str, *paths: str, writes: bool = False) -> PlannedCall:
-    return PlannedCall(call=ToolUseBlock(id=name, name="t", input={}), read_only=not writes, paths=paths)
+
+def planned(name: str, *paths: str, writes: bool = False, tool: str = "t") -> CallRecord:
+    call = ToolUseBlock(id=name, name=tool, input={})
+    return CallRecord(asked=call, tool=WRITING if writes else READING, paths=tuple(map(Path, paths)))
 
 
-def names(batches: list[list[PlannedCall]]) -> list[list[str]]:
+def names(batches: list[list[CallRecord]]) -> list[list[str]]:
     return [[each.call.id for each in batch] for batch in batches]
 
 
@@ -47,8 +53,8 @@ def test_equal_paths_and_parent_and_child_never_run_together() -> None:
 
 
 def test_adjacent_subagents_run_together_and_beside_nothing_else() -> None:
-    def call(name: str, tool: str, *, read_only: bool = False) -> PlannedCall:
-        return PlannedCall(call=ToolUseBlock(id=name, name=tool, input={}), read_only=read_only, paths=())
+    def call(name: str, tool: str, *, read_only: bool = False) -> CallRecord:
+        return planned(name, tool=tool, writes=not read_only)
 
     calls = [
         call("a", "read_file", read_only=True),
@@ -78,9 +84,10 @@ def test_no_calls_are_no_batches() -> None:
     ],
 )
 def test_a_conflict_is_an_equal_path_a_parent_or_a_child(*, one: str, other: str, overlap: bool) -> None:
-    assert conflict([one], [other]) is overlap
-    assert conflict(["/x", one], [other, "/y"]) is overlap
-    assert conflict([], [other]) is False
+    a, b = Path(one), Path(other)
+    assert conflict([a], [b]) is overlap
+    assert conflict([Path("/x"), a], [b, Path("/y")]) is overlap
+    assert conflict([], [b]) is False
 
 
 calls_to_split = st.lists(
@@ -91,7 +98,7 @@ calls_to_split = st.lists(
 
 @given(calls_to_split)
 def test_however_calls_are_split_order_is_kept_writers_are_alone_and_no_conflict_is_in_a_batch(
-    calls: list[PlannedCall],
+    calls: list[CallRecord],
 ) -> None:
     batches = split_into_batches(calls)
     assert [each for batch in batches for each in batch] == calls
@@ -102,7 +109,7 @@ def test_however_calls_are_split_order_is_kept_writers_are_alone_and_no_conflict
 
 
 @given(calls_to_split)
-def test_no_two_batches_could_have_been_one(calls: list[PlannedCall]) -> None:
+def test_no_two_batches_could_have_been_one(calls: list[CallRecord]) -> None:
     batches = split_into_batches(calls)
     for batch, following in pairwise(batches):
         first = following[0]
@@ -120,7 +127,8 @@ class Runner:
         self.told: list[str] = []
         self.gates: dict[str, Gate] = {}
 
-    async def run(self, call: ToolUseBlock, my_turn: MyTurn) -> None:
+    async def run(self, record: CallRecord, my_turn: MyTurn) -> None:
+        call = record.call
         self.started.append(call.id)
         self.running.append(call.id)
         self.most = max(self.most, len(self.running))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from pygent_ls.agent.events import PermissionDenied, ToolCall, ToolResult
@@ -11,7 +10,7 @@ from pygent_ls.agent.permissions.permissions import Rule
 from pygent_ls.agent.ports.approver import PermissionAnswer
 from pygent_ls.agent.ports.hooks import NOTHING, HookInput, HookOutcome
 from tests.agent.abilities import FILE_TOOLS
-from tests.agent.guards import guard_in
+from tests.agent.executor import Executor
 from tests.fakes import FakeApprover, Rig, bounded, make_rig
 from tests.hooks import FakeHooks, deny
 
@@ -28,9 +27,9 @@ def rig_asking(*answers: PermissionAnswer, **changes: Any) -> Rig:
 
 async def run(rig: Rig, call: ToolUseBlock = EDIT) -> tuple[ToolResult, list[TextBlock]]:
     """What is told of the call, and what the model reads beside its result."""
-    guard = guard_in(rig.around, rig.events.emit)
-    await bounded(guard.run(call))
-    return rig.events.of(ToolResult)[-1], list(guard.remarks_on([call]))
+    executor = Executor(rig.services, rig.events.emit)
+    await bounded(executor.run(call))
+    return rig.events.of(ToolResult)[-1], list(executor.beside(call.id))
 
 
 async def test_what_was_changed_runs_and_is_asked_about_once() -> None:
@@ -60,7 +59,7 @@ async def test_hooks_judge_what_it_was_changed_to() -> None:
         return deny("not b") if (given.tool_input or {}).get("path") == "b.txt" else NOTHING
 
     rig = rig_asking(allowed_with(path="b.txt", old="one", new="three"))
-    rig = replace(rig, around=replace(rig.around, hooks=FakeHooks({"pre_tool_use": said})))
+    rig.use(hooks=FakeHooks({"pre_tool_use": said}))
 
     told, _ = await run(rig)
 

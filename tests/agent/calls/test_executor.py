@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.calls.executor import ToolExecutor
 from pygent_ls.agent.events import PermissionDenied, PermissionRequested, PermissionResolved, ToolProgress, ToolResult
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.messages import ToolUseBlock
@@ -22,21 +21,21 @@ from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from pygent_ls.agent.truncation import cut
 from pygent_ls.errors import ToolError
 from tests.agent.abilities import FILE_TOOLS, named, place, raising, saying, waiting
-from tests.agent.guards import guard_in
+from tests.agent.executor import Executor
 from tests.fakes import FakeApprover, FakeProcesses, Gate, Rig, bounded, make_rig
 
 
-def guard_of(rig: Rig) -> ToolExecutor:
-    return guard_in(rig.around, rig.events.emit)
+def executor_of(rig: Rig) -> Executor:
+    return Executor(rig.services, rig.events.emit)
 
 
-async def run(rig: Rig, name: str, *, guard: ToolExecutor | None = None, **arguments: Any) -> ToolResult:
+async def run(rig: Rig, name: str, *, executor: Executor | None = None, **arguments: Any) -> ToolResult:
     """Run one call, and return the event that ends it, which must be what the model reads."""
-    guard = guard or guard_of(rig)
+    executor = executor or executor_of(rig)
     call = ToolUseBlock(id=f"call_{len(rig.events.of(ToolResult))}", name=name, input=arguments)
-    await bounded(guard.run(call))
+    await bounded(executor.run(call))
     told = rig.events.of(ToolResult)[-1]
-    read = guard.results[call.id]
+    read = executor.results[call.id]
     assert (read.tool_use_id, read.content, read.is_error) == (call.id, told.content, told.is_error)
     return told
 
@@ -68,7 +67,7 @@ async def test_invalid_arguments_are_an_error_that_names_the_field_and_nobody_is
 async def test_arguments_that_were_not_json_are_an_error_that_quotes_them_and_the_schema() -> None:
     rig = rig_with_files()
     call = ToolUseBlock(id="c", name="read_file", input={}, problem="The arguments are not valid JSON: {oops")
-    await guard_of(rig).run(call)
+    await executor_of(rig).run(call)
     told = rig.events.of(ToolResult)[0]
     assert told.is_error
     assert told.content == (
@@ -153,7 +152,7 @@ async def test_a_tool_that_returns_something_else_is_an_error(*, name: str, plan
 
 async def test_live_output_is_passed_on_before_the_result() -> None:
     rig = rig_with_files()
-    rig.around = replace(rig.around, processes=programs(lambda _: "hello\n"))
+    rig.use(processes=programs(lambda _: "hello\n"))
     told = await run(rig, "shell", command="echo hello")
     assert (told.content, told.is_error) == ("hello\n", False)
     assert [each.content for each in rig.events.of(ToolProgress)] == ["hello\n"]
@@ -293,7 +292,7 @@ async def test_plan_mode_runs_nothing_that_writes_and_asks_nothing() -> None:
 
 async def test_a_mode_that_is_set_while_the_user_is_asked_settles_the_question() -> None:
     rig = rig_with_files(approver=FakeApprover("reject_once"))
-    rig.approver.on_question = lambda _: rig.around.permissions.set_mode("trust")
+    rig.approver.on_question = lambda _: rig.services.memory.permissions.set_mode("trust")
     assert not (await run(rig, "edit_file", path="a.txt", old="one", new="2")).is_error
     assert not (await run(rig, "edit_file", path="a.txt", old="2", new="3")).is_error
     assert (len(rig.approver.requests), rig.approver.open_questions) == (1, 0)
@@ -317,27 +316,27 @@ async def test_two_questions_at_once_are_asked_one_after_the_other() -> None:
         approver=FakeApprover("allow_once", "reject_once"),
     )
     rig.approver.gate = gate
-    guard = guard_of(rig)
+    executor = executor_of(rig)
     async with asyncio.TaskGroup() as group:
         for name in ("fetch_a", "fetch_b"):
-            group.create_task(guard.run(ToolUseBlock(id=name, name=name, input={})))
+            group.create_task(executor.run(ToolUseBlock(id=name, name=name, input={})))
         await gate.reached()
         assert [each.tool_id for each in rig.approver.requests] == ["fetch_a"]
         gate.open()
     assert rig.approver.most_open_questions == 1
-    assert [each.is_error for each in guard.results.values()] == [False, True]
+    assert [each.is_error for each in executor.results.values()] == [False, True]
     ids = [each.permission_id for each in rig.events.of(PermissionRequested)]
     assert len(set(ids)) == 2
 
 
 async def test_an_answer_that_settles_the_next_question_spares_it() -> None:
     rig = make_rig(saying("fetch", "a", risk=ToolRisk.HIGH), approver=FakeApprover("allow_session"))
-    guard = guard_of(rig)
+    executor = executor_of(rig)
     async with asyncio.TaskGroup() as group:
         for n in range(3):
-            group.create_task(guard.run(ToolUseBlock(id=str(n), name="fetch", input={})))
+            group.create_task(executor.run(ToolUseBlock(id=str(n), name="fetch", input={})))
     assert len(rig.approver.requests) == 1
-    assert [each.content for each in guard.results.values()] == ["a", "a", "a"]
+    assert [each.content for each in executor.results.values()] == ["a", "a", "a"]
 
 
 async def test_plan_mode_that_is_set_during_a_question_denies_it_and_the_one_that_waits() -> None:
@@ -346,14 +345,14 @@ async def test_plan_mode_that_is_set_during_a_question_denies_it_and_the_one_tha
         saying("two", "2", risk=ToolRisk.HIGH, read_only=False),
         approver=FakeApprover("allow_once"),
     )
-    rig.approver.on_question = lambda _: rig.around.permissions.set_mode("plan")
-    guard = guard_of(rig)
+    rig.approver.on_question = lambda _: rig.services.memory.permissions.set_mode("plan")
+    executor = executor_of(rig)
     async with asyncio.TaskGroup() as group:
         for name in ("one", "two"):
-            group.create_task(guard.run(ToolUseBlock(id=name, name=name, input={})))
+            group.create_task(executor.run(ToolUseBlock(id=name, name=name, input={})))
     assert [each.tool_id for each in rig.approver.requests] == ["one"]
-    assert "plan mode" in guard.results["one"].content
-    assert "plan mode" in guard.results["two"].content
+    assert "plan mode" in executor.results["one"].content
+    assert "plan mode" in executor.results["two"].content
     assert sorted(each.tool_id for each in rig.events.of(PermissionDenied)) == ["one", "two"]
 
 
@@ -362,7 +361,7 @@ async def test_a_cancel_while_the_user_is_asked_closes_the_question() -> None:
     rig = rig_with_files()
     rig.approver.gate = gate
     call = ToolUseBlock(id="c", name="edit_file", input={"path": "a.txt", "old": "one", "new": "two"})
-    work = asyncio.ensure_future(guard_of(rig).run(call))
+    work = asyncio.ensure_future(executor_of(rig).run(call))
     await gate.reached()
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -479,9 +478,9 @@ async def test_a_cached_read_still_needs_permission() -> None:
 async def test_a_cached_read_counts_as_read_by_this_session() -> None:
     rig = rig_with_files()
     await run(rig, "read_file", path="a.txt")
-    rig.around.reads.forget(place("a.txt"))
+    rig.services.memory.reads.forget(place("a.txt"))
     assert (await run(rig, "read_file", path="a.txt")).cached
-    assert rig.around.reads.knows(place("a.txt"))
+    assert rig.services.memory.reads.knows(place("a.txt"))
 
 
 async def fails_after_writing(_: ToolContext) -> str:
@@ -510,7 +509,7 @@ async def test_after_a_tool_that_writes_was_cancelled_nothing_is_cached() -> Non
     gate = Gate()
     rig = make_rig(saying("status", "clean", ttl_s=30), waiting("write", gate, read_only=False))
     await run(rig, "status")
-    work = asyncio.ensure_future(guard_of(rig).run(ToolUseBlock(id="w", name="write", input={})))
+    work = asyncio.ensure_future(executor_of(rig).run(ToolUseBlock(id="w", name="write", input={})))
     await gate.reached()
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -573,7 +572,7 @@ async def test_a_read_that_failed_after_all_does_not_count_as_read() -> None:
     rig.workspace.type_text("a.txt", "one, my own words\n")
     assert (await run(rig, "read_line", path="a.txt", line=9)).is_error
     assert (await run(rig, "read_line", path="b.txt", line=9)).is_error
-    assert not rig.around.reads.knows(place("b.txt"))
+    assert not rig.services.memory.reads.knows(place("b.txt"))
     told = await run(rig, "edit_file", path="a.txt", old="one", new="two")
     assert told.is_error
     assert "my own words" in told.content
@@ -589,9 +588,9 @@ async def test_what_the_user_types_while_being_asked_is_not_overwritten() -> Non
 
 async def test_what_the_model_wrote_it_knows() -> None:
     rig = rig_with_files(mode="trust")
-    guard = guard_of(rig)
+    executor = executor_of(rig)
     for old, new in (("one", "two"), ("two", "three")):
-        assert not (await run(rig, "edit_file", guard=guard, path="a.txt", old=old, new=new)).is_error
+        assert not (await run(rig, "edit_file", executor=executor, path="a.txt", old=old, new=new)).is_error
     rig.workspace.put("a.txt", "changed\n")
     assert (await run(rig, "edit_file", path="a.txt", old="three", new="four")).is_error
 
@@ -635,8 +634,8 @@ async def test_a_moved_and_a_deleted_file_are_no_longer_known() -> None:
     await run(rig, "read_file", path="b.txt")
     await run(rig, "move_file", source="a.txt", destination="c.txt")
     await run(rig, "delete_file", path="b.txt")
-    assert not rig.around.reads.knows(place("a.txt"))
-    assert not rig.around.reads.knows(place("b.txt"))
+    assert not rig.services.memory.reads.knows(place("a.txt"))
+    assert not rig.services.memory.reads.knows(place("b.txt"))
     assert rig.workspace.names == ["c.txt"]
 
 
@@ -683,19 +682,19 @@ async def test_several_changes_of_a_file_are_one_entry_of_the_turn(
     steps: list[tuple[str, dict[str, str]]], expected: dict[str, tuple[str, int, int]]
 ) -> None:
     rig = rig_with_files(mode="trust")
-    guard = guard_of(rig)
+    executor = executor_of(rig)
     for name, arguments in steps:
-        assert not (await run(rig, name, guard=guard, **arguments)).is_error
-    changed = {each.path.name: (each.kind, each.added, each.removed) for each in guard.files_changed.values()}
+        assert not (await run(rig, name, executor=executor, **arguments)).is_error
+    changed = {each.path.name: (each.kind, each.added, each.removed) for each in executor.files_changed}
     assert changed == expected
 
 
 async def test_a_change_that_was_made_is_counted_also_when_the_turn_is_cancelled_right_after() -> None:
     rig = rig_with_files(mode="trust")
     gate = rig.workspace.gate_after_apply = Gate()
-    guard = guard_of(rig)
+    executor = executor_of(rig)
     call = ToolUseBlock(id="c", name="edit_file", input={"path": "a.txt", "old": "one", "new": "two"})
-    work = asyncio.ensure_future(guard.run(call))
+    work = asyncio.ensure_future(executor.run(call))
     await gate.reached()
     rig.events.gates[ToolResult] = Gate()
     gate.open()
@@ -703,8 +702,8 @@ async def test_a_change_that_was_made_is_counted_also_when_the_turn_is_cancelled
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
         await bounded(work)
-    assert [each.path for each in guard.files_changed.values()] == [place("a.txt")]
-    assert guard.results["c"].content == "Edited a.txt."
+    assert [each.path for each in executor.files_changed] == [place("a.txt")]
+    assert executor.results["c"].content == "Edited a.txt."
 
 
 # Long results

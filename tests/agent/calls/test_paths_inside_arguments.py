@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pygent_ls.agent.calls.batches import PlannedCall, split_into_batches
+from pygent_ls.agent.calls.batches import split_into_batches
+from pygent_ls.agent.calls.call_record import CallRecord
 from pygent_ls.agent.events import ToolCall, ToolResult
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.permissions.permissions import Rule
 from pygent_ls.agent.tools.tool import ToolContext, tool
-from tests.agent.guards import guard_in
+from tests.agent.executor import Executor
 from tests.agent.turns import run_turn
 from tests.fakes import FOLDER, Call, FakeApprover, FakeModel, Rig, bounded, make_rig, say
 
@@ -36,8 +37,8 @@ async def look_at(context: ToolContext, files: str) -> str:
 
 
 async def run(rig: Rig, files: object) -> ToolResult:
-    guard = guard_in(rig.around, rig.events.emit)
-    await bounded(guard.run(ToolUseBlock(id="call", name="look_at", input={"files": files})))
+    executor = Executor(rig.services, rig.events.emit)
+    await bounded(executor.run(ToolUseBlock(id="call", name="look_at", input={"files": files})))
     return rig.events.of(ToolResult)[-1]
 
 
@@ -86,10 +87,10 @@ async def test_a_turn_tells_the_paths_and_keeps_calls_apart_that_share_one() -> 
 
     told = rig.events.of(ToolCall)
     assert [call.title for call in told] == ["Look at a.txt, b.txt", "Look at c.txt", "Look at b.txt"]
-    paths = [tuple(location.path.as_posix() for location in call.locations) for call in told]
-    assert paths[0] == (f"{FOLDER}/a.txt", f"{FOLDER}/b.txt")
+    paths = [tuple(location.path for location in call.locations) for call in told]
+    assert paths[0] == (FOLDER / "a.txt", FOLDER / "b.txt")
     planned = [
-        PlannedCall(call=ToolUseBlock(id=call.tool_id, name=call.tool_name, input={}), read_only=True, paths=named)
+        CallRecord(asked=ToolUseBlock(id=call.tool_id, name=call.tool_name, input={}), tool=None, paths=named)
         for call, named in zip(told, paths, strict=True)
     ]
     assert [len(batch) for batch in split_into_batches(planned)] == [2, 1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from pygent_ls.errors import ToolError
 from pygent_ls.secrets.findings import Finding
 from pygent_ls.secrets.redactor import PLACEHOLDER, Redactor
 from tests.agent.abilities import FILE_TOOLS, named, place, raising
-from tests.agent.guards import guard_in
+from tests.agent.executor import Executor
 from tests.fakes import FakeApprover, FakeProcesses, Rig, bounded, make_rig
 
 SECRET = "plums123"
@@ -35,16 +34,16 @@ def rig_of(*tools: Tool, files: dict[str, str] | None = None, max_chars: int = 4
     approver = FakeApprover(otherwise="allow_once")
     files = files or {"a.conf": FILE}
     rig = make_rig(*FILE_TOOLS, *tools, files=files, approver=approver, max_tool_result_chars=max_chars)
-    return replace(rig, around=replace(rig.around, secrets=SessionSecrets(Redactor(finder, key=b"k"), rig.workspace)))
+    return rig.use(secrets=SessionSecrets(Redactor(finder, key=b"k"), rig.workspace))
 
 
 async def run(rig: Rig, name: str, **arguments: Any) -> ToolResult:
     """Run one call; returns the event that ends it, which is what the model reads. Nothing that went out is secret."""
-    guard = guard_in(rig.around, rig.events.emit)
+    executor = Executor(rig.services, rig.events.emit)
     call = ToolUseBlock(id=f"call_{len(rig.events.of(ToolResult))}", name=name, input=arguments)
-    await bounded(guard.run(call))
+    await bounded(executor.run(call))
     told = rig.events.of(ToolResult)[-1]
-    assert guard.results[call.id].content == told.content
+    assert executor.results[call.id].content == told.content
     assert "plums" not in repr([each.event for each in rig.events.stamped])
     assert "plums" not in repr([(each.action, each.changes) for each in rig.approver.requests])
     return told
@@ -163,7 +162,7 @@ async def test_the_live_output_of_a_command_and_its_result_are_masked_alike() ->
     def printing(spec: ProcessSpec) -> ProcessResult:
         return ProcessResult(stdout=FILE, stderr="", exit_code=0, omitted_chars=0, timed_out=False, duration_s=0.0)
 
-    rig = replace(rig, around=replace(rig.around, processes=FakeProcesses({"sh": printing})))
+    rig.use(processes=FakeProcesses({"sh": printing}))
     told = await run(rig, "shell", command="cat a.conf")
 
     assert PLACEHOLDER.search(told.content)

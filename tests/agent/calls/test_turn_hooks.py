@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from pygent_ls.agent.calls.turn_hooks import MAX_SAID_CHARS
 from pygent_ls.agent.events import (
     Notice,
     PermissionDenied,
@@ -20,6 +19,7 @@ from pygent_ls.agent.events import (
     ToolCall,
     ToolResult,
 )
+from pygent_ls.agent.hook_runner import MAX_SAID_CHARS
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import TextBlock, ToolUseBlock
 from pygent_ls.agent.permissions.permissions import Rule
@@ -30,8 +30,8 @@ from pygent_ls.errors import ToolError
 from pygent_ls.secrets.redactor import Redactor
 from tests.agent.abilities import FILE_TOOLS, raising, saying
 from tests.agent.calls.test_secrets import SECRET, finder
-from tests.agent.guards import guard_in
-from tests.fakes import FOLDER, FakeApprover, FakeProcesses, Gate, Rig, bounded, make_rig
+from tests.agent.executor import Executor
+from tests.fakes import FOLDER, FakeApprover, FakeProcesses, Gate, Rig, bounded, make_rig, with_parts
 from tests.hooks import Answer, FakeHooks, deny
 
 EDIT = {"path": "a.txt", "old": "one", "new": "two"}
@@ -44,24 +44,24 @@ def ended(stdout: str) -> ProcessResult:
 
 
 class Hooked:
-    """A guard with hooks, and what comes of its calls."""
+    """An executor with hooks, and what comes of its calls."""
 
     def __init__(self, answers: Mapping[HookEvent, Answer], rig: Rig | None = None, **made: Any) -> None:
         rig = rig or make_rig(*FILE_TOOLS, files={"a.txt": "one\n", "b.txt": "uno\n"}, **made)
         self.hooks = FakeHooks(answers)
         processes = FakeProcesses({"sh": lambda spec: ended(f"ran {spec.argv[-1]}\n")})
-        around = replace(rig.around, hooks=self.hooks, processes=processes, working_directory=FOLDER)
-        self.rig = replace(rig, around=around, processes=processes)
-        self.guard = guard_in(around, self.rig.events.emit)
+        services = with_parts(rig.services, hooks=self.hooks, processes=processes, working_directory=FOLDER)
+        self.rig = replace(rig, services=services, processes=processes)
+        self.executor = Executor(services, self.rig.events.emit)
 
     async def run(self, name: str, **arguments: Any) -> ToolResult:
         """Run one call; returns the event that ends it."""
-        await bounded(self.guard.run(call_of(name, arguments)))
+        await bounded(self.executor.run(call_of(name, arguments)))
         return self.rig.events.of(ToolResult)[-1]
 
     def beside(self, name: str) -> Sequence[TextBlock]:
         """What stands beside the result."""
-        return tuple(self.guard.remarks_on([call_of(name, {})]))
+        return self.executor.beside("call_1")
 
 
 def call_of(name: str, arguments: Mapping[str, Any]) -> ToolUseBlock:
@@ -146,7 +146,7 @@ async def test_a_denied_call_does_not_run_and_the_model_reads_why() -> None:
     assert made.rig.approver.requests == []
     assert [each.decision for each in made.rig.events.of(HookRan)] == ["deny"]
     assert len(made.rig.events.of(PermissionDenied)) == 1
-    assert made.guard.results["call_1"].from_outside, "it quotes what a program said"
+    assert made.executor.results["call_1"].from_outside, "it quotes what a program said"
 
 
 async def test_an_allow_passes_what_would_have_been_asked() -> None:
@@ -217,7 +217,7 @@ async def test_what_the_user_changes_while_a_hook_thinks_about_a_question_counts
         gate = made.hooks.gates["permission_request"] = Gate()
         call = asyncio.ensure_future(made.run("edit_file", **EDIT))
         await gate.reached()
-        made.rig.around.permissions.set_mode(mode)
+        made.rig.services.memory.permissions.set_mode(mode)
         gate.open()
 
         assert (not (await bounded(call)).is_error) == runs
@@ -325,7 +325,6 @@ async def test_context_stands_beside_the_result_as_text_from_outside() -> None:
         block("post_tool_use", "read_file", "2 lint errors"),
         block("post_tool_use", "read_file", "line 3"),
     )
-    assert made.beside("read_file") == (), "once"
 
 
 async def test_what_a_hook_says_is_bounded() -> None:
@@ -342,11 +341,11 @@ async def test_hooks_see_no_secret_and_none_that_they_find_goes_out() -> None:
         "post_tool_use": deny(f"key={SECRET}"),
     }
     rig = make_rig(*FILE_TOOLS, saying("told", f"key={SECRET}"), files={"a.conf": f"key={SECRET}\n"})
-    rig = replace(rig, around=replace(rig.around, secrets=SessionSecrets(Redactor(finder, key=b"k"), rig.workspace)))
+    rig.use(secrets=SessionSecrets(Redactor(finder, key=b"k"), rig.workspace))
     made = Hooked(said, rig)
     await made.run("told")
 
-    texts = repr([made.hooks.given, made.rig.events.events, made.beside("told"), made.guard.results])
+    texts = repr([made.hooks.given, made.rig.events.events, made.beside("told"), made.executor.results])
     assert "plums" not in texts
     assert texts.count("SECRET_key") >= 4
 
@@ -354,7 +353,7 @@ async def test_hooks_see_no_secret_and_none_that_they_find_goes_out() -> None:
 async def test_the_input_that_a_hook_gives_holds_no_secret_for_the_model_and_the_file_gets_it() -> None:
     said = HookOutcome(tool_input={"path": "b.conf", "content": f"key={SECRET}"})
     rig = make_rig(*FILE_TOOLS, approver=FakeApprover("allow_once"))
-    rig = replace(rig, around=replace(rig.around, secrets=SessionSecrets(Redactor(finder, key=b"k"), rig.workspace)))
+    rig.use(secrets=SessionSecrets(Redactor(finder, key=b"k"), rig.workspace))
     made = Hooked({"pre_tool_use": said}, rig)
     await made.run("create_file", path="b.conf", content="x")
 
@@ -399,7 +398,7 @@ async def test_where_the_user_does_not_want_to_save_the_hooks_do_not_run() -> No
 
 async def test_hooks_after_a_change_wait_for_whatever_else_changes_files() -> None:
     made = Hooked({"post_tool_use": HookOutcome()}, approver=FakeApprover("allow_once"))
-    changing = made.guard.standing.share.changing
+    changing = made.executor.context.share.changing
     edited = made.rig.workspace.gate_after_apply = Gate()
     work = asyncio.ensure_future(made.run("edit_file", **EDIT))
     await edited.reached()
@@ -436,7 +435,7 @@ async def test_a_cancel_ends_a_hook_and_what_has_run_keeps_its_result(event: Hoo
         await bounded(work)
 
     has_run = event == "post_tool_use"
-    assert ("call_1" in made.guard.results) == has_run
+    assert ("call_1" in made.executor.results) == has_run
     assert (len(made.rig.events.of(ToolResult)) == 1) == has_run
     asked, answered = made.rig.events.of(PermissionRequested), made.rig.events.of(PermissionResolved)
     assert len(asked) == len(answered)

@@ -32,7 +32,7 @@ def rig_of_a_slow_user() -> Rig:
     rig = make_rig(replace(named("work", work), risk=ToolRisk.HIGH), ask_user, task, approver=approver)
     approver.on_question = think
     questioner.on_question = think
-    rig.around = replace(rig.around, questioner=questioner)
+    rig.use(questioner=questioner)
     return rig
 
 

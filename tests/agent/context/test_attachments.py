@@ -22,7 +22,7 @@ from tests.fakes import Rig, make_rig
 
 
 async def rendered(rig: Rig, *parts: PromptPart) -> str | tuple[Block, ...]:
-    return await render(parts, rig.workspace, rig.around.reads)
+    return await render(parts, rig.workspace, rig.services.memory.reads)
 
 
 async def context_of(rig: Rig, part: PromptPart) -> str:
@@ -45,7 +45,7 @@ async def test_every_text_of_a_prompt_goes_through_the_mask_with_the_name_of_the
     diagnostics = DiagnosticsPart(path=place("c.py"), lines=("plums",))
     parts = (FilePart(path=place("a/.env")), selection, diagnostics, "eat plums")
 
-    content = await render(parts, rig.workspace, rig.around.reads, mask)
+    content = await render(parts, rig.workspace, rig.services.memory.reads, mask)
 
     texts = "".join(block.text for block in content if isinstance(block, TextBlock))
     assert [texts.count(each) for each in ("[.env]", "[b.py]", "[c.py]", "eat [None]", "plums")] == [1, 1, 1, 1, 0]
@@ -61,14 +61,14 @@ async def test_a_file_is_shown_as_the_user_sees_it_and_counts_as_read() -> None:
     assert await context_of(rig, FilePart(path=place("a.txt"))) == (
         '<context kind="file" path="a.txt">\ntyped\n\n</context>'
     )
-    assert rig.around.reads.knows(place("a.txt"))
+    assert rig.services.memory.reads.knows(place("a.txt"))
 
 
 async def test_some_lines_of_a_file_do_not_count_as_the_file() -> None:
     rig = make_rig(files={"a.txt": "one\r\ntwo\r\nthree\r\n"})
     shown = await context_of(rig, FilePart(path=place("a.txt"), lines=LineRange(first=2, last=3)))
     assert shown == '<context kind="file" path="a.txt" lines="2-3">\ntwo\r\nthree\r\n\n</context>'
-    assert not rig.around.reads.knows(place("a.txt"))
+    assert not rig.services.memory.reads.knows(place("a.txt"))
 
 
 async def test_a_file_that_cannot_be_read_is_said_so_in_its_place() -> None:
@@ -80,7 +80,7 @@ async def test_a_file_that_cannot_be_read_is_said_so_in_its_place() -> None:
 async def test_a_long_file_is_cut_says_so_and_does_not_count_as_read() -> None:
     rig = make_rig(files={"a.txt": "x" * (MAX_ATTACHED_CHARS + 7)})
     assert "7 characters left out" in await context_of(rig, FilePart(path=place("a.txt")))
-    assert not rig.around.reads.knows(place("a.txt"))
+    assert not rig.services.memory.reads.knows(place("a.txt"))
 
 
 async def test_nothing_that_is_attached_is_longer_than_a_file_may_be() -> None:

@@ -77,7 +77,7 @@ async def test_a_file_that_is_no_picture_is_said_so_in_its_place() -> None:
     rig = make_rig(files={"shot.png": "not really"})
 
     content = await render(
-        (ImagePart(path=place("shot.png"), mime_type="image/png"), "look"), rig.workspace, rig.around.reads
+        (ImagePart(path=place("shot.png"), mime_type="image/png"), "look"), rig.workspace, rig.services.memory.reads
     )
 
     assert isinstance(content, tuple)

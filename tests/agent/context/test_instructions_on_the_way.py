@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pygent_ls.agent.compaction.summary import CompactionRules
-from pygent_ls.agent.context.window import ContextRules
+from pygent_ls.agent.context.window import CompactionRules, ContextRules
 from pygent_ls.agent.events import Compacted
 from pygent_ls.agent.messages import Message, TextBlock
 from pygent_ls.agent.rules.rule import Rule
@@ -34,7 +32,7 @@ def rig_of(files: Mapping[str, str] = FILES, *rules: Rule, redactor: Redactor | 
     """Tools on files, and what the project says of them."""
     rig = make_rig(*FILE_TOOLS, files=files, rules=rules, approver=FakeApprover(otherwise="allow_once"))
     own = RepositoryInstructions(rig.workspace)
-    return replace(rig, around=replace(rig.around, instructions=own, secrets=SessionSecrets(redactor, rig.workspace)))
+    return rig.use(instructions=own, secrets=SessionSecrets(redactor, rig.workspace))
 
 
 async def remarks(rig: Rig, *batches: Sequence[tuple[str, Mapping[str, Any]]]) -> list[list[str]]:

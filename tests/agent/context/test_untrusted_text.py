@@ -97,7 +97,7 @@ async def test_a_tools_result_is_marked_in_the_request_and_plain_in_the_history_
     await run_turn(rig, model, history)
 
     (read,) = results_in(model.requests[1])
-    assert read == rig.around.marks.around("one\ntwo")
+    assert read == rig.services.memory.marks.around("one\ntwo")
     assert [each.content for each in rig.events.of(ToolResult)] == ["one\ntwo"]
     assert [block.content for block in history[2].blocks if isinstance(block, ToolResultBlock)] == ["one\ntwo"]
 
@@ -108,7 +108,7 @@ async def test_a_tools_error_is_marked_too_since_it_may_quote_a_file() -> None:
 
     await run_turn(rig, model)
 
-    assert results_in(model.requests[1]) == [rig.around.marks.around("Error: it now reads: " + ORDER)]
+    assert results_in(model.requests[1]) == [rig.services.memory.marks.around("Error: it now reads: " + ORDER)]
 
 
 async def test_a_refusal_a_wrong_call_and_the_users_own_answer_are_not_marked() -> None:
@@ -135,8 +135,8 @@ async def test_the_model_is_told_what_the_marks_mean() -> None:
     await run_turn(rig, model)
     system = model.requests[0].system
     assert system.startswith("You are a test.")
-    assert f"<untrusted-{rig.around.marks.number}>" in system
-    assert f"</untrusted-{rig.around.marks.number}>" in system
+    assert f"<untrusted-{rig.services.memory.marks.number}>" in system
+    assert f"</untrusted-{rig.services.memory.marks.number}>" in system
 
 
 async def test_what_was_sent_is_sent_again_as_the_same_text_for_the_providers_cache() -> None:
@@ -165,7 +165,7 @@ async def test_what_is_attached_is_marked_and_the_words_beside_it_are_not(
     part: FilePart | SelectionPart | DiagnosticsPart | EditorPart,
 ) -> None:
     rig = make_rig(files={"a.txt": ORDER})
-    content = await render((part, "fix it"), rig.workspace, rig.around.reads)
+    content = await render((part, "fix it"), rig.workspace, rig.services.memory.reads)
 
     attached, words = MARKS.marked(user_message(content)).blocks
 
@@ -231,11 +231,19 @@ orders = st.text(max_size=40) | st.sampled_from(
 async def test_no_tool_result_changes_the_mode_the_rules_or_what_runs(mode: Mode, text: str) -> None:
     rig, ran = obeying_rig(mode, text)
     rig.rules.add(Rule(text="edit_file(src/**)", decision="ask", origin="user"))
-    before = (rig.around.permissions.mode, rig.around.permissions.rules(), replace(rig.around.consent))
+    before = (
+        rig.services.memory.permissions.mode,
+        rig.services.memory.permissions.rules(),
+        replace(rig.services.environment.consent),
+    )
     model = FakeModel([say("", Call(name="page", arguments={})), say(text), say("done")])
 
     await run_turn(rig, model)
 
-    assert (rig.around.permissions.mode, rig.around.permissions.rules(), rig.around.consent) == before
+    assert (
+        rig.services.memory.permissions.mode,
+        rig.services.memory.permissions.rules(),
+        rig.services.environment.consent,
+    ) == before
     assert rig.approver.requests == []
     assert ran == []

@@ -160,7 +160,7 @@ async def test_a_mode_that_settles_nothing_leaves_the_question_open() -> None:
     async with asyncio.TaskGroup() as group:
         turn = group.create_task(run_turn(rig, FakeModel([say("", Call(name="fetch", arguments={})), say("ok")])))
         await rig.approver.gate.reached()
-        rig.around.permissions.set_mode("trust")
+        rig.services.memory.permissions.set_mode("trust")
         await asyncio.sleep(0)
         assert rig.approver.open_questions == 1
         rig.approver.gate.open()
@@ -175,8 +175,8 @@ async def test_a_mode_never_answers_whether_a_command_may_leave_its_sandbox() ->
 
     def trust(request: PermissionRequest) -> None:
         if "sandbox" in request.action:
-            rig.around.permissions.set_mode("trust")
-            rig.around.permissions.forget("x")
+            rig.services.memory.permissions.set_mode("trust")
+            rig.services.memory.permissions.forget("x")
 
     rig.approver.on_question = trust
     await run_turn(rig, FakeModel([say("", Call(name="build", arguments={})), say("ok")]))

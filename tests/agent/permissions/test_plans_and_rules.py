@@ -14,7 +14,7 @@ from pygent_ls.agent.permissions.refusals import Protected
 from pygent_ls.agent.ports.workspace import EditPlan, WriteText
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.agent.tools.tool import ToolContext, tool
-from tests.agent.guards import guard_in
+from tests.agent.executor import Executor
 from tests.fakes import FOLDER, FakeApprover, Rig, bounded, make_rig
 
 
@@ -52,8 +52,8 @@ create_editor_settings = replace(create_settings, name="create_project")
 
 async def run(rig: Rig) -> ToolResult:
     """Run one call of the tool, and return the event that ends it."""
-    guard = guard_in(rig.around, rig.events.emit)
-    await bounded(guard.run(ToolUseBlock(id="call_1", name="create_project", input={"path": "app"})))
+    executor = Executor(rig.services, rig.events.emit)
+    await bounded(executor.run(ToolUseBlock(id="call_1", name="create_project", input={"path": "app"})))
     (told,) = rig.events.of(ToolResult)
     return told
 
@@ -85,7 +85,7 @@ async def test_what_is_always_refused_is_refused_inside_a_plan_too() -> None:
     rig = make_rig(create_project)
     protected = Protected(folders=(f"{FOLDER.as_posix()}/app/infra",))
     permissions = Permissions("bypass", rig.rules, Policy(may_bypass=True, protected=protected))
-    rig.around = replace(rig.around, permissions=permissions)
+    rig.use(permissions=permissions)
 
     told = await run(rig)
 
@@ -107,7 +107,7 @@ async def test_what_acts_later_is_asked_about_inside_a_plan_too(mode: Mode, rule
     """Unless a rule of the user's allows the call, or nothing is asked at all."""
     rig = make_rig(create_editor_settings, approver=FakeApprover("allow_once"))
     allowing = tuple(Rule(text=text, decision="allow", origin="user") for text in rules)
-    rig.around = replace(rig.around, permissions=Permissions(mode, rig.rules, Policy(rules=allowing, may_bypass=True)))
+    rig.use(permissions=Permissions(mode, rig.rules, Policy(rules=allowing, may_bypass=True)))
 
     told = await run(rig)
 

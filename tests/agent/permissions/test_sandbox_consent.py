@@ -15,7 +15,7 @@ from pygent_ls.agent.ports.approver import PermissionOutcome
 from pygent_ls.agent.ports.workspace import SandboxState
 from pygent_ls.agent.tools.tool import Tool, ToolContext
 from tests.agent.abilities import saying
-from tests.agent.guards import guard_in
+from tests.agent.executor import Executor
 from tests.fakes import FakeApprover, Rig, make_rig
 
 FAILED = SandboxState(kind="failed", reason="no namespaces here")
@@ -43,9 +43,9 @@ def rig_where(state: SandboxState, *answers: PermissionOutcome, allowed: bool = 
 
 
 async def call(rig: Rig, tool_id: str = "call_1") -> ToolResultBlock:
-    guard = guard_in(rig.around, rig.events.emit)
-    await guard.run(ToolUseBlock(id=tool_id, name="build", input={}))
-    return guard.results[tool_id]
+    executor = Executor(rig.services, rig.events.emit)
+    await executor.run(ToolUseBlock(id=tool_id, name="build", input={}))
+    return executor.results[tool_id]
 
 
 async def test_where_the_sandbox_works_a_command_runs_in_it_and_nobody_is_asked() -> None:

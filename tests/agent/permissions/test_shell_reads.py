@@ -17,7 +17,7 @@ from pygent_ls.agent.rules.read_rules import can_meet
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.shell.words import ANY
 from tests.agent.abilities import FILE_TOOLS, place
-from tests.agent.calls.test_executor import guard_of
+from tests.agent.calls.test_executor import executor_of
 from tests.fakes import FOLDER, FakeWorkspace, bounded, make_rig
 
 DENY = Rule(text="read_file(**/.env)", decision="deny", origin="user")
@@ -33,7 +33,7 @@ async def judged(command: str, *rules: Rule, mode: Mode = "default") -> str:
         rules=(ALLOW, *rules),
     )
     rig.workspace.links[place("innocent.txt")] = place(".env")
-    await bounded(guard_of(rig).run(ToolUseBlock(id="call_1", name="shell", input={"command": command})))
+    await bounded(executor_of(rig).run(ToolUseBlock(id="call_1", name="shell", input={"command": command})))
     if rig.approver.requests:
         return "asked"
     return "refused" if "permission_denied" in rig.events.types else "ran"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from pygent_ls.errors import ToolError
 from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.tools.files.read_file import MAX_LINE_CHARS, read_file
 from tests.agent.abilities import raising, saying
-from tests.agent.calls.test_executor import guard_of
+from tests.agent.calls.test_executor import executor_of
 from tests.agent.calls.test_secrets import SECRET, finder
 from tests.agent.turns import run_turn
 from tests.fakes import Call, FakeModel, Rig, bounded, make_rig, say
@@ -35,7 +34,7 @@ def rig_with(text: str = LOG, *, max_chars: int = 1_000, **changes: Any) -> Rig:
 
 
 async def called(rig: Rig, name: str, tool_id: str, **arguments: object) -> ToolResult:
-    await bounded(guard_of(rig).run(ToolUseBlock(id=tool_id, name=name, input=arguments)))
+    await bounded(executor_of(rig).run(ToolUseBlock(id=tool_id, name=name, input=arguments)))
     return rig.events.of(ToolResult)[-1]
 
 
@@ -92,7 +91,7 @@ async def test_where_there_is_no_read_file_nothing_is_kept_nor_promised() -> Non
     cut = await called(rig, "shell", "call_1")
     assert cut.content.endswith("characters from shell]")
     with pytest.raises(ToolError):
-        await rig.around.outputs.text_of("output:call_1")
+        await rig.services.memory.outputs.text_of("output:call_1")
 
 
 async def test_a_long_error_can_be_read_whole_too() -> None:
@@ -105,7 +104,7 @@ async def test_a_long_error_can_be_read_whole_too() -> None:
 async def test_another_session_does_not_see_it_not_even_through_the_common_cache() -> None:
     one = rig_with()
     other = rig_with("b" * 2_000)
-    other = replace(other, around=replace(other.around, cache=one.around.cache))
+    other.use(cache=one.services.environment.cache)
     await called(one, "shell", "call_1")
     assert not (await called(one, "read_file", "r", path="output:call_1", end_line=2)).is_error
 
@@ -116,13 +115,13 @@ async def test_another_session_does_not_see_it_not_even_through_the_common_cache
 
 async def test_what_is_kept_has_no_secrets_in_it() -> None:
     rig = rig_with(f"key={SECRET}\n" + LOG)
-    rig = replace(rig, around=replace(rig.around, secrets=SessionSecrets(Redactor(finder, key=b"k"), rig.workspace)))
+    rig.use(secrets=SessionSecrets(Redactor(finder, key=b"k"), rig.workspace))
     await called(rig, "shell", "call_1")
 
     read = await called(rig, "read_file", "r", path="output:call_1", end_line=2)
 
     assert "     2\tline 1\n" in read.content
-    assert SECRET not in await rig.around.outputs.text_of("output:call_1")
+    assert SECRET not in await rig.services.memory.outputs.text_of("output:call_1")
     assert SECRET not in read.content
 
 
@@ -243,7 +242,7 @@ async def test_what_a_daemon_before_this_one_kept_is_read_and_takes_its_room() -
 
 async def test_a_session_that_is_closed_keeps_its_results_as_it_can_be_gone_on_with() -> None:
     talk = conversation([])
-    outputs = talk.rig.around.outputs
+    outputs = talk.rig.services.memory.outputs
     await outputs.keep("a", "shell", "1234")
     await bounded(talk.session.close())
     assert await outputs.text_of("output:a") == "1234"

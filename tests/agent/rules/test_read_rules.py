@@ -20,7 +20,7 @@ from pygent_ls.agent.rules.read_rules import Reading
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.agent.tools.tool import ToolContext
 from tests.agent.abilities import named, place
-from tests.agent.calls.test_executor import guard_of
+from tests.agent.calls.test_executor import executor_of
 from tests.fakes import bounded, make_rig
 
 DENY = Rule(text="read_file(**/.env)", decision="deny", origin="user")
@@ -33,10 +33,10 @@ async def shown(part: PromptPart, *rules: Rule) -> str:
     """What the model reads of an attachment."""
     rig = make_rig(files={".env": "KEY=plum", "a.txt": "apple"})
     rig.workspace.links[place("link.txt")] = place(".env")
-    content = await render((part, "go"), rig.workspace, rig.around.reads, reading=Reading.of(rules))
+    content = await render((part, "go"), rig.workspace, rig.services.memory.reads, reading=Reading.of(rules))
     assert isinstance(content, tuple)
     assert isinstance(content[0], TextBlock)
-    assert rig.around.reads.knows(place(".env")) == ("plum" in content[0].text and isinstance(part, FilePart))
+    assert rig.services.memory.reads.knows(place(".env")) == ("plum" in content[0].text and isinstance(part, FilePart))
     return content[0].text
 
 
@@ -75,10 +75,10 @@ async def test_a_search_from_before_the_rule_is_not_served_again() -> None:
         return results.pop(0)
 
     rig = make_rig(named("grep_search", search, ttl_s=30))
-    guard = guard_of(rig)
+    executor = executor_of(rig)
     for n, rules in enumerate([[], [DENY], [DENY], []]):
         rig.rules.rules = list(rules)
-        await bounded(guard.run(ToolUseBlock(id=f"call_{n}", name="grep_search", input={})))
+        await bounded(executor.run(ToolUseBlock(id=f"call_{n}", name="grep_search", input={})))
 
     told = [(each.content, each.cached) for each in rig.events.of(ToolResult)]
     assert told == [("plum", False), ("nothing", False), ("plum", False), ("plum", True)]

@@ -211,7 +211,7 @@ async def test_reading_counts_as_read_by_the_model_and_as_a_dependency() -> None
     assert document.text == "one"
     assert context.shown == [document]
     assert context.dependencies == {FOLDER / "a.txt": document.stamp}
-    assert rig.around.reads.knows(FOLDER / "a.txt")
+    assert rig.services.memory.reads.knows(FOLDER / "a.txt")
 
 
 async def test_peeking_is_a_dependency_but_not_read_by_the_model() -> None:
@@ -222,7 +222,7 @@ async def test_peeking_is_a_dependency_but_not_read_by_the_model() -> None:
 
     assert context.dependencies == {FOLDER / "a.txt": document.stamp}
     assert context.shown == []
-    assert not rig.around.reads.knows(FOLDER / "a.txt")
+    assert not rig.services.memory.reads.knows(FOLDER / "a.txt")
 
 
 async def test_a_path_that_leads_outside_is_refused() -> None:

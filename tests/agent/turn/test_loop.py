@@ -29,9 +29,9 @@ from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResu
 from pygent_ls.agent.model.answer import CUT_OFF
 from pygent_ls.agent.model.retry import RetryPolicy
 from pygent_ls.agent.ports.model import FinishChunk, TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
-from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.agent.turn.tool_calls import CANCELLED_RESULT, LIMIT_RESULT, NOT_BEGUN_RESULT
+from pygent_ls.agent.turn_spec import TurnLimits
 from pygent_ls.errors import ModelError
 from tests.agent.abilities import FILE_TOOLS, place, raising, saying, waiting
 from tests.agent.turns import cancel_turn, check_history, new_turn, run_turn
@@ -118,7 +118,7 @@ async def test_the_model_is_told_the_system_prompt_the_tools_and_the_settings() 
     rig, model = rig_with_files(), FakeModel([say("x")])
     await run_turn(rig, model)
     (request,) = model.requests
-    assert request.system == rig.around.marks.explained("You are a test.")
+    assert request.system == rig.services.memory.marks.explained("You are a test.")
     assert [each.name for each in request.tools] == [each.name for each in FILE_TOOLS]
     assert (request.max_output_tokens, request.temperature) == (1_000, 0.5)
 

@@ -29,7 +29,7 @@ READ_B = Call(name="read_file", arguments={"path": "b.txt"})
 def watched(*answers: QuestionAnswered, tools: Sequence[Tool] = FILE_TOOLS) -> tuple[Rig, FakeQuestioner]:
     user = FakeQuestioner(*answers)
     rig = make_rig(*tools, files={"a.txt": "one\n", "b.txt": "uno\n"})
-    rig.around = replace(rig.around, pauser=user)
+    rig.use(pauser=user)
     return rig, user
 
 

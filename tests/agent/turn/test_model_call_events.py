@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import replace
 
 from pygent_ls.agent.events import ModelAnswered, UsageReported
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.model.retry import RetryPolicy
 from pygent_ls.agent.ports.model import Chunk, ModelRequest
-from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.errors import ModelError
 from pygent_ls.tools.tasks import task_tool
 from tests.agent.abilities import saying
@@ -73,15 +71,7 @@ async def test_the_time_in_models_counts_failed_attempts_and_subagents_and_nothi
     failed = ModelError("busy", type="overloaded")
     ask = Call(name="task", arguments={"description": "d", "prompt": "p", "agent": "other"})
     model = SlowModel([[failed], say("", LOOK), say("", ask), say("Done.")], clock)
-    base = new_turn(rig, model, retry=RetryPolicy(max_attempts=2))
-    turn = Turn(
-        spec=replace(base.spec, delegate=delegating({"other": child})),
-        around=rig.around,
-        history=[],
-        sink=rig.events,
-        retries=rig.retries,
-        clock=clock,
-    )
+    turn = new_turn(rig, model, retry=RetryPolicy(max_attempts=2), delegate=delegating({"other": child}))
 
     result = await bounded(turn.run())
 

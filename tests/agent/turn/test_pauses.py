@@ -27,11 +27,11 @@ from pygent_ls.agent.ports.questioner import (
     QuestionAnswered,
     QuestionNotAnswered,
 )
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.tools.tool import ToolContext
-from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.state import Steering, TurnSpec
 from pygent_ls.agent.turn.tool_calls import LIMIT_RESULT, NOT_BEGUN_RESULT
+from pygent_ls.agent.turn_spec import TurnLimits
 from pygent_ls.errors import ModelError
 from tests.agent.abilities import named, saying
 from tests.agent.turns import cancel_turn, check_history, new_turn, run_turn
@@ -53,7 +53,7 @@ def asking_rig(*answers: QuestionAnswer) -> tuple[Rig, FakeQuestioner]:
         return f"result {n_calls}"
 
     rig = make_rig(named("work", work))
-    rig.around = replace(rig.around, pauser=user)
+    rig.use(pauser=user)
     return rig, user
 
 
@@ -226,12 +226,12 @@ async def test_the_model_of_an_agent_that_is_chosen_meanwhile_is_asked_about_bef
     model.facts = ModelFacts(has_price=True)
     turn = new_turn(rig, model, limits=TurnLimits(max_budget_usd=1))
 
-    async def other_agent() -> tuple[TurnSpec, RunContext]:
-        return replace(turn.spec, model=unpriced, agent="other"), turn.around
+    async def other_agent() -> tuple[TurnSpec, SessionServices]:
+        return replace(turn.spec, model=unpriced, agent="other"), turn.services
 
     task = asyncio.ensure_future(turn.run())
     await gate.reached()
-    turn.become(other_agent)
+    turn.switch_agent(other_agent)
     gate.open()
     assert ((await bounded(task)).stop_reason, unpriced.requests) == ("budget_limit", [])
     assert ["some/model" in each.text for each in user.questions] == [True]
@@ -276,7 +276,7 @@ async def test_a_bug_while_the_user_is_asked_leaves_a_history_that_can_go_on() -
             raise ZeroDivisionError(question.text)
 
     rig, history = make_rig(saying("work", "never")), list[Message]()
-    rig.around = replace(rig.around, pauser=BrokenQuestioner())
+    rig.use(pauser=BrokenQuestioner())
     turn = new_turn(rig, FakeModel([working()]), history, limits=TurnLimits(max_tokens=1))
     with pytest.raises(ZeroDivisionError):
         await bounded(turn.run())

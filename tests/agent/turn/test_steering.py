@@ -10,9 +10,9 @@ import pytest
 from pygent_ls.agent.events import Finished, Steered, Text, ToolResult
 from pygent_ls.agent.messages import Message
 from pygent_ls.agent.ports.model import TextChunk
-from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.agent.turn.state import Steering, TurnResult
+from pygent_ls.agent.turn_spec import TurnLimits
 from pygent_ls.errors import ModelError
 from tests.agent.abilities import saying, waiting
 from tests.agent.turns import cancel_turn, check_turn, new_turn

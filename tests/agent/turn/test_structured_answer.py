@@ -9,17 +9,16 @@ from typing import Any
 
 import pytest
 
-from pygent_ls.agent.compaction.summary import CompactionRules
-from pygent_ls.agent.context.window import ContextRules
+from pygent_ls.agent.context.window import CompactionRules, ContextRules
 from pygent_ls.agent.events import Compacted, LlmError, PermissionRequested, ToolCall, ToolResult
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message, ToolResultBlock, Usage
 from pygent_ls.agent.model.retry import RetryPolicy
 from pygent_ls.agent.ports.hooks import HookOutcome
 from pygent_ls.agent.tools.structured_output import Structured
-from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.loop import GO_ON, Turn
 from pygent_ls.agent.turn.structured_answer import HOW_TO_ANSWER, MAX_REFUSED, TAKEN, TOO_EARLY
+from pygent_ls.agent.turn_spec import TurnLimits
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.tools.tasks import task
 from tests.agent.abilities import FILE_TOOLS, raising, read_file, saying, waiting
@@ -286,7 +285,7 @@ async def test_what_the_user_says_meanwhile_is_heard_before_the_answer_counts() 
 async def test_a_stop_hook_that_wants_more_wants_another_answer_too() -> None:
     said = [deny("2 tests fail"), HookOutcome()]
     rig = make_rig()
-    rig = replace(rig, around=replace(rig.around, hooks=FakeHooks({"stop": lambda _: said.pop(0)})))
+    rig.use(hooks=FakeHooks({"stop": lambda _: said.pop(0)}))
     model = FakeModel([say("", give(ADA)), say("", give({"name": "Eve"}))])
     result = await run_turn(rig, model, output_schema=PERSON)
     assert result.structured == Structured(value={"name": "Eve"})
@@ -295,7 +294,7 @@ async def test_a_stop_hook_that_wants_more_wants_another_answer_too() -> None:
 async def test_a_hook_may_change_or_refuse_an_answer() -> None:
     said = [deny("too short"), HookOutcome(tool_input={"name": 7}), HookOutcome(tool_input={"name": "Grace"})]
     rig, history = make_rig(), list[Message]()
-    rig = replace(rig, around=replace(rig.around, hooks=FakeHooks({"pre_tool_use": lambda _: said.pop(0)})))
+    rig.use(hooks=FakeHooks({"pre_tool_use": lambda _: said.pop(0)}))
     turn = new_turn(rig, FakeModel([say("", give(ADA))] * 3), history, output_schema=PERSON)
 
     result = await bounded(turn.run())
@@ -344,7 +343,7 @@ async def test_a_cancel_leaves_a_history_that_can_go_on_and_no_value(moment: str
     if moment == "after it was given":
         hooks = FakeHooks({"stop": HookOutcome()})
         hooks.gates["stop"] = gate
-        rig, script = replace(rig, around=replace(rig.around, hooks=hooks)), [say("", give(ADA))]
+        rig, script = rig.use(hooks=hooks), [say("", give(ADA))]
 
     result = await cancel_turn(rig, new_turn(rig, FakeModel(script), history, output_schema=PERSON), gate.reached)
 
@@ -398,7 +397,7 @@ async def test_who_becomes_another_agent_still_owes_the_answer() -> None:
     rig = make_rig(waiting("look", gate))
     model = FakeModel([say("", Call(name="look", arguments={})), say("", give(ADA))])
     turn = new_turn(rig, model, output_schema=PERSON)
-    turn.become(lambda: became(turn, rig))
+    turn.switch_agent(lambda: became(turn, rig))
     gate.open()
 
     result = await bounded(turn.run())
@@ -409,4 +408,4 @@ async def test_who_becomes_another_agent_still_owes_the_answer() -> None:
 
 
 async def became(turn: Turn, rig: Rig) -> Any:
-    return replace(turn.spec, system="You are another.", agent="another"), rig.around
+    return replace(turn.spec, system="You are another.", agent="another"), rig.services

@@ -31,18 +31,19 @@ from pygent_ls.agent.ports.hooks import HookOutcome
 from pygent_ls.agent.ports.model import ModelFacts
 from pygent_ls.agent.ports.questioner import QuestionAnswer, QuestionAnswered, QuestionNotAnswered
 from pygent_ls.agent.ports.subagents import MAX_AT_ONCE, SubagentTask
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.plan import Plan
 from pygent_ls.agent.tools.read_log import ReadLog
 from pygent_ls.agent.tools.tool import ToolContext
-from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.loop import Turn
-from pygent_ls.agent.turn.state import Delegate, DelegateTo, TurnState
+from pygent_ls.agent.turn.state import Delegate, DelegateTo
+from pygent_ls.agent.turn_spec import TurnLimits
 from pygent_ls.errors import ModelError
 from pygent_ls.tools.ask_user import ask_user
 from pygent_ls.tools.tasks import plan, task
 from tests.agent.abilities import FILE_TOOLS, named, saying
 from tests.agent.turns import cancel_turn, check_turn, new_turn
-from tests.fakes import Call, FakeApprover, FakeModel, Gate, Rig, Step, bounded, make_rig, say
+from tests.fakes import Call, FakeApprover, FakeModel, Gate, Rig, Step, bounded, make_rig, say, with_parts
 from tests.hooks import FakeHooks
 from tests.questioner import FakeQuestioner
 
@@ -50,7 +51,7 @@ from tests.questioner import FakeQuestioner
 def delegating(models: Mapping[str, FakeModel], ceiling: Mode | None = None, max_iterations: int = 0) -> DelegateTo:
     """Subagents by the name of their agent, each with a model of its own."""
 
-    async def delegate(tool_id: str, given: SubagentTask, parent: TurnState) -> Delegate:
+    async def delegate(tool_id: str, given: SubagentTask, parent: RunContext) -> Delegate:
         name = given.agent or "other"
         spec = replace(
             parent.spec,
@@ -62,7 +63,7 @@ def delegating(models: Mapping[str, FakeModel], ceiling: Mode | None = None, max
             source=f"subagent {name}: {given.description}",
             ceiling=ceiling,
         )
-        return Delegate(spec=spec, around=replace(parent.around, reads=ReadLog(), plan=Plan(), context=ContextMemory()))
+        return Delegate(spec=spec, services=with_parts(parent, reads=ReadLog(), plan=Plan(), window=ContextMemory()))
 
     return delegate
 
@@ -75,8 +76,7 @@ def ask(agent: str, tool_id: str | None = None, description: str = "look") -> Ca
 
 
 def with_subagents(rig: Rig, model: FakeModel, delegate: DelegateTo, limits: TurnLimits | None = None) -> Turn:
-    turn = new_turn(rig, model, limits=limits)
-    return Turn(spec=replace(turn.spec, delegate=delegate), around=rig.around, history=[], sink=rig.events)
+    return new_turn(rig, model, limits=limits, delegate=delegate)
 
 
 async def ran(turn: Turn, rig: Rig) -> str:
@@ -104,7 +104,7 @@ async def test_a_subagent_has_a_conversation_of_its_own_and_returns_its_last_wor
     (opening,) = child.requests[0].messages
     assert opening.text == "find it"
     assert results(model) == ["It is in a.txt."]
-    assert not rig.around.reads.knows(rig.workspace.resolve("a.txt")), "what it read, its parent has not"
+    assert not rig.services.memory.reads.knows(rig.workspace.resolve("a.txt")), "what it read, its parent has not"
 
 
 async def test_its_events_name_the_call_and_it_has_neither_beginning_nor_end() -> None:
@@ -172,7 +172,7 @@ async def test_a_subagent_whose_price_is_unknown_is_asked_about_once_before_its_
     answer: QuestionAnswer, *, is_called: bool
 ) -> None:
     user, rig = FakeQuestioner(answer), make_rig(task)
-    rig.around = replace(rig.around, pauser=user)
+    rig.use(pauser=user)
     models = {name: FakeModel([say("Yes.")], name=f"model/{name}") for name in ("a", "b", "c")}
     model = FakeModel([say("", *map(ask, models), usage=PAID), say("Done.", usage=PAID)])
     model.facts = ModelFacts(has_price=True)
@@ -191,7 +191,7 @@ async def test_a_subagent_whose_price_is_unknown_is_asked_about_once_before_its_
 
 async def test_who_asks_in_vain_for_a_price_is_named_and_not_its_parent() -> None:
     user, rig = FakeQuestioner(QuestionNotAnswered()), make_rig(task)
-    rig.around = replace(rig.around, pauser=user)
+    rig.use(pauser=user)
     child = FakeModel([say("Yes.", usage=Usage(input_tokens=1))], name="model/lies")
     model = FakeModel([say("", ask("other"), usage=PAID)])
     model.facts = child.facts = ModelFacts(has_price=True)
@@ -209,7 +209,7 @@ async def test_what_is_wrong_with_hooks_is_told_once_however_many_agents_and_cal
     broken = HookOutcome(notices=("The hook check.sh cannot be run.",))
     hooks = FakeHooks({"user_prompt_submit": broken, "pre_tool_use": broken, "subagent_stop": broken, "stop": broken})
     rig = make_rig(task, saying("look", "seen"))
-    rig = replace(rig, around=replace(rig.around, hooks=hooks))
+    rig.use(hooks=hooks)
     child = FakeModel([say("", Call(name="look", arguments={})), say("Yes.")])
 
     await ran(with_subagents(rig, FakeModel([say("", ask("other")), say("Done.")]), delegating({"other": child})), rig)
@@ -328,7 +328,7 @@ async def test_its_questions_name_it_and_wait_for_each_other() -> None:
 
 async def test_what_one_asks_the_user_names_it() -> None:
     user, rig = FakeQuestioner(QuestionAnswered(choice="red")), make_rig(task, ask_user)
-    rig.around = replace(rig.around, questioner=user)
+    rig.use(questioner=user)
     question = Call(name="ask_user", arguments={"question": "Which colour?", "choices": [{"title": "red"}]})
     child = FakeModel([say("", question), say("Red.")])
     model = FakeModel([say("", ask("other", description="paint")), say("", question), say("Done.")])
@@ -441,8 +441,8 @@ async def test_a_plan_is_told_and_kept_and_a_subagents_is_another() -> None:
         PlanEntry(content="find", status="completed", priority="high"),
         PlanEntry(content="mend", status="in_progress", priority="medium"),
     )
-    assert rig.around.plan.entries == kept
-    assert rig.around.plan.open_entries == kept[1:]
+    assert rig.services.memory.plan.entries == kept
+    assert rig.services.memory.plan.open_entries == kept[1:]
     told = [
         (each.parent_tool_id is None, each.event.entries)
         for each in rig.events.stamped

@@ -18,17 +18,18 @@ from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.ports.approver import PermissionOutcome
 from pygent_ls.agent.ports.model import Chunk, ModelRequest
 from pygent_ls.agent.ports.subagents import MAX_AT_ONCE, MAX_DEPTH, SubagentTask
+from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.plan import Plan
 from pygent_ls.agent.tools.read_log import ReadLog
 from pygent_ls.agent.tools.tool import ToolContext
-from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.loop import Turn
-from pygent_ls.agent.turn.state import Delegate, TurnState
+from pygent_ls.agent.turn.state import Delegate
+from pygent_ls.agent.turn_spec import TurnLimits
 from pygent_ls.errors import ModelError, ToolError
 from pygent_ls.tools.tasks import plan, task
 from tests.agent.abilities import FILE_TOOLS, named
 from tests.agent.turns import check_history, check_turn, new_turn
-from tests.fakes import Call, FakeApprover, FakeModel, Step, bounded, make_rig, say
+from tests.fakes import Call, FakeApprover, FakeModel, Step, bounded, make_rig, say, with_parts
 
 
 async def _steps(_: ToolContext) -> str:
@@ -120,12 +121,15 @@ class Office:
         self.most_at_once = 0
         self._scripts = list(story.children)
         self._is_missing = story.is_missing
+        self._depths: dict[str | None, int] = {}
 
-    async def delegate(self, tool_id: str, given: SubagentTask, parent: TurnState) -> Delegate:
+    async def delegate(self, tool_id: str, given: SubagentTask, parent: RunContext) -> Delegate:
         if self._is_missing:
             self._is_missing = False
             raise ToolError("there is none")
-        assert parent.depth < MAX_DEPTH
+        depth = self._depths.get(parent.spec.parent_tool_id, 0)
+        self._depths[tool_id] = depth + 1
+        assert depth < MAX_DEPTH
         script: Sequence[Sequence[Step]] = self._scripts.pop(0) if self._scripts else ()
         model = SteppingModel([*script, say("Report.")], name=f"child {len(self.models)}")
         self.models.append(model)
@@ -138,8 +142,8 @@ class Office:
             parent_tool_id=tool_id,
             source=f"subagent {model.name}",
         )
-        around = replace(parent.around, reads=ReadLog(), plan=Plan(), context=ContextMemory())
-        return Delegate(spec=spec, around=around)
+        services = with_parts(parent, reads=ReadLog(), plan=Plan(), window=ContextMemory())
+        return Delegate(spec=spec, services=services)
 
 
 async def live_through(story: Story) -> None:

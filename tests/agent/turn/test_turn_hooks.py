@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from pygent_ls.agent.calls.turn_hooks import MAX_STOP_DENIALS, NOT_DONE, TurnHooks
 from pygent_ls.agent.events import Notice
 from pygent_ls.agent.messages import Message, TextBlock, user_message
 from pygent_ls.agent.ports.hooks import HookEvent, HookInput, HookOutcome, HookRan, HookSource
-from pygent_ls.agent.ports.subagents import TurnShare
-from pygent_ls.agent.turn.limits import TurnLimits
 from pygent_ls.agent.turn.state import Steering, TurnResult
+from pygent_ls.agent.turn.turn_hooks import MAX_STOP_DENIALS, NOT_DONE, run_stop_hooks
+from pygent_ls.agent.turn_spec import TurnLimits
 from tests.agent.abilities import FILE_TOOLS
 from tests.agent.edits.test_checkpointer import FakeCheckpointer
+from tests.agent.executor import context_of
 from tests.agent.turns import cancel_turn, check_turn, new_turn
 from tests.fakes import Call, FakeModel, Gate, Rig, bounded, make_rig, say
 from tests.hooks import Answer, FakeHooks, deny
@@ -24,7 +24,7 @@ from tests.hooks import Answer, FakeHooks, deny
 
 def rig_with(answers: Mapping[HookEvent, Answer]) -> tuple[Rig, FakeHooks]:
     rig, hooks = make_rig(*FILE_TOOLS, files={"a.txt": "one\n"}), FakeHooks(answers)
-    return replace(rig, around=replace(rig.around, hooks=hooks)), hooks
+    return rig.use(hooks=hooks), hooks
 
 
 async def run(
@@ -107,7 +107,7 @@ async def test_a_stop_hook_that_always_denies_does_not_do_so_for_ever() -> None:
 async def test_what_a_stop_hook_changes_can_be_taken_back() -> None:
     rig, hooks = rig_with({"stop": HookOutcome()})
     checkpointer = FakeCheckpointer()
-    rig = replace(rig, around=replace(rig.around, checkpointer=checkpointer))
+    rig.use(checkpointer=checkpointer)
     turn = new_turn(rig, FakeModel([say("done")]))
     await bounded(turn.run())
 
@@ -119,9 +119,9 @@ async def test_what_a_stop_hook_changes_can_be_taken_back() -> None:
 async def test_while_a_subagents_stop_hook_runs_nothing_else_changes_files() -> None:
     rig, hooks = rig_with({"subagent_stop": HookOutcome()})
     gate = hooks.gates["subagent_stop"] = Gate()
-    changing = TurnShare().changing
-    stopping = TurnHooks(around=rig.around, turn_id="t1", emit=rig.events.emit).stopping
-    running = asyncio.ensure_future(stopping("end_turn", "subagent_stop", changing))
+    context = context_of(rig.services, rig.events.emit, parent_tool_id="call_1")
+    changing = context.share.changing
+    running = asyncio.ensure_future(run_stop_hooks(context, "end_turn", 0))
     await gate.reached()
     was_held = changing.locked()
     gate.open()
@@ -147,7 +147,7 @@ async def test_what_hooks_of_a_call_say_stands_behind_its_result() -> None:
     assert [block.type for block in history[2].blocks] == ["tool_result", "text"]
     read = model.requests[1].messages[2].blocks[1]
     assert isinstance(read, TextBlock)
-    number = rig.around.marks.number
+    number = rig.services.memory.marks.number
     assert read.text == (
         f'<untrusted-{number}>\n<hook event="post_tool_use" about="read_file">\nformatted\n</hook>\n'
         f"</untrusted-{number}>"

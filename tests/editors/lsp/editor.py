@@ -16,13 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pygent_ls.agent.edits.checkpointer import Checkpointer, NoCheckpoints
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.permissions.permissions import Permissions, Rule
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.ports.questioner import Question, QuestionAnswered
 from pygent_ls.agent.rules import globs
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import Environment, SessionMemory, SessionServices
 from pygent_ls.agent.tools.cache import ToolCache
 from pygent_ls.agent.tools.read_log import ReadLog
 from pygent_ls.agent.tools.tool import Tool, ToolRegistry
@@ -125,13 +124,14 @@ class FakeCore:
                 limits=LIMITS,
                 persist=setup.keeps_sessions,
             ),
-            make_surroundings=self._surroundings,
+            make_services=self._services,
             make_model=self._make_model,
             make_system_prompt=say_mode,
             on_change=front_end.on_session_change,
         )
 
-        self.sessions.look_back(self._past)
+        if setup.checkpoints:
+            self.sessions.keep_checkpoints(self._checkpoints, self._past)
         if setup.keeps_sessions:
             self.sessions.keep_in(JournalFolder(state_folder / "sessions"))
 
@@ -211,27 +211,24 @@ class FakeCore:
             return self.model
         raise ModelError(f"there is no model {name}", type="invalid_request")
 
-    def _checkpointer(self, session_id: str) -> Checkpointer:
-        if not self._setup.checkpoints:
-            return NoCheckpoints()
+    def _checkpoints(self, session_id: str) -> Checkpoints:
         return Checkpoints(self._front_end.workspace, self._snapshots, self._past.records(session_id))
 
-    def _surroundings(self, session_id: str, mode: Mode) -> RunContext:
-        return RunContext(
-            session_id=session_id,
+    def _services(self, session_id: str, mode: Mode) -> SessionServices:
+        return SessionServices(
+            environment=Environment(
+                workspace=self._front_end.workspace,
+                processes=self._processes,
+                approver=self._front_end.approver,
+                questioner=self._front_end.questioner,
+                pauser=self._front_end.pauser,
+                editor=self._front_end.editor,
+                reviewer=self._front_end.reviewer,
+                cache=self._cache,
+                max_tool_result_chars=40_000,
+            ),
+            memory=SessionMemory(session_id=session_id, permissions=Permissions(mode, self._rules), reads=ReadLog()),
             tools=self.tools,
-            workspace=self._front_end.workspace,
-            processes=self._processes,
-            approver=self._front_end.approver,
-            questioner=self._front_end.questioner,
-            pauser=self._front_end.pauser,
-            editor=self._front_end.editor,
-            reviewer=self._front_end.reviewer,
-            permissions=Permissions(mode, self._rules),
-            cache=self._cache,
-            reads=ReadLog(),
-            max_tool_result_chars=40_000,
-            checkpointer=self._checkpointer(session_id),
         )
 
 

@@ -24,8 +24,8 @@ from pygent_ls.editors.scripts.view import ScriptView
 from pygent_ls.editors.scripts.writer import LineWriter
 from pygent_ls.editors.terminal.text import Palette
 from pygent_ls.editors.terminal.view import TerminalView
-from pygent_ls.sessions.turns.turn import SessionParts
-from tests.fakes import FOLDER, FakeModel, Step, bounded
+from pygent_ls.sessions.turns.session_parts import SessionParts
+from tests.fakes import FOLDER, FakeModel, Step, bounded, with_parts
 from tests.sessions.conversation import Conversation, conversation
 
 Line = dict[str, Any]
@@ -125,13 +125,13 @@ async def program(
     approver = LineApprover(requests=questions) if asks_on_stdio else None
 
     def asking_us(parts: SessionParts) -> SessionParts:
-        around = parts.surroundings
+        services = parts.services
         return replace(
             parts,
-            surroundings=replace(
-                around,
-                approver=approver or around.approver,
-                questioner=approver or around.questioner,
+            services=with_parts(
+                services,
+                approver=approver or services.environment.approver,
+                questioner=approver or services.environment.questioner,
                 hooks=hooks,
             ),
         )

@@ -428,7 +428,7 @@ async def test_background_commands_are_listed_stopped_and_the_model_learns_of_it
     )
     none = await shelf.text("/background")
     await shelf.say("start it")
-    (command,) = await shelf.session.around.processes.background.listed(shelf.session.id)
+    (command,) = await shelf.session.services.environment.processes.background.listed(shelf.session.id)
 
     listed = await shelf.text("/background")
     stopped = await shelf.text(f"/background stop {command.name}")

@@ -210,7 +210,7 @@ async def test_the_page_of_a_session_shows_its_changes_whoever_has_it(tmp_path: 
 async def test_what_is_deleted_is_restorable_where_it_was_kept_and_else_gone(tmp_path: Path) -> None:
     async with daemon(tmp_path) as kept, daemon(tmp_path / "none", persist=False) as unkept:
         session, gone = kept.new(), unkept.new()
-        await session.around.outputs.keep("a", "shell", "all")
+        await session.services.memory.outputs.keep("a", "shell", "all")
         assert await bounded(kept.sessions.delete(session.id))
         assert not await bounded(unkept.sessions.delete(gone.id))
-        assert await session.around.outputs.text_of("output:a") == "all"
+        assert await session.services.memory.outputs.text_of("output:a") == "all"

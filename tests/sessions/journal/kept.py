@@ -7,7 +7,7 @@ import shutil
 from collections.abc import AsyncGenerator, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -23,7 +23,7 @@ from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message, ToolResultBlock
 from pygent_ls.agent.ports.hooks import Hooks, NoHooks
 from pygent_ls.agent.ports.model import Model
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.errors import ModelError
@@ -43,7 +43,7 @@ from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.tools.tasks import task
 from tests.agent.abilities import edit_file, waiting
 from tests.agent.abilities import read_file as read_tool
-from tests.fakes import FOLDER, Call, FakeApprover, FakeModel, Gate, Rig, Step, bounded, make_rig, say
+from tests.fakes import FOLDER, Call, FakeApprover, FakeModel, Gate, Rig, Step, bounded, make_rig, say, with_parts
 from tests.llm.test_long_conversations import check_chat_completions, check_messages_api
 from tests.sessions.conversation import LIMITS, say_mode
 from tests.sessions.subscribers import Reader
@@ -76,12 +76,14 @@ class Kept:
         self.rigs: dict[str, Rig] = {}
         self.sessions = Sessions(
             self._defaults,
-            make_surroundings=self._surroundings,
+            make_services=self._services,
             make_model=self._model,
             make_system_prompt=say_mode,
             on_change=lambda session_id, what: None,
         )
         self.sessions.keep_in(JournalFolder(self.root))
+        if self.has_checkpoints:
+            self.sessions.keep_checkpoints(self.checkpoints)
 
     def new(self) -> Session:
         """A new session."""
@@ -108,16 +110,17 @@ class Kept:
             raise ModelError(f"there is no model {name}", type="invalid_request")
         return self.model
 
-    def _surroundings(self, session_id: str, mode: Mode) -> RunContext:
+    def _services(self, session_id: str, mode: Mode) -> SessionServices:
         rig = self.rigs[session_id] = make_rig(
             *self.tools, files=FILES, mode=mode, approver=self.approver or FakeApprover(otherwise="allow_once")
         )
-        around = replace(rig.around, session_id=session_id, hooks=self.hooks)
-        if not self.has_checkpoints:
-            return around
+        return with_parts(rig.services, session_id=session_id, hooks=self.hooks)
+
+    def checkpoints(self, session_id: str) -> Checkpoints:
+        """Those of the session whose services were made last."""
         snapshots = snapshots_beside(self.root, find=lambda: None)
         records = CheckpointRecords(self.root / "checkpoints", session_id, days=snapshots.days)
-        return replace(around, checkpointer=Checkpoints(around.workspace, snapshots, records))
+        return Checkpoints(self.rigs[session_id].workspace, snapshots, records)
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.sessions.journal.records import Begun
 from pygent_ls.sessions.journal.replay import Recalled
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.turns.turn import SessionParts
+from pygent_ls.sessions.turns.session_parts import SessionParts
 from pygent_ls.tools.tasks import plan
 from tests.agent.abilities import edit_file
 from tests.fakes import Call, bounded, say
@@ -43,7 +43,7 @@ def facts(session: Session | Recalled) -> Mapping[str, object]:
     is_live = isinstance(session, Session)
     return {
         "messages": list(session.messages),
-        "plan": session.around.plan.entries if is_live else session.plan,
+        "plan": session.services.memory.plan.entries if is_live else session.plan,
         "usage": (session.usage, session.last_turn_usage),
         "moments": (session.created_at, session.updated_at),
         "name, model, mode": (session.name, session.model, session.mode),
@@ -57,7 +57,9 @@ async def test_what_is_on_the_disk_is_at_any_moment_what_there_is_in_memory(tmp_
     (folder / "a.txt").write_text("one\n")
 
     def change(parts: SessionParts) -> SessionParts:
-        return replace(parts, limits=replace(LIMITS, context=ContextRules(max_tokens=40_000)))
+        return replace(
+            parts, limits=replace(LIMITS, model=replace(LIMITS.model, context=ContextRules(max_tokens=40_000)))
+        )
 
     talking = conversation(SCRIPT, edit_file, plan, mode="accept_edits", folder=folder, change=change)
     model = talking.model.name
@@ -79,7 +81,7 @@ async def test_what_is_on_the_disk_is_at_any_moment_what_there_is_in_memory(tmp_
     check(8, "two")
     await bounded(session.undo())
     check(4, "one")
-    await bounded(session.going_back.bring_again())
+    await bounded(session.restorer.redo())
     check(8, "two")
     await talking.turn("and then?")
     check(10, "two")

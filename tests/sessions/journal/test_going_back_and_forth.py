@@ -116,7 +116,7 @@ class Play:
             if error.kind != "nothing_to_compact":
                 raise
             return
-        made = self.session.around.context.compaction
+        made = self.session.services.memory.window.compaction
         assert made is not None
         self.story.summaries.append((self.story.said.words[: made.end], made.summary))
 
@@ -132,7 +132,7 @@ class Play:
     async def _redo(self) -> None:
         if not self.story.taken_back:
             return
-        done = await self.session.going_back.bring_again()
+        done = await self.session.restorer.redo()
         self.story.points[done.undo_checkpoint_id] = self.story.said
         self.story.said = self.story.taken_back.pop()
 
@@ -147,7 +147,7 @@ class Play:
 
     def check(self) -> None:
         """The session is what its story says."""
-        memory = self.session.around.context
+        memory = self.session.services.memory.window
         memory.follow(self.session.messages)
         assert tuple(each.text for each in self.session.messages) == self.story.said.words
         assert (memory.compaction.summary if memory.compaction else None) == self.story.summary
@@ -182,7 +182,7 @@ def planning(*contents: str) -> Sequence[Sequence[Step]]:
 
 def planned(session: Session) -> list[str]:
     """What the session means to do."""
-    return [each.content for each in session.around.plan.entries]
+    return [each.content for each in session.services.memory.plan.entries]
 
 
 async def test_a_restored_conversation_has_the_plan_of_its_moment(tmp_path: Path) -> None:
@@ -206,5 +206,5 @@ async def test_a_restored_conversation_has_the_plan_of_its_moment(tmp_path: Path
         await session.undo()
         assert planned(session) == []
         for _ in range(2):
-            await session.going_back.bring_again()
+            await session.restorer.redo()
         assert planned(session) == ["look", "mend"]

@@ -27,7 +27,7 @@ def all_of(session: Session) -> Mapping[str, object]:
     """What must be the same."""
     return {
         "messages": list(session.messages),
-        "plan": session.around.plan.entries,
+        "plan": session.services.memory.plan.entries,
         "usage": session.usage,
         "last_turn_usage": session.last_turn_usage,
         "created_at": session.created_at,
@@ -41,9 +41,9 @@ async def test_a_conversation_that_was_emptied_has_no_plan_later_either(tmp_path
     async with daemon(tmp_path, PLANNING, tools=[plan]) as kept:
         session = kept.new()
         await kept.say(session)
-        assert [each.content for each in session.around.plan.entries] == ["look"]
+        assert [each.content for each in session.services.memory.plan.entries] == ["look"]
         session.clear()
-        assert session.around.plan.entries == ()
+        assert session.services.memory.plan.entries == ()
         before = all_of(session)
 
     async with daemon(tmp_path) as again:
@@ -78,7 +78,7 @@ async def test_a_turn_that_runs_has_used_the_session_also_where_it_is_killed(tmp
         before = session.updated_at
         running = session.start_turn(TurnRequest(parts=("two",)), Reader())
         await bounded(gate.reached())
-        await session.around.settle()
+        await session.services.memory.settle()
         on_disk = JournalFolder(tmp_path).recall(session.id).updated_at
         assert on_disk == session.updated_at > before
         running.cancel()

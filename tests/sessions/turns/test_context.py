@@ -17,7 +17,7 @@ from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.sessions.journal.records import Begun
 from pygent_ls.sessions.turns.context import ContextReport
-from pygent_ls.sessions.turns.turn import SessionParts
+from pygent_ls.sessions.turns.session_parts import SessionParts
 from tests.fakes import Gate, Step, bounded, say
 from tests.hooks import FakeHooks, deny
 from tests.sessions.conversation import LIMITS, Conversation, conversation
@@ -36,7 +36,9 @@ def talk(
     """A session whose first answers are long, and whose window holds 4,000 tokens."""
 
     def change(parts: SessionParts) -> SessionParts:
-        limits = replace(LIMITS, context=ContextRules(max_tokens=4_000), summarizer=summarizer)
+        limits = replace(
+            LIMITS, model=replace(LIMITS.model, context=ContextRules(max_tokens=4_000)), summarizer=summarizer
+        )
         return replace(parts, limits=limits)
 
     usage = Usage(input_tokens=400, output_tokens=500)

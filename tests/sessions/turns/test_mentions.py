@@ -20,7 +20,7 @@ from pygent_ls.tools.files.read_file import list_files
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from tests.agent.abilities import FILE_TOOLS, place
-from tests.fakes import Rig, make_rig
+from tests.fakes import Rig, make_rig, with_parts
 
 FILES = {"src/a.py": "one\ntwo\n", "my notes.txt": "x", "shot.png": "not really"}
 
@@ -59,7 +59,7 @@ async def broken_diff(context: ToolContext, revision: str) -> str:
 async def of(text: str, *tools: Tool, editor: FakeEditor | None = None) -> list[PromptPart]:
     """What a prompt gets beside its words."""
     rig: Rig = make_rig(*FILE_TOOLS, *tools, files=FILES)
-    parts = await expanded((text,), replace(rig.around, editor=editor or FakeEditor()))
+    parts = await expanded((text,), with_parts(rig.services, editor=editor or FakeEditor()))
     assert parts[0] == text, "the words stay as they are"
     return list(parts[1:])
 
@@ -140,7 +140,7 @@ async def test_a_file_that_is_attached_already_is_not_attached_twice() -> None:
     rig = make_rig(*FILE_TOOLS, files=FILES)
     given_parts = ("@src/a.py ", FilePart(path=place("src/a.py")), "@./src/a.py")
 
-    assert await expanded(given_parts, rig.around) == given_parts
+    assert await expanded(given_parts, rig.services) == given_parts
 
 
 async def test_the_selection_and_the_buffer_are_where_the_user_is() -> None:
@@ -208,13 +208,13 @@ async def test_a_folder_is_what_is_in_it(tmp_path: Path) -> None:
     (tmp_path / "src" / "deep" / "b.py").write_text("")
     (tmp_path / "data.bin").write_bytes(b"\0\1")
     rig = make_rig(list_files)
-    around = replace(rig.around, workspace=DiskWorkspace([tmp_path]), processes=LocalProcesses())
+    services = with_parts(rig.services, workspace=DiskWorkspace([tmp_path]), processes=LocalProcesses())
 
     listing = NotePart(kind="folder", text="src/a.py\nsrc/deep/\nsrc/deep/b.py")
-    assert await expanded(("what is in @src/ and @src?",), around) == ("what is in @src/ and @src?", listing)
-    assert await expanded(("@data.bin",), around) == ("@data.bin",)
+    assert await expanded(("what is in @src/ and @src?",), services) == ("what is in @src/ and @src?", listing)
+    assert await expanded(("@data.bin",), services) == ("@data.bin",)
 
 
 async def test_a_drawing_is_text() -> None:
     rig = make_rig(files={"logo.svg": "<svg/>"})
-    assert await expanded(("@logo.svg",), rig.around) == ("@logo.svg", FilePart(path=place("logo.svg")))
+    assert await expanded(("@logo.svg",), rig.services) == ("@logo.svg", FilePart(path=place("logo.svg")))

@@ -16,8 +16,8 @@ from pygent_ls.errors import SessionError
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.steering import steer
 from pygent_ls.sessions.turns.request import TurnRequest
-from pygent_ls.sessions.turns.turn import SessionParts
-from tests.fakes import FakeModel, Gate, bounded, say
+from pygent_ls.sessions.turns.session_parts import SessionParts
+from tests.fakes import FakeModel, Gate, bounded, say, with_parts
 from tests.sessions.conversation import Conversation, conversation
 from tests.sessions.subscribers import Reader
 
@@ -50,7 +50,7 @@ def talk_of(latencies: Mapping[str, int], *, gate: Gate, n_answers: int) -> Conv
     """A conversation whose first answer waits at the gate."""
 
     def slow(parts: SessionParts) -> SessionParts:
-        return replace(parts, surroundings=replace(parts.surroundings, secrets=SlowSecrets(latencies)))
+        return replace(parts, services=with_parts(parts.services, secrets=SlowSecrets(latencies)))
 
     return conversation([[gate, *say("first")], *(say(f"answer {n}") for n in range(n_answers))], change=slow)
 

@@ -18,7 +18,7 @@ from pygent_ls.secrets.finder import find_secrets
 from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.sessions.turns.prompt import Opening, content_of, opening
 from tests.agent.abilities import FILE_TOOLS, place
-from tests.fakes import Rig, make_rig
+from tests.fakes import Rig, make_rig, with_parts
 from tests.sessions.turns.test_mentions import FakeEditor
 
 FILES = {"AGENTS.md": "Say PINEAPPLE.", "a/AGENTS.md": "Say MANGO.", "a/x.py": "1", "b.py": "2"}
@@ -47,7 +47,7 @@ class Desk:
         """Begin a turn, which joins the history."""
         made = await opening(
             parts,
-            self.rig.around,
+            self.rig.services,
             self.make,
             history=self.history,
             rules=self.rules,
@@ -61,9 +61,7 @@ def desk(files: Mapping[str, str] = FILES, *, redactor: Redactor | None = None) 
     """A desk on these files."""
     rig = make_rig(*FILE_TOOLS, files=files)
     own = RepositoryInstructions(rig.workspace)
-    return Desk(
-        replace(rig, around=replace(rig.around, instructions=own, secrets=SessionSecrets(redactor, rig.workspace)))
-    )
+    return Desk(rig.use(instructions=own, secrets=SessionSecrets(redactor, rig.workspace)))
 
 
 def said(opened: Opening) -> list[str]:
@@ -93,8 +91,8 @@ async def test_those_of_the_folder_of_a_file_that_is_named_come_before_the_words
 
 async def test_the_file_that_the_user_is_in_is_named_by_being_there() -> None:
     own = desk()
-    around = replace(own.rig.around, editor=FakeEditor(View(active=place("a/x.py"))))
-    own.rig = replace(own.rig, around=around)
+    services = with_parts(own.rig.services, editor=FakeEditor(View(active=place("a/x.py"))))
+    own.rig = replace(own.rig, services=services)
     assert said(await own.open("go")) == [MANGO, "go"]
 
 
@@ -142,6 +140,6 @@ async def test_every_value_of_a_file_of_secrets_that_is_imported_is_masked() -> 
 async def test_what_is_said_meanwhile_brings_them_too() -> None:
     own = desk()
     await own.open("go")
-    content = await content_of(("look at @a/x.py",), own.rig.around)
+    content = await content_of(("look at @a/x.py",), own.rig.services)
     assert isinstance(content, tuple)
     assert content[0] == TextBlock(text=MANGO)

@@ -11,13 +11,13 @@ from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.permissions.permissions import Policy
 from pygent_ls.agent.rules.rule import Rule
-from pygent_ls.agent.turn.limits import TurnLimits
+from pygent_ls.agent.turn_spec import TurnLimits
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.lifecycle.defaults import NewSession, SessionDefaults
 from pygent_ls.sessions.store import Sessions
 from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.settings import SessionLimits, TurnSettings
-from tests.fakes import FOLDER, FakeModel, Gate, bounded, make_rig, say
+from tests.fakes import FOLDER, FakeModel, Gate, bounded, make_rig, say, with_parts
 from tests.sessions.conversation import LIMITS, say_mode
 from tests.sessions.subscribers import Reader
 
@@ -48,7 +48,7 @@ class Desk:
             lambda: SessionDefaults(
                 working_directory=FOLDER, agent="default", model=now.model, mode=now.mode, limits=now.limits
             ),
-            make_surroundings=lambda _, mode: make_rig(mode=mode).around,
+            make_services=lambda _, mode: make_rig(mode=mode).services,
             make_model=self._make(now.endpoint),
             make_system_prompt=say_mode,
             on_change=lambda _session, _what: None,
@@ -71,7 +71,7 @@ class Desk:
             endpoint=now.endpoint,
             make_model=self._make(now.endpoint),
             make_system_prompt=say_endpoint,
-            renewed=lambda around: replace(around, max_tool_result_chars=now.max_chars),
+            renewed=lambda services: with_parts(services, max_tool_result_chars=now.max_chars),
             notices=now.notices,
         )
 
@@ -101,7 +101,11 @@ async def test_a_turn_begins_with_the_settings_as_they_are_by_then() -> None:
     desk.now = Now(
         model="new/model",
         mode="plan",
-        limits=replace(LIMITS, turn=TurnLimits(max_iterations=7), temperature=0.25, max_output_tokens=77),
+        limits=replace(
+            LIMITS,
+            turn=TurnLimits(max_iterations=7),
+            model=replace(LIMITS.model, temperature=0.25, max_output_tokens=77),
+        ),
         policy=Policy(rules=(rule,)),
         endpoint="there",
         notices=("Look!",),

@@ -22,13 +22,17 @@ class BackgroundRequests:
         session = await self._sessions.look_at(params.session_id)
         if not isinstance(session, Session):  # not active here: it runs nothing, and is not activated
             return {"commands": []}
-        return {"commands": [_out(each) for each in await session.around.processes.background.listed(session.id)]}
+        return {
+            "commands": [
+                _out(each) for each in await session.services.environment.processes.background.listed(session.id)
+            ]
+        }
 
     async def stop(self, params: incoming.BackgroundStopParams) -> outgoing_lists.StoppedOut:
         """Handle `pygent/background/stop`."""
         session = await self._sessions.hold(params.session_id)
         try:
-            return {"stopped": await session.around.processes.background.stop(session.id, params.id)}
+            return {"stopped": await session.services.environment.processes.background.stop(session.id, params.id)}
         except ToolError as error:
             raise SessionError(str(error), kind="unknown_background_command") from None
 

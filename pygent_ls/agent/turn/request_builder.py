@@ -29,7 +29,7 @@ def chars_of_tools(tools: ToolRegistry) -> int:
 
 
 @dataclass(kw_only=True)
-class TurnContext:
+class RequestBuilder:
     """Builds the requests of one turn from its history."""
 
     state: TurnState
@@ -44,11 +44,11 @@ class TurnContext:
     @property
     def memory(self) -> ContextMemory:
         """Context memory of the session."""
-        return self.state.around.context
+        return self.state.context.memory.window
 
     async def request(self, model: Model) -> ModelRequest:
         """Build the next request. The conversation is compacted first if the window is nearly full."""
-        now = background(self.state.around.editor, self.state.around.workspace.shown)
+        now = background(self.state.context.environment.editor, self.state.context.environment.workspace.shown)
         n_around = self._n_around(now)
         self._follow()
         if self._is_near_limit(model, n_around):
@@ -71,7 +71,7 @@ class TurnContext:
         cut, n_around = self._sent
         if error.type != "context_window" or n_around < size_of(self.memory.rows, cut):
             return error
-        n_tools = len(self.state.around.tools.list_all())
+        n_tools = len(self.state.context.tools.list_all())
         return ModelError(
             f"{error.message} Most of the request is not the conversation: the system prompt and {n_tools} tools "
             f"take up about {self.memory.scaled(n_around)} tokens. Offer fewer tools (disallowed_tools, or an "
@@ -86,26 +86,28 @@ class TurnContext:
         """Whether the last request and its answer, with this usage, nearly fill the window."""
         spec = self.state.spec
         tokens = usage.context_tokens or usage.total_tokens
-        return tokens >= spec.compaction.at * self.memory.limit(spec.context, model)
+        return tokens >= spec.model_settings.compaction.at * self.memory.limit(spec.model_settings.context, model)
 
     def answered(self, model: Model, usage: Usage) -> None:
         """Store in the turn's usage how full the window is after an answer. `usage` is that call's own, and counted
         already."""
         tokens = self.memory.counted(usage, *self._sent)
-        limit = self.memory.limit(self.state.spec.context, model)
+        limit = self.memory.limit(self.state.spec.model_settings.context, model)
         self.state.usage = replace(self.state.usage, context_tokens=tokens, context_limit=limit)
 
     def _follow(self) -> None:
-        self.memory.follow(self.state.history, counts_words=self.state.spec.context.max_words > 0)
+        self.memory.follow(self.state.history, counts_words=self.state.spec.model_settings.context.max_words > 0)
 
     def _cut(self, max_chars: int = 0) -> ContextCut:
-        return self.memory.cut(self.state.spec.context, self.state.spec.turn_id, max_chars)
+        return self.memory.cut(self.state.spec.model_settings.context, self.state.spec.turn_id, max_chars)
 
     def _is_near_limit(self, model: Model, n_around: int) -> bool:
         spec = self.state.spec
-        if spec.compaction.strategy == "off":
+        if spec.model_settings.compaction.strategy == "off":
             return False
-        return self.memory.tokens(self._cut(), n_around) >= spec.compaction.at * self.memory.limit(spec.context, model)
+        return self.memory.tokens(self._cut(), n_around) >= spec.model_settings.compaction.at * self.memory.limit(
+            spec.model_settings.context, model
+        )
 
     async def _compact(self, model: Model, trigger: Trigger, n_around: int, refusal: str = "") -> bool:
         state, spent = self.state, list[Usage]()
@@ -118,15 +120,13 @@ class TurnContext:
             )
 
         compacting = Compactor(
-            around=state.around,
-            rules=state.spec.compaction,
-            context=state.spec.context,
+            services=state.context,
+            settings=state.spec.model_settings,
             turn_id=state.spec.turn_id,
             model=model,
             summarizer=state.spec.summarizer or model,
-            temperature=state.spec.temperature,
             tell=state.emit,
-            hooks=state.hooks,
+            hooks=state.context.hooks,
             spend=spend,
             refusal=refusal,
         )
@@ -135,10 +135,10 @@ class TurnContext:
         finally:
             state.model_s += compacting.model_s
         if done is not None:
-            state.around.instructions.forget_lost(self._cut().of(self.memory.messages))
+            state.context.environment.instructions.forget_lost(self._cut().of(self.memory.messages))
         if spent:
             tokens = self.memory.tokens(self._cut(), n_around) if done is None else done.tokens_after
-            limit = self.memory.limit(state.spec.context, model)
+            limit = self.memory.limit(state.spec.model_settings.context, model)
             state.usage = replace(state.usage, context_tokens=tokens, context_limit=limit)
             await state.emit(UsageReported(usage=state.root.total))
         return done is not None
@@ -150,19 +150,21 @@ class TurnContext:
         mode `fresh` leaves out earlier turns, which is expected and not reported."""
         memory, spec = self.memory, self.state.spec
         rows = memory.rows
-        first = rows.first_of(spec.turn_id) if spec.context.mode == "fresh" else 0
+        first = rows.first_of(spec.turn_id) if spec.model_settings.context.mode == "fresh" else 0
         n_whole, n_sent = len(rows) - first, len(cut.of(memory.messages))
         if n_sent == n_whole:
             memory.told_left_out = None
             return
-        reasons = limits_reached(rows, spec.context, spec.turn_id, memory.chars_for(spec.context.max_tokens))
+        reasons = limits_reached(
+            rows, spec.model_settings.context, spec.turn_id, memory.chars_for(spec.model_settings.context.max_tokens)
+        )
         if not reasons:
             reasons = (f"they do not fit into the context window of {model.name}",)
         if memory.told_left_out == reasons:
             return
         memory.told_left_out = reasons
         is_off = " The conversation is not compacted because compaction.strategy is off." * (
-            spec.compaction.strategy == "off"
+            spec.model_settings.compaction.strategy == "off"
         )
         await self.state.emit(
             Notice(
@@ -174,34 +176,34 @@ class TurnContext:
 
     def _built(self, model: Model, now: TextBlock | None, n_around: int, cut: ContextCut) -> ModelRequest:
         state, memory = self.state, self.memory
-        spec, around = state.spec, state.around
-        forget_left_out(around, memory, cut)
+        spec, context = state.spec, state.context
+        forget_left_out(context, memory, cut)
         self._sent = (cut, n_around)
         memory.n_chars_around = n_around
 
         def sent(message: Message) -> Message:
-            return around.marks.marked(self.readable(message, model))
+            return context.memory.marks.marked(self.readable(message, model))
 
         messages = memory.marked(cut, sent, model.name)
         if now is not None:
-            marked = replace(now, text=around.marks.around(now.text))
+            marked = replace(now, text=context.memory.marks.around(now.text))
             messages[-1] = replace(messages[-1], content=(*messages[-1].blocks, marked))
-        asked = state.structured.asked_of(model.facts, spec.system, around.tools.list_definitions())
+        asked = state.structured.asked_of(model.facts, spec.system, context.tools.list_definitions())
         return ModelRequest(
-            system=around.marks.explained(asked.system),
+            system=context.memory.marks.explained(asked.system),
             messages=messages,
             tools=asked.tools,
             output_schema=asked.schema,
             max_output_tokens=self._answer_room(model, cut, n_around),
-            temperature=spec.temperature,
-            max_thinking_tokens=spec.max_thinking_tokens,
-            effort=spec.effort,
-            cache_key=around.session_id,
+            temperature=spec.model_settings.temperature,
+            max_thinking_tokens=spec.model_settings.max_thinking_tokens,
+            effort=spec.model_settings.effort,
+            cache_key=context.memory.session_id,
         )
 
     def _fitting_cut(self, model: Model, n_around: int) -> ContextCut:
         """Return the cut that fits into the window with room for an answer, if nothing was compacted."""
-        rules = self.state.spec.context
+        rules = self.state.spec.model_settings.context
         window = self.memory.limit(ContextRules(), model)
         limit = min(self.memory.limit(rules, model), max(window - LEAST_ANSWER, window // 2))
         cut = self._cut()
@@ -212,14 +214,17 @@ class TurnContext:
     def _answer_room(self, model: Model, cut: ContextCut, n_around: int) -> int:
         """Return the maximum tokens of the answer: providers refuse a limit that does not fit into the window with the
         request."""
-        wanted, window = self.state.max_output_tokens, model.facts.context_limit
+        wanted, window = (
+            self.state.max_output_tokens or self.state.spec.model_settings.max_output_tokens,
+            model.facts.context_limit,
+        )
         if window is None:
             return wanted
         return min(wanted, max(window - self.memory.tokens(cut, n_around), LEAST_ANSWER))
 
     def _n_around(self, now: TextBlock | None) -> int:
         """Return the characters of a request outside the conversation."""
-        tools = self.state.around.tools
+        tools = self.state.context.tools
         known, n_tools, n_chars = self._tools
         if known is not tools or n_tools != len(tools.list_all()):
             n_tools, n_chars = len(tools.list_all()), chars_of_tools(tools)

@@ -8,13 +8,22 @@ from pathlib import Path
 from typing import Protocol
 
 from pygent_ls.agent.messages import Message
-from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.errors import SessionError, SnapshotError
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint, Checkpoints, FileDiff
 from pygent_ls.sessions.checkpoints.past_sessions import check_open, checkpoint_failed
 from pygent_ls.sessions.checkpoints.records import TakenBack
 from pygent_ls.sessions.checkpoints.rewind import Restored, RewindTarget, go_back, last_turn
 from pygent_ls.sessions.plan import plan_in
+
+
+class ActiveServices(Protocol):
+    """Holds the current services of the session."""
+
+    @property
+    def services(self) -> SessionServices:
+        """Services of the session's turns."""
+        ...
 
 
 class KeptConversation(Protocol):
@@ -34,7 +43,7 @@ class KeptConversation(Protocol):
         ...
 
 
-class GoingBack:
+class Restorer:
     """Restore, undo and redo for one session. The caller ensures that no turn that uses a model runs.
 
     The methods raise `SessionError`: `no_checkpoints`, `other_workspace` (its folder is not open), or
@@ -42,13 +51,16 @@ class GoingBack:
     """
 
     def __init__(
-        self, around: Callable[[], RunContext], kept: KeptConversation, on_restored: Callable[[], None]
+        self,
+        active: ActiveServices,
+        checkpoints: Checkpoints | None,
+        kept: KeptConversation,
+        on_restored: Callable[[], None],
     ) -> None:
-        self._around = around
+        self._active = active
+        self._checkpoints = checkpoints
         self._kept = kept
         self._on_restored = on_restored
-        keeper = around().checkpointer
-        self._checkpoints = keeper if isinstance(keeper, Checkpoints) else None
         known = self._checkpoints.taken_back if self._checkpoints else TakenBack(checkpoints=())
         self._taken_back = [each for each in self.checkpoints if each.id in known.checkpoints]
         """Checkpoints that redo the undone turns, until the next turn."""
@@ -70,29 +82,29 @@ class GoingBack:
         check_open(self.own_checkpoints(), checkpoint)
         try:
             found = await self.own_checkpoints().diff(checkpoint)
-            secrets = self._around().secrets
+            secrets = self._active.services.memory.secrets
             await secrets.masks.learn_files([str(each.path) for each in found])  # a patch shows only some of the lines
             return [replace(each, patch=await secrets.masked(each.patch, str(each.path))) for each in found]
         except SnapshotError as error:
             raise checkpoint_failed(error) from None
 
-    async def to(self, checkpoint: Checkpoint, wanted: RewindTarget) -> Restored:
+    async def restore(self, checkpoint: Checkpoint, wanted: RewindTarget) -> Restored:
         """Restore one of the session's checkpoints."""
-        around = self._around()
+        services = self._active.services
         if wanted.files:
             check_open(self.own_checkpoints(), checkpoint)
         then = await self._with_messages(checkpoint) if wanted.conversation else checkpoint
         try:
             done = await go_back(self.own_checkpoints(), then, wanted, self._kept.messages, self._kept.mark())
             if wanted.conversation:
-                around.plan.entries = plan_in(self._kept.messages)
+                services.memory.plan.entries = plan_in(self._kept.messages)
             return done
         except SnapshotError as error:
             raise checkpoint_failed(error) from None
         finally:
-            around.cache.clear()
+            services.environment.cache.clear()
             if wanted.conversation:
-                around.reads.forget_all()
+                services.memory.reads.forget_all()
             self._on_restored()
 
     async def _with_messages(self, checkpoint: Checkpoint) -> Checkpoint:
@@ -109,13 +121,13 @@ class GoingBack:
             ) from None
         return replace(checkpoint, conversation=replace(said, messages=messages))
 
-    async def take_back(self) -> Restored:
+    async def undo(self) -> Restored:
         """Undo the last turn: its files and its part of the conversation. Also raises `nothing_to_undo`."""
         found = last_turn(self.own_checkpoints(), self._kept.messages)
         if found is None:
             raise SessionError("There is no turn to undo.", kind="nothing_to_undo")
         checkpoint, has_files = found
-        done = await self.to(checkpoint, RewindTarget(files=has_files, conversation=True))
+        done = await self.restore(checkpoint, RewindTarget(files=has_files, conversation=True))
         done.was_not_kept = checkpoint.turn_id in self.own_checkpoints().not_kept
         self._has_rest = checkpoint if done.uncertain else None
         if undo := self.own_checkpoints().find(done.undo_checkpoint_id):
@@ -123,18 +135,18 @@ class GoingBack:
         await self._note()
         return done
 
-    async def take_back_rest(self) -> Restored:
-        """Also undo what the last `take_back` reported as uncertain. Raises `nothing_to_undo` if it reported
+    async def undo_rest(self) -> Restored:
+        """Also undo what the last `undo` reported as uncertain. Raises `nothing_to_undo` if it reported
         nothing."""
         checkpoint = self._has_rest
         if checkpoint is None:
             raise SessionError("The last undo left no changes that a command may have made.", kind="nothing_to_undo")
-        done = await self.to(checkpoint, RewindTarget(files=True, conversation=False, uncertain=True))
+        done = await self.restore(checkpoint, RewindTarget(files=True, conversation=False, uncertain=True))
         self._has_rest = None  # redoing the turn redoes this, too
         await self._note()
         return done
 
-    async def bring_again(self) -> Restored:
+    async def redo(self) -> Restored:
         """Redo the last undone turn. Also raises `nothing_to_redo`."""
         if not self._taken_back:
             raise SessionError(
@@ -142,12 +154,12 @@ class GoingBack:
             )
         undo = self._taken_back[-1]
         self._has_rest = None
-        done = await self.to(undo, RewindTarget(files=True, conversation=True))
+        done = await self.restore(undo, RewindTarget(files=True, conversation=True))
         self._taken_back.pop()
         await self._note()
         return done
 
-    async def goes_on(self) -> None:
+    async def begin_turn(self) -> None:
         """Forget what could be redone, because a turn begins."""
         self._taken_back.clear()
         self._has_rest = None
@@ -160,12 +172,17 @@ class GoingBack:
             rest = self._has_rest.id if self._has_rest else ""
             await self._checkpoints.note_taken_back(TakenBack(checkpoints=ids, rest=rest))
 
-    def came_from_elsewhere(self, turn_ids: Iterable[str]) -> None:
+    def replace_conversation(self, turn_ids: Iterable[str]) -> None:
         """Note that the conversation was replaced by one with these turns, whose files another session backed up, if
         any did."""
         self._taken_back.clear()
         if self._checkpoints is not None:
             self._checkpoints.not_kept.update(each for each in turn_ids if each)
+
+    async def forget(self) -> None:
+        """Delete what is stored of the checkpoints."""
+        if self._checkpoints is not None:
+            await self._checkpoints.forget()
 
     def own_checkpoints(self) -> Checkpoints:
         """Return the session's checkpoints. Raises `SessionError` (`no_checkpoints`) if it has none."""
