@@ -18,11 +18,13 @@ import pytest
 from pygent_ls.app.application import read_settings
 from pygent_ls.app.shared import Shared
 from pygent_ls.editors.lsp.connection import Connection
-from tests.editors.lsp.editor import NO_ANSWER, WireError
+from tests.editors.lsp.editor import CAPABILITIES, NO_ANSWER, WireError
 from tests.editors.lsp.socket_editor import Served, SocketEditor, served
 from tests.fakes import WAIT_S, bounded
 
 PROMPT = "window/showMessageRequest"
+
+WITH_FORM: Mapping[str, Any] = {**CAPABILITIES, "experimental": {"pygent": {"permissionRequest": True}}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +193,15 @@ async def test_a_mode_that_another_editor_sets_counts_for_the_turn_that_runs(ope
         await two.one.until(lambda: "finished" in two.one.types())
         assert two.one.events()[-1]["stopReason"] == "end_turn"
         assert (await two.ask(two.one, "pygent/session/load"))["mode"] == "trust"
+
+
+async def test_a_mode_set_by_an_answer_in_another_editor_is_reported(opened: Open) -> None:
+    async with opened(making("a.txt"), {"text": "done"}, capabilities=WITH_FORM) as two:
+        two.two.handlers["pygent/permission/request"] = lambda _: {"optionId": "accept_edits"}
+        await two.turn(two.two)
+
+        changed = {"sessionId": two.session, "what": "configured"}
+        await two.one.until(lambda: changed in two.one.notifications("pygent/session/changed"))
 
 
 async def test_what_was_allowed_for_the_session_stays_allowed_in_it(opened: Open) -> None:
