@@ -5,7 +5,7 @@ PYTHON := .venv/bin/python
 # Else pyright asks the network whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test test-vscode recordings git sandbox editors litellm-proxy fuzz check docs bench pins upgrade clean
+.PHONY: demo test test-vscode recordings git sandbox editors litellm-proxy test-nightly check docs bench pins upgrade clean
 .DEFAULT_GOAL := test
 .NOTPARALLEL: # two installers in one .venv
 
@@ -36,16 +36,9 @@ editors:
 litellm-proxy: .venv/.installed-dev
 	@.ci/litellm-proxy
 
-# Random conversations with strict provider servers, sequences of edits and undo, command lines held against bash and the
-# programs that they run, folders that are swapped for links, and long texts of repeated fragments; `make test` tries a few.
-fuzz: .venv/.installed-dev
-	PYGENT_FUZZ=$${PYGENT_FUZZ:-2000} $(PYTHON) -m pytest tests/providers/test_conversations.py -k random -n 0 -o timeout=0
-	PYGENT_FUZZ=$${PYGENT_FUZZ:-500} $(PYTHON) -m pytest tests/e2e/undo_trial -n 0 -o timeout=0
-	PYGENT_FUZZ=$${PYGENT_FUZZ:-50000} $(PYTHON) -m pytest tests/shell/test_against_bash.py -n 0 -o timeout=0
-	PYGENT_FUZZ=$${PYGENT_FUZZ:-5000} $(PYTHON) -m pytest tests/workspace/files/test_swapped_folders.py -n 0 -o timeout=0
-	PYGENT_FUZZ=$${PYGENT_FUZZ:-1000} $(PYTHON) -m pytest tests/agent/rules/test_programs_for_real.py \
-		tests/agent/permissions/test_shell_reads_for_real.py -k random\ or\ runs_nothing -n 0 -o timeout=0
-	PYGENT_FUZZ=$${PYGENT_FUZZ:-100} $(PYTHON) -m pytest tests/house/test_text_growth.py -n 0 -o timeout=0
+# The Python tests with 500 random examples of each property instead of 15: hours.
+test-nightly: git sandbox .venv/.installed-dev editors litellm-proxy
+	$(PYTHON) -m pytest -n auto --hypothesis-profile=nightly -o timeout=0
 
 check: .venv/.installed-dev
 	.venv/bin/ruff check .

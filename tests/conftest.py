@@ -7,18 +7,18 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Examples are the same in every run, and a slow machine fails none of them: the first 50 of each test, so that all can
-# be run after each change. To look for new ones, ten times as many: `pytest --hypothesis-profile=thorough`.
+# `ci`: the same few examples in every run, and a slow machine fails none of them. `nightly` (`make test-nightly`): many
+# new ones. A test that needs another number derives it from the profile's (`tests/shell/test_against_bash.py`).
 settings.register_profile(
-    "steady",
-    max_examples=50,
+    "ci",
+    max_examples=15,
     deadline=None,
     derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
+    suppress_health_check=list(HealthCheck),
     print_blob=True,
 )
-settings.register_profile("thorough", settings.get_profile("steady"), max_examples=500, derandomize=False)
-settings.load_profile("steady")
+settings.register_profile("nightly", settings.get_profile("ci"), max_examples=500, derandomize=False)
+settings.load_profile("ci")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.events import Finished, ToolResult
@@ -513,7 +513,6 @@ PLACES = ["version", "id", "name", "created", "messages", "metadata", "agent", "
 
 
 @given(where=st.sampled_from(PLACES), odd=ODD)
-@settings(max_examples=60, deadline=None)
 def test_whatever_a_file_holds_it_is_a_session_or_an_error_says_what_is_wrong(where: str, odd: object) -> None:
     content = json.loads(saved_with('{"type": "tool_use", "id": "1", "name": "x", "input": {}}'))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.permissions import permissions
@@ -127,7 +127,6 @@ def test_an_editor_may_write_whole_numbers_with_a_point_and_leave_keys_null() ->
     assert loaded.problems == ()
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.integers(0, 10**9), st.floats(0, 2), st.text(min_size=1).filter(lambda text: "\0" not in text))
 def test_text_from_the_environment_means_the_same_as_the_value_itself(whole: int, number: float, text: str) -> None:
     written = environment_layer(
@@ -370,7 +369,6 @@ ANYTHING: st.SearchStrategy[object] = st.recursive(
 SPELLINGS = st.sampled_from([*NAMES, *map(camel_case, NAMES)]) | st.text(max_size=12)
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.dictionaries(SPELLINGS, ANYTHING, max_size=5), st.sampled_from(NAMES))
 def test_no_input_keeps_the_settings_from_loading(given: dict[str, Any], name: str) -> None:
     text = {f"PYGENT_{key.upper()}": value if isinstance(value, str) else repr(value) for key, value in given.items()}
@@ -382,7 +380,6 @@ def test_no_input_keeps_the_settings_from_loading(given: dict[str, Any], name: s
     assert all(shown(key, value).isprintable() for key, value in loaded.settings)
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.integers(0, 100), st.integers(-5, 200))
 def test_a_workspace_never_gets_more_iterations_than_the_user_gave(users: int, asked: int) -> None:
     own = user_layer_of({"max_iterations": users})

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.rules.rule import Rule
@@ -480,7 +480,6 @@ def workspace_layer_of(values: dict[str, object], *, trusted: bool = False) -> L
     return Layer(name="workspace", values=values, origin_of_rules="workspace", trusted=trusted)
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(OWN, st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=8))
 def test_whatever_an_untrusted_workspace_says_nothing_is_loosened(
     own: dict[str, object], theirs: dict[str, object]
@@ -509,7 +508,6 @@ def _allowed(loaded: Loaded) -> list[Rule]:
     return [rule for rule in loaded.settings.permissions if rule.decision == "allow"]
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(OWN, st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=8))
 def test_the_wishes_are_all_that_trust_would_change(own: dict[str, object], theirs: dict[str, object]) -> None:
     user = Layer(name="user", values=own)

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.cli.demo.daemon import DemoDaemon, DemoError
@@ -196,7 +196,6 @@ def test_the_script_keeps_nobody_waiting() -> None:
 # Its editor
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.text("aé😀\n", max_size=30), st.text("aé😀\n", max_size=30))
 def test_its_editor_applies_edits_as_the_daemon_means_them(old: str, new: str) -> None:
     index = LineIndex(old, "utf-16")

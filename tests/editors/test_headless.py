@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent import events as ev
@@ -104,7 +104,6 @@ async def test_the_first_signal_cancels_the_run_and_the_second_one_waits_for_not
 # Text for a terminal
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.text())
 def test_nothing_that_is_shown_can_command_the_terminal(text: str) -> None:
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", harmless(text))
@@ -491,7 +490,6 @@ def test_a_choice_is_a_letter_or_its_word(line: str, outcome: str, feedback: str
 ALLOWING = {"o", "s", "a", "e", "once", "session", "always", "edits"}
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.text() | st.sampled_from(sorted(ALLOWING)).flatmap(lambda word: st.text().map(lambda rest: word + rest)))
 def test_nothing_but_a_choice_allows_anything(line: str) -> None:
     answer = parse_answer(line, choices_for(request()))

@@ -1,17 +1,17 @@
 """What works on a stranger's text takes ten times as long for ten times the text, whatever the text is.
 
 Each function is given texts of one repeated fragment, and those that are the slowest ten and a hundred times as long.
-`make fuzz` tries them all at each length, and mixtures.
+The profile `nightly` tries them all at each length, and mixtures.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import pytest
+from hypothesis import settings
 
 from pygent_ls.agent.context.conversation_text import fenced
 from pygent_ls.agent.context.untrusted_text import unmarked
@@ -118,7 +118,8 @@ OF_RUNNERS = (
 OF_FILES = ("a b\n", "- a\n", "@@ -1 +1 @@\n", "A=1\n", 'A="', "BEGIN RSA PRIVATE KEY-----\n", "eyJ", "sk-", "AKIA")
 ALL = (*FRAGMENTS, *OF_RUNNERS, *OF_FILES)
 
-MANY = int(os.environ.get("PYGENT_FUZZ", "0"))
+MANY = 0 if settings.get_current_profile_name() == "ci" else 100
+"""Number of random texts."""
 
 SHORT, FLOOR_S = 10_000 if MANY else 1_000, 0.02
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.context.window import CompactionRules, ContextRules
@@ -47,7 +47,6 @@ ANSWERS = st.sampled_from(
 )
 
 
-@settings(max_examples=20, deadline=None)
 @given(histories(), st.sampled_from([1, 10, 80]), CONTEXTS, COMPACTIONS, st.lists(ANSWERS, min_size=2, max_size=8))
 def test_every_request_has_the_form_that_strict_providers_want(
     history: list[Message],

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes import with_parts
@@ -45,7 +45,6 @@ secrets = st.tuples(st.sampled_from(sorted(KINDS)), st.integers(0, 10_000))
 texts = st.lists(st.tuples(fillings, secrets, st.sampled_from([" ", "\n", ' "', "\n# "])), min_size=1, max_size=4)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(text=texts, is_env=st.booleans(), first=st.integers(1, 12), limit=st.integers(500, 9_000))
 async def test_no_window_of_any_tool_shows_a_piece_of_a_secret(
     text: list[tuple[str, tuple[str, int], str]], is_env: bool, first: int, limit: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.ports.editor_state import FileProblems, Problem
@@ -74,7 +74,6 @@ async def test_grep_does_not_show_it_when_it_is_named(tmp_path: Path, given_path
 
 
 @given(guess=st.sampled_from(["KEY=p", "KEY=x", "1234", "nothing", "."]))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 async def test_what_grep_says_of_a_withheld_file_does_not_tell_whether_a_guess_is_in_it(
     tmp_path: Path, guess: str
 ) -> None:

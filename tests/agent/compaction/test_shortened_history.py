@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.compaction.shortened_history import MARGIN, least_chars, share_that_fits, shortened
@@ -31,7 +31,6 @@ def test_a_refusal_without_both_sizes_says_nothing(refusal: str) -> None:
     assert share_that_fits(refusal) == 1.0
 
 
-@settings(max_examples=25, deadline=None)
 @given(histories(), st.integers(0, 2_000), st.integers(0, 2_000))
 def test_only_results_and_what_the_user_said_are_cut(messages: list[Message], target: int, most: int) -> None:
     shorter = shortened(messages, target, most)

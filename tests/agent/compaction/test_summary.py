@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.compaction.summary import (
@@ -23,8 +23,6 @@ from pygent_ls.agent.context.memory import Compaction, ContextMemory
 from pygent_ls.agent.context.window import ContextRows, ContextRules, chars_of, is_prompt
 from pygent_ls.agent.messages import Block, ImageBlock, Message, TextBlock, ToolResultBlock, user_message
 from tests.agent.histories import check_pairs, histories
-
-LIGHT = settings(max_examples=25, deadline=None)
 
 ROOM = 100_000
 """Characters of a window in which nothing has to be cut."""
@@ -57,7 +55,6 @@ def compacted(memory: ContextMemory, history: list[Message], rules: ContextRules
     memory.add(covering(memory, history, parts, standing), history)
 
 
-@LIGHT
 @given(
     histories(),
     st.lists(
@@ -89,7 +86,6 @@ def test_whatever_is_compacted_taken_back_and_gone_on_with_what_is_sent_is_a_con
         assert sent[-1] == history[-1] or without_results([history[-1]]) == (sent[-1],)
 
 
-@LIGHT
 @given(histories(), st.sampled_from(["trim", "summarize"]), st.integers(0, 400))
 def test_the_task_and_the_users_words_stay_word_for_word(history: list[Message], kind: str, tail: int) -> None:
     memory = ContextMemory()
@@ -103,7 +99,6 @@ def test_the_task_and_the_users_words_stay_word_for_word(history: list[Message],
         ]
 
 
-@LIGHT
 @given(histories())
 def test_a_compaction_counts_only_for_the_history_that_it_is_of(history: list[Message]) -> None:
     memory = ContextMemory()
@@ -129,7 +124,6 @@ def test_the_last_exchange_stays_however_little_room_there_is() -> None:
 # Pieces
 
 
-@LIGHT
 @given(histories(), st.integers(200, 3_000))
 def test_what_is_to_be_summed_up_fits(history: list[Message], most: int) -> None:
     long = [
@@ -142,7 +136,6 @@ def test_what_is_to_be_summed_up_fits(history: list[Message], most: int) -> None
     assert len(transcript(parts, most)) <= most + 200
 
 
-@LIGHT
 @given(st.lists(st.integers(0, 3_000), min_size=1, max_size=5), st.integers(0, 6_000))
 def test_results_are_cut_fairly_and_only_where_they_must(lengths: list[int], most: int) -> None:
     blocks = tuple(ToolResultBlock(tool_use_id=str(n), content="x" * length) for n, length in enumerate(lengths))

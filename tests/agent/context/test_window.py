@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.context.window import (
@@ -18,8 +18,6 @@ from pygent_ls.agent.context.window import (
 )
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock, user_message
 from tests.agent.histories import check_pairs, histories
-
-LIGHT = settings(max_examples=40, deadline=None)
 
 COUNTS = st.one_of(st.just(0), st.integers(1, 12))
 SIZES = st.one_of(st.just(0), st.integers(1, 600))
@@ -116,13 +114,11 @@ def test_a_configured_context_that_is_empty_is_not_replaced_by_a_default() -> No
 # Limits, over random conversations
 
 
-@LIGHT
 @given(histories(), RULES)
 def test_a_call_and_its_result_are_never_separated(messages: list[Message], rules: ContextRules) -> None:
     check_pairs(window(messages, rules, turn_of(messages)))
 
 
-@LIGHT
 @given(histories(), RULES)
 def test_no_message_is_sent_twice_and_their_order_stays(messages: list[Message], rules: ContextRules) -> None:
     places = [
@@ -132,7 +128,6 @@ def test_no_message_is_sent_twice_and_their_order_stays(messages: list[Message],
     assert places == sorted(set(places))
 
 
-@LIGHT
 @given(histories(), RULES)
 def test_the_last_message_always_stays_and_the_first_is_the_users(messages: list[Message], rules: ContextRules) -> None:
     sent = window(messages, rules, turn_of(messages))
@@ -140,7 +135,6 @@ def test_the_last_message_always_stays_and_the_first_is_the_users(messages: list
     assert is_prompt(sent[0])
 
 
-@LIGHT
 @given(histories(), RULES)
 def test_limits_hold_unless_the_last_unit_alone_is_more(messages: list[Message], rules: ContextRules) -> None:
     turn_id = turn_of(messages)
@@ -158,7 +152,6 @@ def test_limits_hold_unless_the_last_unit_alone_is_more(messages: list[Message],
         assert not limit or value <= limit
 
 
-@LIGHT
 @given(histories(), RULES)
 def test_a_limit_leaves_out_no_more_than_it_must(messages: list[Message], rules: ContextRules) -> None:
     """One unit more would break a limit."""
@@ -179,7 +172,6 @@ def test_a_limit_leaves_out_no_more_than_it_must(messages: list[Message], rules:
     assert any(limit and value > limit for limit, value in limits)
 
 
-@LIGHT
 @given(histories(), RULES, st.data())
 def test_what_was_left_out_when_a_message_was_added_is_not_missed_when_a_request_is_built(
     messages: list[Message], rules: ContextRules, data: st.DataObject
@@ -194,7 +186,6 @@ def test_what_was_left_out_when_a_message_was_added_is_not_missed_when_a_request
     assert window(kept, rules, turn_id) == window(messages, rules, turn_id)
 
 
-@LIGHT
 @given(histories())
 def test_fresh_sends_nothing_of_an_earlier_turn(messages: list[Message]) -> None:
     turn_id = turn_of(messages)

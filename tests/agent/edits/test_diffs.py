@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.edits.diffs import changes_of, split_lines, unified_diff
@@ -49,7 +49,6 @@ texts = st.tuples(st.lists(lines, max_size=30), st.booleans()).map(
 
 
 @given(texts.filter(bool), texts.filter(bool))
-@settings(max_examples=60, deadline=None)
 def test_git_applies_the_patch_and_has_the_new_text(old: str, new: str) -> None:
     assert applied(old, new) == new
 

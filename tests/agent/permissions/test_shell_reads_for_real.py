@@ -1,7 +1,4 @@
-"""Whatever a real program shows of a withheld file, the rule is found to be about the line.
-
-`PYGENT_FUZZ=2000` in the environment tries that many random lines of each program.
-"""
+"""Whatever a real program shows of a withheld file, the rule is found to be about the line."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.permissions.shell_reads import reads_of
@@ -22,8 +19,6 @@ from pygent_ls.agent.rules.read_rules import ReadingCase
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from tests.agent.permissions.test_shell_reads import ASKED, RAN, REFUSED
-
-N_EXAMPLES = int(os.environ.get("PYGENT_FUZZ", "25"))
 
 PLUM = "plum-7391"
 """Stands in every file that the rule withholds, and nowhere else."""
@@ -137,13 +132,6 @@ def test_a_folder_above_a_link_is_the_one_that_the_system_enters(line: str, tmp_
 
 @pytest.mark.parametrize("program", [each for each in PROGRAMS.split(",") if shutil.which(each.partition(" ")[0])])
 def test_no_random_line_shows_a_withheld_file_without_being_found(program: str, template: Path, folder: Path) -> None:
-    @settings(
-        max_examples=N_EXAMPLES,
-        deadline=None,
-        derandomize="PYGENT_FUZZ" not in os.environ,
-        phases=[Phase.explicit, Phase.generate] + ([Phase.shrink] if "PYGENT_FUZZ" in os.environ else []),
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-    )
     @given(st.lists(st.sampled_from(WORDS.split("¦")), max_size=4))
     def check(words: list[str]) -> None:
         line = f"{program} {shlex.join(words)}".replace("'*'", "*")

@@ -1,7 +1,4 @@
-"""What a rule covers is run with the real program, which must run nothing else and write no file.
-
-`PYGENT_FUZZ=2000` in the environment tries that many random lines of each program.
-"""
+"""What a rule covers is run with the real program, which must run nothing else and write no file."""
 
 from __future__ import annotations
 
@@ -15,12 +12,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent.rules.test_program_rules import RULES, covered
-
-N_EXAMPLES = int(os.environ.get("PYGENT_FUZZ", "30"))
 
 MARK = "marked"
 
@@ -157,23 +152,12 @@ def run(line: str, folder: Path) -> None:
         process.wait(timeout=10)
 
 
-def tried(n: int) -> settings:
-    return settings(
-        max_examples=n,
-        deadline=None,
-        derandomize="PYGENT_FUZZ" not in os.environ,
-        phases=[Phase.explicit, Phase.generate] + ([Phase.shrink] if "PYGENT_FUZZ" in os.environ else []),
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture],
-    )
-
-
 @pytest.mark.parametrize("program", there(READING))
 def test_a_line_that_a_rule_covers_runs_nothing_else_and_writes_nothing(
     program: str, template: Path, folder: Path
 ) -> None:
     before = list(changed(folder))
 
-    @tried(N_EXAMPLES)
     @given(words_for(program))
     def check(words: list[str]) -> None:
         line = f"{program} {shlex.join(words)}"
@@ -190,7 +174,6 @@ def test_a_line_that_a_rule_covers_runs_nothing_else_and_writes_nothing(
 
 @pytest.mark.parametrize("program", there(OTHERS))
 def test_a_line_of_a_program_that_writes_runs_nothing_else(program: str, template: Path, tmp_path: Path) -> None:
-    @tried(N_EXAMPLES // 2)
     @given(words_for(program))
     def check(words: list[str]) -> None:
         line = f"{program} {shlex.join(words)}"

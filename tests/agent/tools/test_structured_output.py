@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -320,7 +320,6 @@ def is_valid(schema: Schema, value: Any) -> bool:
     return validator.is_valid(value)
 
 
-@settings(max_examples=40)
 @given(schemas(), VALUES)
 def test_an_answer_is_taken_exactly_where_it_is_valid_and_comes_out_as_it_went_in(schema: Schema, value: Any) -> None:
     wanted = OutputSchema.of(schema)

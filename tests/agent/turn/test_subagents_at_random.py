@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.context.memory import ContextMemory
@@ -177,6 +177,5 @@ async def live_through(story: Story) -> None:
 
 
 @given(stories)
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_subagents_do_their_turn_has_one_beginning_and_end_and_each_call_one_result(story: Story) -> None:
     asyncio.run(live_through(story))

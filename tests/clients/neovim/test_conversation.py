@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.clients.neovim.stories import (
@@ -409,7 +409,6 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
 STREAMS = st.lists(st.builds(placed, EVENTS, st.sampled_from(["t1", "t1", "t2"]), PARENTS), max_size=25).map(two_turns)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(told=STREAMS, cuts=st.lists(st.integers(0, 27), max_size=6), overlap=st.integers(0, 5))
 def test_it_does_not_matter_how_events_are_batched_or_that_some_come_twice(
     lua: Lua, told: list[Event], cuts: list[int], overlap: int

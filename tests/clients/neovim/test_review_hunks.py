@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 Lua = Callable[..., Any]
@@ -14,7 +14,6 @@ texts = st.lists(st.sampled_from(["a", "b", "c", "", "ä", "same"]), max_size=8)
     lambda lines: st.sampled_from(["\n".join(lines) + "\n", "\n".join(lines)]) if lines else st.just("")
 )
 
-many = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 HUNKS = "local hunks = require('pygent.review.hunks'); local before, after, order, kept = ...; "
 
@@ -35,7 +34,6 @@ return { #hunks.of(file), hunks.is_settled(file), file.baseline, file.current }
 )
 
 
-@many
 @given(before=texts, after=texts)
 def test_accepting_all_keeps_the_file_and_rejecting_all_brings_back_the_baseline(
     lua: Lua, before: str, after: str
@@ -51,7 +49,6 @@ def test_accepting_all_keeps_the_file_and_rejecting_all_brings_back_the_baseline
     assert found == [after, before]
 
 
-@many
 @given(before=texts, after=texts, order=st.lists(st.integers(0, 50), max_size=12))
 def test_deciding_in_any_order_leaves_nothing_open(lua: Lua, before: str, after: str, order: list[int]) -> None:
     n_left, is_settled, baseline, current = lua(DECIDE, before, after, order)
@@ -60,7 +57,6 @@ def test_deciding_in_any_order_leaves_nothing_open(lua: Lua, before: str, after:
     assert baseline == current
 
 
-@many
 @given(before=texts, after=texts, typed=texts)
 def test_what_is_typed_is_never_lost_by_accepting(lua: Lua, before: str, after: str, typed: str) -> None:
     current = lua(
@@ -83,7 +79,6 @@ lines_of = {
 }
 
 
-@many
 @given(
     above=st.tuples(lines_of["before"], lines_of["typed"]),
     edit=st.tuples(lines_of["old"], lines_of["new"]),
@@ -111,7 +106,6 @@ def test_rejecting_keeps_what_is_typed_elsewhere(
     assert rejected == text(is_edited=False, is_typed=True)
 
 
-@many
 @given(before=texts, after=texts)
 def test_undoing_the_edit_leaves_no_hunk(lua: Lua, before: str, after: str) -> None:
     assert lua(
@@ -146,7 +140,6 @@ def test_an_empty_file_that_was_made_waits_too(lua: Lua) -> None:
     assert lua(HUNKS + "return #hunks.of({ current = '' })") == 1
 
 
-@many
 @given(before=texts, after=texts)
 def test_a_patch_says_what_was_there_before(lua: Lua, before: str, after: str) -> None:
     fits, found = lua(

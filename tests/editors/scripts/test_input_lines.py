@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from typing import Any, get_args
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.kinds import Mode
@@ -41,7 +41,6 @@ NEARLY = st.recursive(
 )
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.text() | JSON.map(json.dumps) | NEARLY.map(json.dumps))
 def test_whatever_a_line_holds_it_is_something_or_a_problem_in_words(line: str) -> None:
     with suppress(BadLineError):

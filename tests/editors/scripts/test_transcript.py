@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent import events as ev
@@ -332,7 +332,6 @@ SAID = st.text(min_size=1, max_size=8)
 PIECES = st.lists(SAID, min_size=1, max_size=4)
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.lists(st.tuples(PIECES, st.integers(0, 3)), min_size=1, max_size=5), st.booleans())
 def test_pieces_add_up_to_the_blocks_whatever_comes(answers: list[tuple[list[str], int]], streams: bool) -> None:
     """Each message that is begun is ended, its blocks too, and its deltas are its blocks' content."""

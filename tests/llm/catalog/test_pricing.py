@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.ports.model import ModelFacts
@@ -105,7 +105,6 @@ def test_a_long_request_costs_its_tier_for_every_token(entry: dict[str, object])
     assert known.counted(n_input=200_001, n_output=1).cost_usd == 600_007
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
 def test_a_cost_is_never_below_nothing(n_input: int, n_output: int, read: int, write: int) -> None:
     known = KnownModel(rates=(Rates(input=3.0, output=5.0, cache_read=1.0, cache_write=4.0),))
@@ -126,7 +125,6 @@ async def test_a_table_that_cannot_be_read_knows_nothing(tmp_path: Path, table: 
     assert await PriceTable(tmp_path / "none").chat_models(["openai"]) == {"openai": []}
 
 
-@settings(max_examples=30)
 @given(st.dictionaries(st.text(min_size=1, max_size=8), st.integers(1, 9), min_size=1, max_size=5), st.booleans())
 def test_each_entry_is_found_by_its_name_however_the_table_is_written(table: dict[str, int], spaced: bool) -> None:
     entries = {name: {"litellm_provider": "p", "max_input_tokens": value} for name, value in table.items()}

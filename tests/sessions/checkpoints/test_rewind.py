@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.edits.named_paths import NamedPaths, named_in
@@ -497,7 +497,6 @@ def files_of(folder: Path) -> dict[str, tuple[str, bytes]]:
     return {name: facts for name, facts in snapshot(folder).items() if not facts[0].startswith("d")}
 
 
-@settings(max_examples=25)
 @given(first=STEPS, then=STEPS, with_git=st.booleans())
 def test_any_tree_comes_back_exactly_and_the_undo_too(
     first: Sequence[Step], then: Sequence[Step], with_git: bool

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.events import TextDelta, ToolResult
@@ -106,7 +106,6 @@ def session_of(messages: Sequence[Message], name: str = "Dates") -> SavedSession
     )
 
 
-@settings(max_examples=30, deadline=None)
 @given(conversations(), texts)
 def test_what_json_holds_is_read_back_as_the_same_session(messages: list[Message], name: str) -> None:
     session = session_of(messages, name)

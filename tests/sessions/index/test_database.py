@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.errors import SessionError
@@ -107,7 +107,6 @@ async def test_only_what_was_cut_off_is_read_whole_and_once(tmp_path: Path) -> N
         assert watched.read_whole == ["cut"]
 
 
-@settings(max_examples=15, deadline=None)
 @given(at=st.floats(0, 1, exclude_max=True), noise=st.binary(min_size=1, max_size=5000), is_open=st.booleans())
 def test_an_index_of_which_any_bytes_are_others_is_made_anew(at: float, noise: bytes, is_open: bool) -> None:
     async def story(folder: Path) -> None:
@@ -131,7 +130,6 @@ def overwrite(path: Path, at: float, noise: bytes) -> None:
     path.write_bytes(data[:begin] + noise + data[begin + len(noise) :])
 
 
-@settings(max_examples=15, deadline=None)
 @given(at=st.floats(0, 1, exclude_max=True), noise=st.binary(min_size=1, max_size=5000))
 def test_an_index_that_is_broken_though_nobody_seems_to_have_touched_it_is_no_error(at: float, noise: bytes) -> None:
     async def story(folder: Path) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock, Usage
@@ -252,7 +252,6 @@ def histories(draw: st.DrawFn) -> list[tuple[str, str, int]]:
     )
 
 
-@settings(max_examples=15, deadline=None)
 @given(histories())
 def test_whatever_happens_the_index_says_what_the_journals_do(history: list[tuple[str, str, int]]) -> None:
     with TemporaryDirectory() as folder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.errors import SessionError
@@ -63,7 +63,6 @@ def _damages(draw: st.DrawFn) -> bytes:
     return data
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(_damages())
 def test_whatever_is_damaged_the_rest_loads_and_can_be_gone_on_with(data: bytes) -> None:
     asyncio.run(_check(data))

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pygent_ls.errors import SessionError
@@ -153,7 +153,6 @@ class Play:
         assert (memory.compaction.summary if memory.compaction else None) == self.story.summary
 
 
-@settings(max_examples=25, deadline=None)
 @example(acts=["turn", "turn", "compact", "turn", "undo", "redo", "restart"])
 @example(acts=["turn", "turn", "compact", "undo", "restart", "redo", "restart"])
 @example(acts=["turn", "turn", "turn", "compact", "undo", "undo", "compact", "redo", "redo", "restart"])

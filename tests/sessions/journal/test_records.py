@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent import events
@@ -162,7 +162,6 @@ def _without_halves(value: Any) -> Any:
     return value
 
 
-@settings(max_examples=100, deadline=None)
 @given(_RECORDS)
 def test_what_is_written_is_read(record: Record) -> None:
     line = line_of(record)
@@ -175,7 +174,6 @@ def test_what_is_written_is_read(record: Record) -> None:
 
 @pytest.mark.parametrize("kind", get_args(AgentEvent), ids=lambda kind: kind.__name__)
 def test_every_kind_of_event_can_be_written_and_read(kind: type[Any]) -> None:
-    @settings(max_examples=5, deadline=None)
     @given(_of(kind))
     def check(event: AgentEvent) -> None:
         told = Told(
@@ -211,7 +209,6 @@ def test_the_texts_of_a_changed_file_are_not_kept_but_its_patch_is() -> None:
     assert b"@@" in line
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.one_of(
         st.binary(max_size=60),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.events import Compacted, Steered, TurnQueued
@@ -60,7 +60,6 @@ def prompts_of(model: FakeModel) -> list[str]:
     return [each.messages[-1].text for each in model.requests]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     latencies=LATENCIES,
     n_passes_of_first=st.integers(0, 30),
@@ -95,7 +94,6 @@ def test_prompts_run_in_the_order_of_their_acceptance_however_long_each_is(
     asyncio.run(run())
 
 
-@settings(max_examples=60, deadline=None)
 @given(latencies=LATENCIES)
 def test_what_is_said_to_a_turn_joins_it_in_the_order_in_which_it_was_said(latencies: dict[str, int]) -> None:
     async def run() -> None:

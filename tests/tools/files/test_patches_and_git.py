@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.errors import ToolError
@@ -153,7 +153,6 @@ def test_each_explained_difference_is_one(name: str) -> None:
     assert difference(case, git, ours) == name
 
 
-@settings(max_examples=60)
 @given(case=cases())
 def test_a_patch_does_what_git_apply_does_or_the_difference_is_explained(case: Case) -> None:
     git, ours = by_git(case), by_us(case)

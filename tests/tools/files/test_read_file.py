@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.errors import OutsideWorkspaceError, ToolError
@@ -146,7 +146,6 @@ async def test_nothing_outside_the_workspace_is_read(bench: Bench) -> None:
             await bench.call(read_file, path=path)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     lines=st.lists(
         st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"]), max_size=30), min_size=1

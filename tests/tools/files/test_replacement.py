@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from pygent_ls.errors import ToolError
@@ -13,7 +13,6 @@ TEXT = st.text(alphabet="ab \n", max_size=12)
 WANTED = st.text(alphabet="ab \n", min_size=1, max_size=4)
 BREAKS = st.lists(st.sampled_from(["\n", "\r\n"]), max_size=40)
 
-unhurried = settings(deadline=None)
 """The machine may be busy."""
 
 
@@ -34,7 +33,6 @@ def occurrences(text: str, wanted: str) -> list[int]:
     return [at for at in range(len(text)) if text.startswith(wanted, at)]
 
 
-@unhurried
 @given(text=TEXT, old=WANTED, new=TEXT, breaks=BREAKS)
 @example(text="aaa", old="aa", new="b", breaks=[])
 def test_only_what_occurs_exactly_once_is_replaced(text: str, old: str, new: str, breaks: list[str]) -> None:
@@ -52,7 +50,6 @@ def test_only_what_occurs_exactly_once_is_replaced(text: str, old: str, new: str
     assert len(replaced.lines) == 1
 
 
-@unhurried
 @given(text_and_old=texts_with_old(), new=TEXT, breaks=BREAKS)
 def test_all_replaces_each_occurrence_and_counts_them(
     text_and_old: tuple[str, str], new: str, breaks: list[str]
@@ -66,7 +63,6 @@ def test_all_replaces_each_occurrence_and_counts_them(
     assert len(replaced.lines) == text.count(old)
 
 
-@unhurried
 @given(text_and_old=texts_with_old(), new=TEXT, ending=st.sampled_from(["\r\n", "\r", "\n"]))
 def test_a_document_with_one_kind_of_line_ending_keeps_it(text_and_old: tuple[str, str], new: str, ending: str) -> None:
     text, old = f"{text_and_old[0]}\n", text_and_old[1]
@@ -77,7 +73,6 @@ def test_a_document_with_one_kind_of_line_ending_keeps_it(text_and_old: tuple[st
     assert replaced.text == text.replace(old, new).replace("\n", ending)
 
 
-@unhurried
 @given(before=TEXT, old=TEXT, after=TEXT, new=TEXT, breaks=BREAKS)
 def test_what_stands_around_the_place_stays_byte_for_byte(
     before: str, old: str, after: str, new: str, breaks: list[str]
@@ -90,7 +85,6 @@ def test_what_stands_around_the_place_stays_byte_for_byte(
     assert replaced.endswith(with_breaks(after, breaks[(before + old).count("\n") :]))
 
 
-@unhurried
 @given(text=TEXT, new=TEXT, breaks=BREAKS)
 def test_lines_that_old_and_new_share_keep_their_endings(text: str, new: str, breaks: list[str]) -> None:
     document = with_breaks(text, breaks)
@@ -101,7 +95,6 @@ def test_lines_that_old_and_new_share_keep_their_endings(text: str, new: str, br
     assert replaced.endswith(document)
 
 
-@unhurried
 @given(text_and_old=texts_with_old(), new=TEXT)
 def test_windows_line_breaks_from_the_model_mean_the_same(text_and_old: tuple[str, str], new: str) -> None:
     text, old = text_and_old

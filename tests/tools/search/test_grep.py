@@ -6,7 +6,7 @@ import os
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
@@ -366,7 +366,6 @@ class CountedProcesses(LocalProcesses):
 small_texts = st.text(alphabet="ab\n\r \ufeff", max_size=12)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(small_texts, min_size=1, max_size=6), n_around=st.integers(0, 3))
 async def test_texts_that_are_searched_together_match_as_each_alone(
     bench: Bench, texts: list[str], n_around: int

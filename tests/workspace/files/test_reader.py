@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.ports.workspace import MISSING
@@ -172,7 +172,6 @@ def test_the_tree_of_a_file_or_of_nothing_is_its_own_stamp(tmp_path: Path) -> No
 # Lines by their numbers
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     lines=st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")), max_size=6),
     numbers=st.sets(st.integers(1, 9)),

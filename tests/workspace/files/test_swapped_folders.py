@@ -1,7 +1,4 @@
-"""A folder of the workspace becomes a link to elsewhere after its path was resolved: nothing is written or read there.
-
-`PYGENT_FUZZ=20000` in the environment makes that many tries of each race.
-"""
+"""A folder becomes a link to elsewhere after a path in it was resolved: nothing is read or written there."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from pygent_ls.agent.ports.workspace import CopyBytes, DeleteFile, FileOperation, MoveFile, WriteText
 from pygent_ls.editors.lsp.documents.buffers import read_text_now
@@ -31,7 +29,7 @@ from tests.workspace.repositories import snapshots_beside
 from tests.workspace.swapper import swapping
 from tests.workspace.trees import plan, snapshot
 
-N_TRIES = int(os.environ.get("PYGENT_FUZZ", "25"))
+N_TRIES = settings().max_examples
 
 TEXT = "the same in both folders\n"
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.ports.workspace import CopyBytes, DeleteFile, Document, FileOperation, MoveFile, WriteText
@@ -92,7 +92,6 @@ def operations(folder: Path, files: Files, steps: Sequence[Step]) -> list[FileOp
 
 
 @given(files=st.dictionaries(st.sampled_from(NAMES), st.sampled_from(["one", "two"]), max_size=4), steps=STEPS)
-@settings(max_examples=120, deadline=None)
 def test_a_plan_does_all_that_it_says_or_nothing(files: Files, steps: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.ports.workspace import Processes, ProcessSpec
@@ -156,7 +156,6 @@ async def test_a_folder_that_is_not_there_is_named(processes: Processes, tmp_pat
 
 
 @given(data=st.binary(max_size=200) | st.text(max_size=50).map(lambda text: text.encode("utf-8", "surrogatepass")))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_become_text(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "data").write_bytes(data)
     command = ProcessSpec(argv=("cat", "data"), cwd=tmp_path, timeout_s=LIMIT_S)

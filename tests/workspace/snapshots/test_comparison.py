@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workspace.repositories import commit_all, snapshots_beside
@@ -28,7 +28,6 @@ steps = st.one_of(
 Seen = Mapping[str, tuple[str, bytes]]
 
 
-@settings(max_examples=12, deadline=None)
 @given(st.lists(steps, max_size=8), st.lists(steps, max_size=8), st.dictionaries(names, contents), st.booleans())
 def test_the_comparison_is_what_a_walk_sees(
     first: list[tuple[str, str, bytes]],

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 
@@ -226,7 +226,6 @@ HAPPENINGS = st.lists(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=TEXTS, happenings=HAPPENINGS)
 def test_the_newer_of_a_document_and_its_file_counts(
     tmp_path: Path, first: str, happenings: list[tuple[str, str]]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.ports.workspace import (
@@ -121,7 +121,6 @@ def seen(editor: Editor) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): text for path, text in texts.items()}
 
 
-@settings(max_examples=50, deadline=None)
 @given(case=CASES)
 def test_a_plan_is_made_in_its_order_or_not_at_all(case: Case) -> None:
     with tempfile.TemporaryDirectory() as folder:

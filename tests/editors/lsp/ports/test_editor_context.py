@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.editors.lsp.ports.editor_context import MAX_FILES
@@ -334,7 +334,6 @@ def test_whatever_a_client_tells_the_daemon_goes_on(tmp_path_factory: pytest.Tem
             await told.problems()
             assert (await editor.request("pygent/status"))["sessions"] == 0
 
-        @settings(max_examples=60, deadline=None)
         @given(params=contexts | json_values)
         def check(params: object) -> None:
             runner.run(take(params))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.editors.lsp.transport.stdio import BrokenFrame
@@ -402,7 +402,6 @@ keys = st.sampled_from(
 parameters = st.one_of(json_values, st.dictionaries(keys, json_values, max_size=4))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=36, deadline=None)
 @given(calls=st.lists(st.tuples(methods, parameters), min_size=1, max_size=16))
 async def test_whatever_a_request_holds_it_is_answered_once(folder: Path, calls: list[tuple[str, Any]]) -> None:
     async with connected(folder) as editor:
