@@ -164,7 +164,7 @@ def test_what_is_resumed_or_asked_again_is_a_replay(start: Start) -> None:
     editor = start([Step(text="One."), Step(calls=(run,)), Step(calls=(question,)), Step(text="Two.")])
     open_chat(editor)
     ask(editor, "first")
-    editor.lua("local s = require('pygent.sessions').current(); _G.id = s.id; require('pygent.sessions')._forget(s)")
+    editor.lua("local s = require('pygent.sessions').current(); _G.id = s.id; require('pygent.sessions').forget(s)")
     editor.lua(HEARD)
     editor.command("Pygent resume last")
     editor.until("return #heard == 3")

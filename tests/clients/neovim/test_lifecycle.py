@@ -455,7 +455,7 @@ def test_what_a_resumed_session_tells_again_is_a_replay(start: Start) -> None:
     first = start([Step(text="One"), Step(text="Two")])
     first.lua(record)
     turn(first)
-    first.lua("local s = require('pygent.sessions').current(); _G.id = s.id; require('pygent.sessions')._forget(s)")
+    first.lua("local s = require('pygent.sessions').current(); _G.id = s.id; require('pygent.sessions').forget(s)")
     first.lua("require('pygent.sessions').open(id, function() end)")
     first.until("return #heard == 2")
     turn(first)

@@ -50,37 +50,12 @@ local function key_of(client_id, id)
   return ("%d %s"):format(client_id, id)
 end
 
----Show what is asked of that kind.
----@param kind pygent.AskKind
----@param show pygent.Show
-function M.shown_by(kind, show)
-  client.answer(("pygent/%s/request"):format(kind), function(request, respond, ctx)
-    if request.sessionId == "" then -- the daemon itself asks
-      return vim.schedule(function()
-        require("pygent.daemon_questions").ask(request, respond)
-      end)
-    end
-    M._show(M._opened(kind, request, respond, ctx.client_id), show)
-  end)
-  client.listen(("pygent/%s/cancelled"):format(kind), function(told, ctx)
-    local asked = open[key_of(ctx.client_id, told[kind .. "Id"])]
-    if asked then
-      asked.over()
-    end
-  end)
-end
-
----@class pygent.OpenedAsk
----@field ask pygent.Ask
----@field is_replay boolean it was asked before, and is not answered yet
----@field hidden_by fun(hide: fun()?) what takes it away when it is over
-
 ---@param kind pygent.AskKind
 ---@param request table
 ---@param respond fun(result: any)
 ---@param client_id integer
 ---@return pygent.OpenedAsk
-function M._opened(kind, request, respond, client_id)
+local function open_ask(kind, request, respond, client_id)
   local id = request[kind .. "Id"] ---@type string
   local key = key_of(client_id, id)
   local is_over, hide = false, nil ---@type boolean, fun()?
@@ -113,10 +88,9 @@ end
 
 ---@type table<pygent.AskKind, pygent.UserEvent>
 local ANNOUNCED = { permission = "PygentPermission", question = "PygentQuestion" }
-
 ---@param opened pygent.OpenedAsk
 ---@param show pygent.Show
-function M._show(opened, show)
+local function show_ask(opened, show)
   local ask = opened.ask
   sessions.asked(ask)
   local announced = ANNOUNCED[ask.kind]
@@ -131,6 +105,31 @@ function M._show(opened, show)
   ask.answer(nil) -- which rejects: what nobody can see must not wait for ever
   telling.user("the agent's question could not be shown: " .. tostring(hide), vim.log.levels.ERROR)
 end
+
+---Show what is asked of that kind.
+---@param kind pygent.AskKind
+---@param show pygent.Show
+function M.shown_by(kind, show)
+  client.answer(("pygent/%s/request"):format(kind), function(request, respond, ctx)
+    if request.sessionId == "" then -- the daemon itself asks
+      return vim.schedule(function()
+        require("pygent.daemon_questions").ask(request, respond)
+      end)
+    end
+    show_ask(open_ask(kind, request, respond, ctx.client_id), show)
+  end)
+  client.listen(("pygent/%s/cancelled"):format(kind), function(told, ctx)
+    local asked = open[key_of(ctx.client_id, told[kind .. "Id"])]
+    if asked then
+      asked.over()
+    end
+  end)
+end
+
+---@class pygent.OpenedAsk
+---@field ask pygent.Ask
+---@field is_replay boolean it was asked before, and is not answered yet
+---@field hidden_by fun(hide: fun()?) what takes it away when it is over
 
 client.watch(function(gone, is_ready)
   for _, asked in pairs(vim.deepcopy(open)) do

@@ -4,6 +4,18 @@ local roots = require("pygent.root")
 
 local M = {}
 
+---@param client vim.lsp.Client
+---@param buffer integer
+local function attach(client, buffer)
+  if not vim.api.nvim_buf_is_loaded(buffer) or vim.bo[buffer].buftype ~= "" then
+    return
+  end
+  local path = vim.api.nvim_buf_get_name(buffer)
+  if path ~= "" and roots.holds(client.root_dir, path) then
+    vim.lsp.buf_attach_client(buffer, client.id)
+  end
+end
+
 ---Show it the files that are open in buffers, and from now on those that are opened.
 ---@param client vim.lsp.Client
 function M.begin(client)
@@ -16,23 +28,11 @@ function M.begin(client)
       if client:is_stopped() then
         return true
       end
-      M._attach(client, about.buf)
+      attach(client, about.buf)
     end,
   })
   for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
-    M._attach(client, buffer)
-  end
-end
-
----@param client vim.lsp.Client
----@param buffer integer
-function M._attach(client, buffer)
-  if not vim.api.nvim_buf_is_loaded(buffer) or vim.bo[buffer].buftype ~= "" then
-    return
-  end
-  local path = vim.api.nvim_buf_get_name(buffer)
-  if path ~= "" and roots.holds(client.root_dir, path) then
-    vim.lsp.buf_attach_client(buffer, client.id)
+    attach(client, buffer)
   end
 end
 

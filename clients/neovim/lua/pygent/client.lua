@@ -74,11 +74,21 @@ function M.follow(take)
   end
 end
 
+---@param root string
+---@return vim.lsp.Client?
+local function started(root)
+  for _, client in ipairs(vim.lsp.get_clients({ name = M.NAME, _uninitialized = true })) do
+    if client.root_dir == root and not client:is_stopped() then
+      return client
+    end
+  end
+end
+
 ---The client of a project, where one is ready.
 ---@param root? string without it that of the project that is worked in
 ---@return vim.lsp.Client?
 function M.ready(root)
-  local client = M._started(root or roots.current())
+  local client = started(root or roots.current())
   return client and client.initialized and client or nil
 end
 
@@ -90,22 +100,60 @@ function M.all()
   end, vim.lsp.get_clients({ name = M.NAME }))
 end
 
+---@param root string
+---@param client? vim.lsp.Client
+---@param problem? string
+local function tell(root, client, problem)
+  local told = waiting[root] or {}
+  waiting[root] = nil
+  for _, go_on in ipairs(told) do
+    go_on(client, problem)
+  end
+end
+
+---No daemon is there: who waits is told, and the user last.
+---@param root string
+---@param failure pygent.StartFailure
+local function fail(root, failure)
+  tell(root, nil, start_failure.sentence(failure))
+  start_failure.show(root, failure)
+end
+
+---@param root string
+local function start_client(root)
+  if consent.is_needed(root) then
+    return consent.ask(root, function(has_agreed)
+      if has_agreed then
+        return start_client(root)
+      end
+      tell(root, nil, ("%s is not a project; open a file of one, or `:cd` to its folder"):format(root))
+    end)
+  end
+  local made = vim.deepcopy(vim.lsp.config[M.NAME] or M.config())
+  made.root_dir = root
+  local command = type(made.cmd) == "table" and made.cmd or config.get().cmd
+  local is_runnable = vim.fn.executable(command[1]) == 1
+  if not is_runnable or vim.lsp.start(made, { attach = false, silent = true }) == nil then
+    fail(root, start_failure.of_program(command[1]))
+  end
+end
+
 ---Go on with the client of the project, which is started where there is none; without one, with what is wrong.
 ---@param go_on fun(client: vim.lsp.Client?, problem: string?)
 ---@param root? string
 function M.need(go_on, root)
   root = root or roots.current()
-  local client = M._started(root)
+  local client = started(root)
   if client and client.initialized then
     return go_on(client)
   end
   waiting[root] = waiting[root] or {}
   table.insert(waiting[root], go_on)
   if client == nil then
-    M._start(root)
+    start_client(root)
   end
   telling.while_waiting("starting …", function()
-    return waiting[root] ~= nil and M._started(root) ~= nil
+    return waiting[root] ~= nil and started(root) ~= nil
   end)
 end
 
@@ -137,6 +185,22 @@ function M.request(client, method, params, callback)
   end
 end
 
+---@param root string
+local function restart(root)
+  local function start()
+    M.need(function(client, problem)
+      local done = ("restarted, for %s"):format(vim.fn.fnamemodify(root, ":~"))
+      telling.user(client and done or (problem or "it did not start"), client and nil or vim.log.levels.ERROR)
+    end, root)
+  end
+  local client = started(root)
+  if client then
+    process.stop(client, start)
+  else
+    start()
+  end
+end
+
 ---End the daemon of the project, and start it anew.
 ---@param is_all boolean those of all projects
 function M.restart(is_all)
@@ -146,102 +210,21 @@ function M.restart(is_all)
     chosen[client.root_dir] = true
   end
   for root in pairs(chosen) do
-    M._restart(root)
+    restart(root)
   end
-end
-
----@param root string
-function M._restart(root)
-  local function start()
-    M.need(function(client, problem)
-      local done = ("restarted, for %s"):format(vim.fn.fnamemodify(root, ":~"))
-      telling.user(client and done or (problem or "it did not start"), client and nil or vim.log.levels.ERROR)
-    end, root)
-  end
-  local client = M._started(root)
-  if client then
-    process.stop(client, start)
-  else
-    start()
-  end
-end
-
----What `lsp/pygent.lua` gives to Neovim.
----@return vim.lsp.Config
-function M.config()
-  return {
-    name = M.NAME,
-    cmd = function(dispatchers)
-      return process.spawn(dispatchers)
-    end,
-    root_dir = M._root_of,
-    flags = { debounce_text_changes = DEBOUNCE_MS },
-    before_init = M._before_init,
-    on_init = M._on_init,
-    on_exit = M._on_exit,
-    handlers = M._handlers(),
-  }
 end
 
 ---@param buffer integer
 ---@param on_dir fun(root: string)
-function M._root_of(buffer, on_dir)
+local function root_of(buffer, on_dir)
   local root = roots.project(buffer)
-  if root and (M._started(root) or not consent.is_needed(root)) then
+  if root and (started(root) or not consent.is_needed(root)) then
     on_dir(root)
   end
 end
 
----@param root string
----@return vim.lsp.Client?
-function M._started(root)
-  for _, client in ipairs(vim.lsp.get_clients({ name = M.NAME, _uninitialized = true })) do
-    if client.root_dir == root and not client:is_stopped() then
-      return client
-    end
-  end
-end
-
----@param root string
-function M._start(root)
-  if consent.is_needed(root) then
-    return consent.ask(root, function(has_agreed)
-      if has_agreed then
-        return M._start(root)
-      end
-      M._tell(root, nil, ("%s is not a project; open a file of one, or `:cd` to its folder"):format(root))
-    end)
-  end
-  local made = vim.deepcopy(vim.lsp.config[M.NAME] or M.config())
-  made.root_dir = root
-  local command = type(made.cmd) == "table" and made.cmd or config.get().cmd
-  local is_runnable = vim.fn.executable(command[1]) == 1
-  if not is_runnable or vim.lsp.start(made, { attach = false, silent = true }) == nil then
-    M._fail(root, start_failure.of_program(command[1]))
-  end
-end
-
----No daemon is there: who waits is told, and the user last.
----@param root string
----@param failure pygent.StartFailure
-function M._fail(root, failure)
-  M._tell(root, nil, start_failure.sentence(failure))
-  start_failure.show(root, failure)
-end
-
----@param root string
----@param client? vim.lsp.Client
----@param problem? string
-function M._tell(root, client, problem)
-  local told = waiting[root] or {}
-  waiting[root] = nil
-  for _, go_on in ipairs(told) do
-    go_on(client, problem)
-  end
-end
-
 ---@param params lsp.InitializeParams
-function M._before_init(params, _)
+local function before_init(params, _)
   local options = config.get()
   params.initializationOptions = vim.tbl_deep_extend("force", params.initializationOptions or {}, {
     pygent = next(options.settings) and options.settings or vim.empty_dict(),
@@ -263,11 +246,11 @@ function M._before_init(params, _)
 end
 
 ---@param client vim.lsp.Client
-function M._on_init(client)
+local function on_init(client)
   local experimental = client.server_capabilities.experimental or {} ---@type table<string, any>
   local own = experimental.pygent or {} ---@type table<string, any>
   if own.protocolVersion ~= M.PROTOCOL_VERSION then
-    M._fail(client.root_dir, start_failure.of_protocol(own.protocolVersion, M.PROTOCOL_VERSION))
+    fail(client.root_dir, start_failure.of_protocol(own.protocolVersion, M.PROTOCOL_VERSION))
     return process.stop(client, function() end)
   end
   require("pygent.attaching").begin(client)
@@ -275,13 +258,48 @@ function M._on_init(client)
     watcher(client, true)
   end
   telling.plugins("PygentReady", { client_id = client.id, root = client.root_dir })
-  M._tell(client.root_dir, client)
+  tell(client.root_dir, client)
+end
+
+---@param client vim.lsp.Client
+---@param how string
+local function not_started(client, how)
+  telling.after_neovim(function()
+    if started(client.root_dir) == nil then
+      fail(client.root_dir, start_failure.of_end(how, process.last_words(client.rpc)))
+    end
+  end)
+end
+
+---@param client vim.lsp.Client
+---@param how string
+---@param was_expected boolean
+local function ended(client, how, was_expected)
+  local problem = ("the daemon ended with %s; `:Pygent log` shows why, `:Pygent restart` starts it again"):format(how)
+  if not was_expected and waiting[client.root_dir] == nil then
+    telling.after_neovim(function()
+      telling.user(problem, vim.log.levels.ERROR)
+    end)
+  end
+  if started(client.root_dir) == nil then -- else who waits, waits for the one that came after it
+    tell(client.root_dir, nil, problem)
+  end
+end
+
+---Nobody answers any more what was asked of that client.
+---@param id integer
+local function leave_unanswered(id)
+  local unanswered = pending[id] or {}
+  pending[id] = nil
+  for asked in pairs(unanswered) do
+    asked.callback({ code = M.ENDED, message = "the daemon ended before it answered" }, nil)
+  end
 end
 
 ---@param code integer
 ---@param signal integer
 ---@param id integer
-function M._on_exit(code, signal, id)
+local function on_exit(code, signal, id)
   local client = vim.lsp.get_client_by_id(id)
   if client == nil then
     return
@@ -291,13 +309,13 @@ function M._on_exit(code, signal, id)
     for _, watcher in ipairs(watchers) do
       watcher(client, false)
     end
-    M._leave_unanswered(id)
+    leave_unanswered(id)
     telling.plugins("PygentExit", { client_id = id, code = code, signal = signal })
     local how = signal ~= 0 and ("signal %d"):format(signal) or ("code %d"):format(code)
     if tell_ended == nil and not client.initialized then
-      M._not_started(client, how)
+      not_started(client, how)
     else
-      M._ended(client, how, tell_ended ~= nil or (code == 0 and signal == 0))
+      ended(client, how, tell_ended ~= nil or (code == 0 and signal == 0))
     end
     if tell_ended then
       tell_ended()
@@ -305,73 +323,12 @@ function M._on_exit(code, signal, id)
   end)
 end
 
----@param client vim.lsp.Client
----@param how string
-function M._not_started(client, how)
-  telling.after_neovim(function()
-    if M._started(client.root_dir) == nil then
-      M._fail(client.root_dir, start_failure.of_end(how, process.last_words(client.rpc)))
-    end
-  end)
-end
-
----@param client vim.lsp.Client
----@param how string
----@param was_expected boolean
-function M._ended(client, how, was_expected)
-  local problem = ("the daemon ended with %s; `:Pygent log` shows why, `:Pygent restart` starts it again"):format(how)
-  if not was_expected and waiting[client.root_dir] == nil then
-    telling.after_neovim(function()
-      telling.user(problem, vim.log.levels.ERROR)
-    end)
-  end
-  if M._started(client.root_dir) == nil then -- else who waits, waits for the one that came after it
-    M._tell(client.root_dir, nil, problem)
-  end
-end
-
----Nobody answers any more what was asked of that client.
----@param id integer
-function M._leave_unanswered(id)
-  local unanswered = pending[id] or {}
-  pending[id] = nil
-  for asked in pairs(unanswered) do
-    asked.callback({ code = M.ENDED, message = "the daemon ended before it answered" }, nil)
-  end
-end
-
----@return table<string, lsp.Handler>
-function M._handlers()
-  local made = {} ---@type table<string, lsp.Handler>
-  made["$/progress"] = function(err, params, ctx)
-    local take = followers[params.token]
-    if take then
-      return take(params.value.events)
-    end
-    if type(params.value) == "table" and params.value.kind then
-      return vim.lsp.handlers["$/progress"](err, params, ctx)
-    end
-  end
-  require("pygent.views")
-  for method, listener in pairs(listeners) do
-    made[method] = function(_, params, ctx)
-      listener(params, ctx)
-    end
-  end
-  for method, answer in pairs(answers) do
-    made[method] = function(_, params, ctx)
-      return M._answered(answer, params, ctx)
-    end
-  end
-  return made
-end
-
 ---Neovim calls the handler of a request in a coroutine, and sends what it returns: it may wait.
 ---@param answer pygent.Answer
 ---@param params table
 ---@param ctx lsp.HandlerContext
 ---@return any
-function M._answered(answer, params, ctx)
+local function answered(answer, params, ctx)
   local waits, result, is_over = coroutine.running(), nil, false
   local is_waiting = false
   answer(params, function(given)
@@ -391,6 +348,49 @@ function M._answered(answer, params, ctx)
     result = coroutine.yield()
   end
   return result == nil and vim.NIL or result
+end
+
+---@return table<string, lsp.Handler>
+local function handlers()
+  local made = {} ---@type table<string, lsp.Handler>
+  made["$/progress"] = function(err, params, ctx)
+    local take = followers[params.token]
+    if take then
+      return take(params.value.events)
+    end
+    if type(params.value) == "table" and params.value.kind then
+      return vim.lsp.handlers["$/progress"](err, params, ctx)
+    end
+  end
+  require("pygent.views")
+  for method, listener in pairs(listeners) do
+    made[method] = function(_, params, ctx)
+      listener(params, ctx)
+    end
+  end
+  for method, answer in pairs(answers) do
+    made[method] = function(_, params, ctx)
+      return answered(answer, params, ctx)
+    end
+  end
+  return made
+end
+
+---What `lsp/pygent.lua` gives to Neovim.
+---@return vim.lsp.Config
+function M.config()
+  return {
+    name = M.NAME,
+    cmd = function(dispatchers)
+      return process.spawn(dispatchers)
+    end,
+    root_dir = root_of,
+    flags = { debounce_text_changes = DEBOUNCE_MS },
+    before_init = before_init,
+    on_init = on_init,
+    on_exit = on_exit,
+    handlers = handlers(),
+  }
 end
 
 return M

@@ -147,46 +147,11 @@ local DEMANDS = {
   },
 }
 
----What these options come to, and what is wrong with them, each in one line that says what would work.
----@param given any
----@return pygent.Config config
----@return string[] problems
-function M.checked(given)
-  local config, problems = vim.deepcopy(M.defaults), {} ---@type pygent.Config, string[]
-  if type(given) ~= "table" then
-    return config, { ("the options must be a table, not %s"):format(type(given)) }
-  end
-  M._merge(config, given, "", problems)
-  return config, problems
-end
-
----@param into table<string, any>
----@param given table<string, any>
----@param path string
----@param problems string[]
-function M._merge(into, given, path, problems)
-  for name, value in pairs(given) do
-    local key = path .. tostring(name)
-    local default = into[name]
-    if default == nil then
-      local known = vim.tbl_keys(into)
-      table.sort(known)
-      table.insert(problems, ("unknown option %s; known are: %s"):format(key, table.concat(known, ", ")))
-    elseif key == "settings" and type(value) == "table" then
-      into[name] = value
-    elseif vim.islist(default) and #default > 0 then
-      into[name] = M._words(key, value, default, problems)
-    elseif type(default) == "table" and type(value) == "table" then
-      M._merge(default, value, key .. ".", problems)
-    else
-      local problem = M._problem(key, value, default)
-      if problem then
-        table.insert(problems, problem)
-      else
-        into[name] = value
-      end
-    end
-  end
+---@param key string
+---@param what string
+---@return string
+local function must(key, what)
+  return ("%s must be %s"):format(key, what)
 end
 
 ---@param key string
@@ -194,7 +159,7 @@ end
 ---@param default string[]
 ---@param problems string[]
 ---@return string[]
-function M._words(key, value, default, problems)
+local function words(key, value, default, problems)
   if type(value) == "string" and value ~= "" then
     return { value }
   end
@@ -207,8 +172,14 @@ function M._words(key, value, default, problems)
   then
     return value
   end
-  table.insert(problems, M._must(key, ('a list of strings such as { "%s" }'):format(default[1])))
+  table.insert(problems, must(key, ('a list of strings such as { "%s" }'):format(default[1])))
   return default
+end
+
+---@param value any
+---@return boolean
+local function is_key(value)
+  return value == false or type(value) == "string"
 end
 
 ---What is wrong with the value of an option, if anything is.
@@ -216,31 +187,60 @@ end
 ---@param value any
 ---@param default any
 ---@return string?
-function M._problem(key, value, default)
+local function problem_of(key, value, default)
   local choices, demand = CHOICES[key], DEMANDS[key]
   if choices then
-    return not vim.tbl_contains(choices, value) and M._must(key, "one of " .. table.concat(choices, ", ")) or nil
+    return not vim.tbl_contains(choices, value) and must(key, "one of " .. table.concat(choices, ", ")) or nil
   end
   if demand then
-    return not demand.fits(value) and M._must(key, demand.what) or nil
+    return not demand.fits(value) and must(key, demand.what) or nil
   end
-  if type(value) == type(default) or (vim.startswith(key, "review.keys") and M._is_key(value)) then
+  if type(value) == type(default) or (vim.startswith(key, "review.keys") and is_key(value)) then
     return nil
   end
-  return M._must(key, ("a %s, not %s"):format(type(default), type(value)))
+  return must(key, ("a %s, not %s"):format(type(default), type(value)))
 end
 
----@param value any
----@return boolean
-function M._is_key(value)
-  return value == false or type(value) == "string"
+---@param into table<string, any>
+---@param given table<string, any>
+---@param path string
+---@param problems string[]
+local function merge(into, given, path, problems)
+  for name, value in pairs(given) do
+    local key = path .. tostring(name)
+    local default = into[name]
+    if default == nil then
+      local known = vim.tbl_keys(into)
+      table.sort(known)
+      table.insert(problems, ("unknown option %s; known are: %s"):format(key, table.concat(known, ", ")))
+    elseif key == "settings" and type(value) == "table" then
+      into[name] = value
+    elseif vim.islist(default) and #default > 0 then
+      into[name] = words(key, value, default, problems)
+    elseif type(default) == "table" and type(value) == "table" then
+      merge(default, value, key .. ".", problems)
+    else
+      local problem = problem_of(key, value, default)
+      if problem then
+        table.insert(problems, problem)
+      else
+        into[name] = value
+      end
+    end
+  end
 end
 
----@param key string
----@param what string
----@return string
-function M._must(key, what)
-  return ("%s must be %s"):format(key, what)
+---What these options come to, and what is wrong with them, each in one line that says what would work.
+---@param given any
+---@return pygent.Config config
+---@return string[] problems
+function M.checked(given)
+  local config, problems = vim.deepcopy(M.defaults), {} ---@type pygent.Config, string[]
+  if type(given) ~= "table" then
+    return config, { ("the options must be a table, not %s"):format(type(given)) }
+  end
+  merge(config, given, "", problems)
+  return config, problems
 end
 
 return M

@@ -28,119 +28,33 @@ local timer
 
 local BLOCK = "\22"
 
----From now on.
-function M.begin()
-  local group = vim.api.nvim_create_augroup("pygent.context", {})
-  local function on(events, callback)
-    vim.api.nvim_create_autocmd(events, { group = group, callback = callback, desc = "pygent: where the user is" })
-  end
-  on({ "BufEnter", "WinEnter", "BufWinEnter", "WinClosed", "BufDelete", "BufFilePost" }, M._moved)
-  on({ "CursorMoved", "ModeChanged" }, M._select)
-  on("DiagnosticChanged", function(about)
-    M._judged(about.buf)
-  end)
-  client.watch(function(changed, is_ready)
-    untold[changed.id] = nil
-    if is_ready then
-      M._tell_all(changed)
-    end
-  end)
-  M._moved()
-end
-
-function M._moved()
-  if M._is_file(vim.api.nvim_get_current_buf()) then
-    active = vim.api.nvim_get_current_buf()
-  end
-  M._soon()
-end
-
----A selection counts until the cursor moves on without one, so that `@selection` means what was selected just now.
----@param about vim.api.keyset.create_autocmd.callback_args
-function M._select(about)
-  local buffer = vim.api.nvim_get_current_buf()
-  if not M._is_file(buffer) then
-    return
-  end
-  local mode = vim.fn.mode()
-  if mode == "v" or mode == "V" or mode == BLOCK then
-    local one, other = vim.fn.getpos("v"), vim.fn.getpos(".")
-    selected = { buffer = buffer, region = { one[2], one[3], other[2], other[3] }, mode = mode }
-  elseif selected and about.event == "CursorMoved" then
-    selected = nil
-  else
-    return
-  end
-  M._soon()
-end
-
 ---@param buffer integer
-function M._judged(buffer)
-  for _, ready in ipairs(client.all()) do
-    untold[ready.id] = untold[ready.id] or {}
-    untold[ready.id][buffer] = true
-  end
-  M._soon()
+---@return boolean
+local function is_file(buffer)
+  return vim.api.nvim_buf_is_valid(buffer)
+    and vim.bo[buffer].buftype == ""
+    and vim.api.nvim_buf_get_name(buffer) ~= ""
+    and vim.startswith(vim.uri_from_bufnr(buffer), "file:///")
 end
 
+---One project's daemon is not told of another's files.
+---@param buffer integer
 ---@param ready vim.lsp.Client
-function M._tell_all(ready)
-  local buffers = {} ---@type table<integer, true>
-  for _, each in ipairs(vim.diagnostic.get()) do
-    buffers[each.bufnr] = true
+---@return boolean
+local function belongs(buffer, ready)
+  local path = vim.api.nvim_buf_get_name(buffer)
+  if roots.holds(ready.root_dir, path) then
+    return true
   end
-  untold[ready.id] = buffers
-  M._soon()
-end
-
-function M._soon()
-  timer = timer or assert(vim.uv.new_timer())
-  timer:start(QUIET_MS, 0, vim.schedule_wrap(M._tell))
-end
-
----Tell at once what would be told soon, before the daemon is asked for what depends on it.
-function M.flush()
-  if timer and timer:is_active() then
-    timer:stop()
-    M._tell()
-  end
-end
-
-function M._tell()
-  for _, ready in ipairs(client.all()) do
-    ready:notify("pygent/context/didChange" --[[@as any]], M._of(ready))
-    if next(untold[ready.id] or {}) then
-      M._soon()
-    end
-  end
-end
-
----What that client is told now.
----@param ready vim.lsp.Client
----@return table
-function M._of(ready)
-  local is_there = active and M._is_file(active) and M._belongs(active, ready)
-  local visible = {} ---@type table<string, true>
-  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    local buffer = vim.api.nvim_win_get_buf(window)
-    if M._is_file(buffer) and M._belongs(buffer, ready) then
-      visible[vim.uri_from_bufnr(buffer)] = true
-    end
-  end
-  local uris = vim.tbl_keys(visible)
-  table.sort(uris)
-  return {
-    activeUri = is_there and vim.uri_from_bufnr(active) or vim.NIL,
-    selection = M._selection(ready) or vim.NIL,
-    visibleUris = uris,
-    diagnostics = M._next_diagnostics(ready),
-  }
+  return vim.iter(client.all()):all(function(other)
+    return other == ready or not roots.holds(other.root_dir, path)
+  end)
 end
 
 ---@param ready vim.lsp.Client
 ---@return pygent.ContextSelection?
-function M._selection(ready)
-  if selected == nil or not M._is_file(selected.buffer) or not M._belongs(selected.buffer, ready) then
+local function selection(ready)
+  if selected == nil or not is_file(selected.buffer) or not belongs(selected.buffer, ready) then
     return nil
   end
   local encoding = diagnostics.encoding_of(ready)
@@ -163,26 +77,10 @@ function M._selection(ready)
   return { uri = vim.uri_from_bufnr(selected.buffer), range = range }
 end
 
----@param ready vim.lsp.Client
----@return pygent.ContextDiagnostics[]?
-function M._next_diagnostics(ready)
-  local waiting, next_ones = untold[ready.id] or {}, {}
-  for buffer in pairs(waiting) do
-    waiting[buffer] = nil
-    if M._is_file(buffer) and M._belongs(buffer, ready) then
-      table.insert(next_ones, M._diagnostics_of(buffer, ready))
-    end
-    if #next_ones == MAX_FILES then
-      break
-    end
-  end
-  return #next_ones > 0 and next_ones or nil
-end
-
 ---@param buffer integer
 ---@param ready vim.lsp.Client
 ---@return pygent.ContextDiagnostics
-function M._diagnostics_of(buffer, ready)
+local function diagnostics_of(buffer, ready)
   local found = vim.list_slice(diagnostics.of(buffer), 1, MAX_DIAGNOSTICS)
   return {
     uri = vim.uri_from_bufnr(buffer),
@@ -191,27 +89,130 @@ function M._diagnostics_of(buffer, ready)
   }
 end
 
----@param buffer integer
----@return boolean
-function M._is_file(buffer)
-  return vim.api.nvim_buf_is_valid(buffer)
-    and vim.bo[buffer].buftype == ""
-    and vim.api.nvim_buf_get_name(buffer) ~= ""
-    and vim.startswith(vim.uri_from_bufnr(buffer), "file:///")
+---@param ready vim.lsp.Client
+---@return pygent.ContextDiagnostics[]?
+local function next_diagnostics(ready)
+  local waiting, next_ones = untold[ready.id] or {}, {}
+  for buffer in pairs(waiting) do
+    waiting[buffer] = nil
+    if is_file(buffer) and belongs(buffer, ready) then
+      table.insert(next_ones, diagnostics_of(buffer, ready))
+    end
+    if #next_ones == MAX_FILES then
+      break
+    end
+  end
+  return #next_ones > 0 and next_ones or nil
 end
 
----One project's daemon is not told of another's files.
----@param buffer integer
+---What that client is told now.
 ---@param ready vim.lsp.Client
----@return boolean
-function M._belongs(buffer, ready)
-  local path = vim.api.nvim_buf_get_name(buffer)
-  if roots.holds(ready.root_dir, path) then
-    return true
+---@return table
+local function of(ready)
+  local is_there = active and is_file(active) and belongs(active, ready)
+  local visible = {} ---@type table<string, true>
+  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    local buffer = vim.api.nvim_win_get_buf(window)
+    if is_file(buffer) and belongs(buffer, ready) then
+      visible[vim.uri_from_bufnr(buffer)] = true
+    end
   end
-  return vim.iter(client.all()):all(function(other)
-    return other == ready or not roots.holds(other.root_dir, path)
+  local uris = vim.tbl_keys(visible)
+  table.sort(uris)
+  return {
+    activeUri = is_there and vim.uri_from_bufnr(active) or vim.NIL,
+    selection = selection(ready) or vim.NIL,
+    visibleUris = uris,
+    diagnostics = next_diagnostics(ready),
+  }
+end
+local soon ---@type function
+
+local function tell()
+  for _, ready in ipairs(client.all()) do
+    ready:notify("pygent/context/didChange" --[[@as any]], of(ready))
+    if next(untold[ready.id] or {}) then
+      soon()
+    end
+  end
+end
+
+function soon()
+  timer = timer or assert(vim.uv.new_timer())
+  timer:start(QUIET_MS, 0, vim.schedule_wrap(tell))
+end
+
+local function moved()
+  if is_file(vim.api.nvim_get_current_buf()) then
+    active = vim.api.nvim_get_current_buf()
+  end
+  soon()
+end
+
+---A selection counts until the cursor moves on without one, so that `@selection` means what was selected just now.
+---@param about vim.api.keyset.create_autocmd.callback_args
+local function select(about)
+  local buffer = vim.api.nvim_get_current_buf()
+  if not is_file(buffer) then
+    return
+  end
+  local mode = vim.fn.mode()
+  if mode == "v" or mode == "V" or mode == BLOCK then
+    local one, other = vim.fn.getpos("v"), vim.fn.getpos(".")
+    selected = { buffer = buffer, region = { one[2], one[3], other[2], other[3] }, mode = mode }
+  elseif selected and about.event == "CursorMoved" then
+    selected = nil
+  else
+    return
+  end
+  soon()
+end
+
+---@param buffer integer
+local function judged(buffer)
+  for _, ready in ipairs(client.all()) do
+    untold[ready.id] = untold[ready.id] or {}
+    untold[ready.id][buffer] = true
+  end
+  soon()
+end
+
+---@param ready vim.lsp.Client
+local function tell_all(ready)
+  local buffers = {} ---@type table<integer, true>
+  for _, each in ipairs(vim.diagnostic.get()) do
+    buffers[each.bufnr] = true
+  end
+  untold[ready.id] = buffers
+  soon()
+end
+
+---From now on.
+function M.begin()
+  local group = vim.api.nvim_create_augroup("pygent.context", {})
+  local function on(events, callback)
+    vim.api.nvim_create_autocmd(events, { group = group, callback = callback, desc = "pygent: where the user is" })
+  end
+  on({ "BufEnter", "WinEnter", "BufWinEnter", "WinClosed", "BufDelete", "BufFilePost" }, moved)
+  on({ "CursorMoved", "ModeChanged" }, select)
+  on("DiagnosticChanged", function(about)
+    judged(about.buf)
   end)
+  client.watch(function(changed, is_ready)
+    untold[changed.id] = nil
+    if is_ready then
+      tell_all(changed)
+    end
+  end)
+  moved()
+end
+
+---Tell at once what would be told soon, before the daemon is asked for what depends on it.
+function M.flush()
+  if timer and timer:is_active() then
+    timer:stop()
+    tell()
+  end
 end
 
 return M

@@ -4,12 +4,20 @@ local plain = require("pygent.chat.plain")
 
 local M = {}
 
+---@param question string
+---@param answer fun(result: pygent.QuestionResult?)
+local function ask_for_key(question, answer)
+  local is_typed, key = pcall(vim.fn.inputsecret, plain.line(question, 1000) .. " ")
+  vim.cmd.redraw() -- else the line with the stars stays
+  answer(is_typed and key ~= "" and { text = key } or nil)
+end
+
 ---Ask the user, by `vim.ui.select`, or by a line that shows nothing where the answer is a key.
 ---@param request pygent.QuestionRequest
 ---@param answer fun(result: pygent.QuestionResult?)
 function M.ask(request, answer)
   if request.secret then
-    return M._ask_for_key(request.question, answer)
+    return ask_for_key(request.question, answer)
   end
   local options = {
     prompt = plain.line(request.question, 1000),
@@ -22,14 +30,6 @@ function M.ask(request, answer)
   vim.ui.select(request.choices, options, function(choice)
     answer(choice and { choice = choice.title } or nil)
   end)
-end
-
----@param question string
----@param answer fun(result: pygent.QuestionResult?)
-function M._ask_for_key(question, answer)
-  local is_typed, key = pcall(vim.fn.inputsecret, plain.line(question, 1000) .. " ")
-  vim.cmd.redraw() -- else the line with the stars stays
-  answer(is_typed and key ~= "" and { text = key } or nil)
 end
 
 return M

@@ -24,28 +24,10 @@ function M.of(buffer, first, last)
 end
 
 ---@param buffer integer
----@param found vim.Diagnostic[]
----@param encoding pygent.Encoding
----@return pygent.Diagnostic[]
-function M.wire(buffer, found, encoding)
-  return vim.tbl_map(function(each)
-    return M._wire(buffer, each, encoding)
-  end, found)
-end
-
----What is sent to a client: the encoding that it counts in, before it has said so the one that will be offered first.
----@param given? vim.lsp.Client
----@return pygent.Encoding
-function M.encoding_of(given)
-  given = given or client.ready()
-  return given and given.offset_encoding --[[@as pygent.Encoding]] or "utf-8"
-end
-
----@param buffer integer
 ---@param each vim.Diagnostic
 ---@param encoding pygent.Encoding
 ---@return pygent.Diagnostic
-function M._wire(buffer, each, encoding)
+local function wire(buffer, each, encoding)
   local function position(line, column)
     local there = vim.api.nvim_buf_is_loaded(buffer) and vim.api.nvim_buf_get_lines(buffer, line, line + 1, false)[1]
     local character = there and text.units(there, encoding, math.max(0, column)) or column
@@ -62,6 +44,24 @@ function M._wire(buffer, each, encoding)
     source = each.source,
     code = (type(code) == "string" or type(code) == "number") and code or nil,
   }
+end
+
+---@param buffer integer
+---@param found vim.Diagnostic[]
+---@param encoding pygent.Encoding
+---@return pygent.Diagnostic[]
+function M.wire(buffer, found, encoding)
+  return vim.tbl_map(function(each)
+    return wire(buffer, each, encoding)
+  end, found)
+end
+
+---What is sent to a client: the encoding that it counts in, before it has said so the one that will be offered first.
+---@param given? vim.lsp.Client
+---@return pygent.Encoding
+function M.encoding_of(given)
+  given = given or client.ready()
+  return given and given.offset_encoding --[[@as pygent.Encoding]] or "utf-8"
 end
 
 return M

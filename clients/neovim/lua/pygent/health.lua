@@ -9,23 +9,7 @@ local START_MS = 20000
 ---@field title string
 ---@field lines string[] without their indentation
 
-function M.check()
-  local config = require("pygent.config").get()
-  M._neovim()
-  local command = config.cmd
-  vim.health.start("pygent: the daemon")
-  vim.health.info("command: `" .. table.concat(command, " ") .. "`")
-  if vim.fn.executable(command[1]) == 1 then
-    M._daemon(command, config)
-  else
-    M._failed(require("pygent.start_failure").of_program(command[1]))
-  end
-  M._project()
-  M._programs()
-  M._completion()
-end
-
-function M._neovim()
+local function neovim()
   vim.health.start("pygent: Neovim")
   local version = "Neovim " .. tostring(vim.version())
   if vim.fn.has("nvim-0.11") == 1 then
@@ -41,77 +25,13 @@ function M._neovim()
 end
 
 ---@param failure pygent.StartFailure
-function M._failed(failure)
+local function failed(failure)
   vim.health.error(failure.what, { failure.advice .. "." })
-end
-
----@param command string[]
----@param config pygent.Config
-function M._daemon(command, config)
-  local client = require("pygent.client").ready()
-  if client then
-    vim.health.ok(("running for %s (client %d)"):format(client.root_dir, client.id))
-    M._answered(client.server_info, client.server_capabilities)
-  else
-    vim.health.info("not running for this project: the first `:Pygent` starts it")
-    if not M._try(command, config) then
-      return
-    end
-  end
-  M._doctor(command)
-end
-
----Start one, hear what it says of itself, and end it.
----@param command string[]
----@param config pygent.Config
----@return boolean is_runnable
-function M._try(command, config)
-  local process, start_failure = require("pygent.process"), require("pygent.start_failure")
-  local exit ---@type integer?
-  local function on_exit(code)
-    exit = code
-  end
-  local is_runnable, rpc = pcall(process.spawn, { on_exit = on_exit }, require("pygent.root").current())
-  if not is_runnable then
-    M._failed(start_failure.of_program(command[1]))
-    return false
-  end
-  local result, problem ---@type lsp.InitializeResult?, string?
-  rpc.request("initialize", {
-    processId = vim.uv.os_getpid(),
-    rootUri = vim.NIL,
-    capabilities = vim.empty_dict(),
-    initializationOptions = { pygent = next(config.settings) and config.settings or vim.empty_dict() },
-  }, function(err, given)
-    result, problem = given, err and err.message
-  end)
-  vim.wait(START_MS, function()
-    return result ~= nil or problem ~= nil or exit ~= nil
-  end, 10)
-  if result then
-    M._answered(result.serverInfo, result.capabilities)
-    rpc.request("shutdown", nil, function()
-      rpc.notify("exit", nil)
-    end)
-    vim.wait(START_MS, function()
-      return exit ~= nil
-    end, 10)
-  elseif exit then
-    M._failed(start_failure.of_end("code " .. exit, process.last_words(rpc)))
-  else
-    local what = problem or ("no answer within %d s"):format(START_MS / 1000)
-    vim.health.error("does not start: " .. what, {
-      "Run `" .. table.concat(command, " ") .. " doctor` in a shell.",
-      "Its standard error is in " .. vim.lsp.log.get_filename() .. ".",
-    })
-  end
-  rpc.terminate()
-  return true
 end
 
 ---@param info? {name: string, version?: string}
 ---@param capabilities lsp.ServerCapabilities
-function M._answered(info, capabilities)
+local function answered(info, capabilities)
   local own = vim.tbl_get(capabilities, "experimental", "pygent")
   if type(own) ~= "table" then
     vim.health.error(("not pygent-ls, but %s"):format(info and info.name or "another program"), {
@@ -138,37 +58,57 @@ function M._answered(info, capabilities)
   end
 end
 
----What `pygent-ls doctor` says of the project's folder; it knows the settings of files and of the environment.
+---Start one, hear what it says of itself, and end it.
 ---@param command string[]
-function M._doctor(command)
-  local asked = vim.list_extend(vim.deepcopy(command), { "doctor" })
-  local done = vim.system(asked, { cwd = require("pygent.root").current(), text = true, timeout = START_MS }):wait()
-  local sections = M._sections(done.stdout or "")
-  if not sections["Versions"] then
-    vim.health.warn(("`%s` failed with exit code %d"):format(table.concat(asked, " "), done.code), {
-      "An older pygent-ls has no `doctor`: update it.",
+---@param config pygent.Config
+---@return boolean is_runnable
+local function try(command, config)
+  local process, start_failure = require("pygent.process"), require("pygent.start_failure")
+  local exit ---@type integer?
+  local function on_exit(code)
+    exit = code
+  end
+  local is_runnable, rpc = pcall(process.spawn, { on_exit = on_exit }, require("pygent.root").current())
+  if not is_runnable then
+    failed(start_failure.of_program(command[1]))
+    return false
+  end
+  local result, problem ---@type lsp.InitializeResult?, string?
+  rpc.request("initialize", {
+    processId = vim.uv.os_getpid(),
+    rootUri = vim.NIL,
+    capabilities = vim.empty_dict(),
+    initializationOptions = { pygent = next(config.settings) and config.settings or vim.empty_dict() },
+  }, function(err, given)
+    result, problem = given, err and err.message
+  end)
+  vim.wait(START_MS, function()
+    return result ~= nil or problem ~= nil or exit ~= nil
+  end, 10)
+  if result then
+    answered(result.serverInfo, result.capabilities)
+    rpc.request("shutdown", nil, function()
+      rpc.notify("exit", nil)
+    end)
+    vim.wait(START_MS, function()
+      return exit ~= nil
+    end, 10)
+  elseif exit then
+    failed(start_failure.of_end("code " .. exit, process.last_words(rpc)))
+  else
+    local what = problem or ("no answer within %d s"):format(START_MS / 1000)
+    vim.health.error("does not start: " .. what, {
+      "Run `" .. table.concat(command, " ") .. " doctor` in a shell.",
+      "Its standard error is in " .. vim.lsp.log.get_filename() .. ".",
     })
-    return
   end
-  for _, line in ipairs(sections["Versions"].lines) do
-    vim.health.info(M._joined(line))
-  end
-  M._told(sections, "A turn cannot run", vim.health.error, "`pygent-ls doctor` shows how to fix it.")
-  M._told(sections, "Ignored settings", vim.health.warn, "Correct the file or the variable.")
-  local trust = "Look at the folder's own settings, then run `pygent-ls trust` in it."
-  if not M._told(sections, "Ignored until", vim.health.warn, trust) then
-    vim.health.ok("no settings of the folder need your trust")
-  end
-  for _, title in ipairs({ "Programs", "Folders" }) do
-    for _, line in ipairs(sections[title] and sections[title].lines or {}) do
-      vim.health.info(M._joined(line))
-    end
-  end
+  rpc.terminate()
+  return true
 end
 
 ---@param line string a name, spaces, and what it is
 ---@return string
-function M._joined(line)
+local function joined(line)
   local name, value = line:match("^(.-)%s%s+(.*)$")
   return name and name .. ": " .. value or line
 end
@@ -178,7 +118,7 @@ end
 ---@param tell fun(message: string, advice: string[])
 ---@param advice string
 ---@return boolean is_there whether there is such a section
-function M._told(sections, beginning, tell, advice)
+local function tell_section(sections, beginning, tell, advice)
   for title, section in pairs(sections) do
     if vim.startswith(title, beginning) then
       for _, line in ipairs(section.lines) do
@@ -193,7 +133,7 @@ end
 ---The report's parts by their titles: a line without indentation, and below it lines with one.
 ---@param report string
 ---@return table<string, pygent.health.Section>
-function M._sections(report)
+local function sections_of(report)
   local sections, current = {}, nil ---@type table<string, pygent.health.Section>, pygent.health.Section?
   for _, raw in ipairs(vim.split(report, "\n", { plain = true })) do
     local line = vim.fn.strtrans(raw) -- it quotes files and variables, which may hold anything
@@ -207,7 +147,51 @@ function M._sections(report)
   return sections
 end
 
-function M._project()
+---What `pygent-ls doctor` says of the project's folder; it knows the settings of files and of the environment.
+---@param command string[]
+local function doctor(command)
+  local asked = vim.list_extend(vim.deepcopy(command), { "doctor" })
+  local done = vim.system(asked, { cwd = require("pygent.root").current(), text = true, timeout = START_MS }):wait()
+  local sections = sections_of(done.stdout or "")
+  if not sections["Versions"] then
+    vim.health.warn(("`%s` failed with exit code %d"):format(table.concat(asked, " "), done.code), {
+      "An older pygent-ls has no `doctor`: update it.",
+    })
+    return
+  end
+  for _, line in ipairs(sections["Versions"].lines) do
+    vim.health.info(joined(line))
+  end
+  tell_section(sections, "A turn cannot run", vim.health.error, "`pygent-ls doctor` shows how to fix it.")
+  tell_section(sections, "Ignored settings", vim.health.warn, "Correct the file or the variable.")
+  local trust = "Look at the folder's own settings, then run `pygent-ls trust` in it."
+  if not tell_section(sections, "Ignored until", vim.health.warn, trust) then
+    vim.health.ok("no settings of the folder need your trust")
+  end
+  for _, title in ipairs({ "Programs", "Folders" }) do
+    for _, line in ipairs(sections[title] and sections[title].lines or {}) do
+      vim.health.info(joined(line))
+    end
+  end
+end
+
+---@param command string[]
+---@param config pygent.Config
+local function daemon(command, config)
+  local client = require("pygent.client").ready()
+  if client then
+    vim.health.ok(("running for %s (client %d)"):format(client.root_dir, client.id))
+    answered(client.server_info, client.server_capabilities)
+  else
+    vim.health.info("not running for this project: the first `:Pygent` starts it")
+    if not try(command, config) then
+      return
+    end
+  end
+  doctor(command)
+end
+
+local function project()
   local client = require("pygent.client")
   vim.health.start("pygent: the project")
   vim.health.info("project folder: " .. require("pygent.root").current())
@@ -222,19 +206,10 @@ function M._project()
   vim.health.info("log: " .. vim.lsp.log.get_filename())
 end
 
-function M._programs()
-  vim.health.start("pygent: programs")
-  M._program("git", "Checkpoints of commands and `@diff` need it.", vim.health.warn)
-  if vim.fn.has("linux") == 1 then
-    local why = "Without bubblewrap, commands run without a sandbox and need permission more often."
-    M._program("bwrap", why, vim.health.warn)
-  end
-end
-
 ---@param name string
 ---@param why string
 ---@param tell fun(message: string, advice: string[])
-function M._program(name, why, tell)
+local function program(name, why, tell)
   local path = vim.fn.exepath(name)
   if path ~= "" then
     vim.health.ok(name .. ": " .. path)
@@ -243,7 +218,16 @@ function M._program(name, why, tell)
   end
 end
 
-function M._completion()
+local function programs()
+  vim.health.start("pygent: programs")
+  program("git", "Checkpoints of commands and `@diff` need it.", vim.health.warn)
+  if vim.fn.has("linux") == 1 then
+    local why = "Without bubblewrap, commands run without a sandbox and need permission more often."
+    program("bwrap", why, vim.health.warn)
+  end
+end
+
+local function completion()
   vim.health.start("pygent: completion in the prompt")
   local known = { ["blink.cmp"] = "blink.cmp", cmp = "nvim-cmp", ["mini.completion"] = "mini.completion" }
   for module, name in vim.spairs(known) do
@@ -253,6 +237,22 @@ function M._completion()
     end
   end
   vim.health.info("no completion plugin is loaded: `<C-x><C-o>` completes `@` and `/` in the prompt")
+end
+
+function M.check()
+  local config = require("pygent.config").get()
+  neovim()
+  local command = config.cmd
+  vim.health.start("pygent: the daemon")
+  vim.health.info("command: `" .. table.concat(command, " ") .. "`")
+  if vim.fn.executable(command[1]) == 1 then
+    daemon(command, config)
+  else
+    failed(require("pygent.start_failure").of_program(command[1]))
+  end
+  project()
+  programs()
+  completion()
 end
 
 return M

@@ -10,25 +10,25 @@ local M = {}
 ---@type pygent.Highlight[][]
 local defined = {}
 
+---@param groups pygent.Highlight[]
+local function link(groups)
+  for _, group in ipairs(groups) do
+    vim.api.nvim_set_hl(0, group.name, { link = group.link, default = true })
+  end
+end
+
 ---Define these, now and whenever the colours change.
 ---@param groups pygent.Highlight[]
 function M.define(groups)
-  M._link(groups)
+  link(groups)
   table.insert(defined, groups)
   vim.api.nvim_create_autocmd("ColorScheme", {
     group = vim.api.nvim_create_augroup("pygent.highlighting", {}),
     desc = "pygent: a colour scheme takes away the groups that it does not know",
     callback = function()
-      vim.iter(defined):each(M._link)
+      vim.iter(defined):each(link)
     end,
   })
-end
-
----@param groups pygent.Highlight[]
-function M._link(groups)
-  for _, group in ipairs(groups) do
-    vim.api.nvim_set_hl(0, group.name, { link = group.link, default = true })
-  end
 end
 
 return M

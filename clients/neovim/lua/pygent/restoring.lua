@@ -10,28 +10,20 @@ local telling = require("pygent.telling")
 
 local M = {}
 
----Let a buffer be the chat or the prompt that its name says.
 ---@param buffer integer
-function M.restore(buffer)
-  vim.schedule(function()
-    if not vim.api.nvim_buf_is_valid(buffer) or chat.of(buffer) then
-      return
-    end
-    local title, id = naming.read(buffer)
-    vim.api.nvim_buf_call(buffer, function() -- the project is that of this buffer
-      if title then
-        M._chat(buffer, title, id)
-      elseif vim.startswith(vim.api.nvim_buf_get_name(buffer), "pygent://prompt/") then
-        prompt.restore(buffer)
-      end
-    end)
-  end)
+---@param words string
+local function say(buffer, words)
+  if vim.api.nvim_buf_is_valid(buffer) then
+    vim.bo[buffer].buftype, vim.bo[buffer].modifiable = "nofile", true
+    vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.split(words, "\n", { plain = true }))
+    vim.bo[buffer].modifiable, vim.bo[buffer].swapfile = false, false
+  end
 end
 
 ---@param buffer integer
 ---@param title string
 ---@param id? string the beginning of the session's
-function M._chat(buffer, title, id)
+local function restore_chat(buffer, title, id)
   local function adopt(session)
     if vim.api.nvim_buf_is_valid(buffer) then
       chat.adopt(session, buffer)
@@ -41,7 +33,7 @@ function M._chat(buffer, title, id)
   if known then
     return adopt(known)
   end
-  M._say(buffer, "Opening the session …")
+  say(buffer, "Opening the session …")
   local over = sessions.expect() -- a prompt that is sent meanwhile goes to this session
   sessions.ask_daemon("pygent/session/list", commands.params(), function(result)
     local found = naming.find(title, id, result.sessions) -- the last one used first
@@ -58,24 +50,32 @@ function M._chat(buffer, title, id)
     else
       local root = vim.fn.fnamemodify(roots.current(), ":~")
       local problem = ("there is no session %s in %s; `:Pygent sessions` lists the sessions"):format(title, root)
-      M._say(buffer, (problem:gsub("^t", "T")))
+      say(buffer, (problem:gsub("^t", "T")))
       telling.user(problem, vim.log.levels.ERROR)
     end
     over()
   end, function(reason)
-    M._say(buffer, ("The session %s could not be opened: %s"):format(title, reason))
+    say(buffer, ("The session %s could not be opened: %s"):format(title, reason))
     over()
   end)
 end
 
+---Let a buffer be the chat or the prompt that its name says.
 ---@param buffer integer
----@param words string
-function M._say(buffer, words)
-  if vim.api.nvim_buf_is_valid(buffer) then
-    vim.bo[buffer].buftype, vim.bo[buffer].modifiable = "nofile", true
-    vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.split(words, "\n", { plain = true }))
-    vim.bo[buffer].modifiable, vim.bo[buffer].swapfile = false, false
-  end
+function M.restore(buffer)
+  vim.schedule(function()
+    if not vim.api.nvim_buf_is_valid(buffer) or chat.of(buffer) then
+      return
+    end
+    local title, id = naming.read(buffer)
+    vim.api.nvim_buf_call(buffer, function() -- the project is that of this buffer
+      if title then
+        restore_chat(buffer, title, id)
+      elseif vim.startswith(vim.api.nvim_buf_get_name(buffer), "pygent://prompt/") then
+        prompt.restore(buffer)
+      end
+    end)
+  end)
 end
 
 return M

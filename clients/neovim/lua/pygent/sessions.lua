@@ -25,12 +25,24 @@ local early_asks = {}
 ---@type table<string, true>
 local made = {}
 
+---What has asked already in a session that is followed from now on.
+---@param id string
+---@return pygent.Ask[]
+local function take_early_asks(id)
+  local mine, others = {}, {} ---@type pygent.Ask[], pygent.Ask[]
+  for _, ask in ipairs(early_asks) do
+    table.insert(ask.request.sessionId == id and mine or others, ask)
+  end
+  early_asks = others
+  return mine
+end
+
 ---@param given pygent.Session
 ---@param root string
 ---@param replayed_to? integer number of the last event that is a replay, if others are than before
 ---@return pygent.FollowedSession
 local function follow(given, root, replayed_to)
-  local session = followed[given.sessionId] or followed_session.new(given, root, M._early_asks(given.sessionId))
+  local session = followed[given.sessionId] or followed_session.new(given, root, take_early_asks(given.sessionId))
   followed[session.id] = session
   session.info = given
   session:follow(replayed_to)
@@ -66,37 +78,10 @@ function M.is_coming()
   return (coming[roots.current()] or 0) > 0
 end
 
----Go on with the session that prompts go to: the one that is being made or loaded, else the one that there is, else
----a new one. What goes wrong is told to the user.
----@param go_on pygent.WithSession
----@param on_problem? fun() it went wrong
-function M.need(go_on, on_problem)
-  local root, known = roots.current(), M.current()
-  if not M.is_coming() and known then
-    return go_on(known)
-  end
-  waiting[root] = waiting[root] or {}
-  table.insert(waiting[root], { go_on = roots.kept(go_on), on_problem = on_problem and roots.kept(on_problem) })
-  if not M.is_coming() then
-    M._asked("pygent/session/new", vim.empty_dict(), function() end)
-  end
-end
-
----A session is looked for, and prompts will go to it: what needs one waits until the function that is returned is
----called, and the session is open then, or it is said that there is none.
----@return fun() over
-function M.expect()
-  local root = roots.current()
-  coming[root] = (coming[root] or 0) + 1
-  return roots.kept(function()
-    M._has_come(root, false, M.current())
-  end)
-end
-
 ---@param root string
 ---@param was_new boolean whether it was to be a new one
 ---@param session? pygent.FollowedSession none where it could not be had
-function M._has_come(root, was_new, session)
+local function has_come(root, was_new, session)
   coming[root] = coming[root] - 1
   if coming[root] > 0 then
     return
@@ -114,11 +99,55 @@ function M._has_come(root, was_new, session)
   end
 end
 
+---@param method "pygent/session/new"|"pygent/session/load"
+---@param params table
+---@param go_on pygent.WithSession
+local function asked(method, params, go_on)
+  local root, was_new = roots.current(), method == "pygent/session/new"
+  coming[root] = (coming[root] or 0) + 1
+  M.ask_daemon(method, params, function(given)
+    local session = follow(given, root, given.lastSeq)
+    current[root] = session.id
+    telling.plugins("PygentSession", { session_id = session.id, is_replay = not was_new })
+    has_come(root, was_new, session)
+    go_on(session)
+  end, function()
+    has_come(root, was_new)
+  end)
+end
+
+---Go on with the session that prompts go to: the one that is being made or loaded, else the one that there is, else
+---a new one. What goes wrong is told to the user.
+---@param go_on pygent.WithSession
+---@param on_problem? fun() it went wrong
+function M.need(go_on, on_problem)
+  local root, known = roots.current(), M.current()
+  if not M.is_coming() and known then
+    return go_on(known)
+  end
+  waiting[root] = waiting[root] or {}
+  table.insert(waiting[root], { go_on = roots.kept(go_on), on_problem = on_problem and roots.kept(on_problem) })
+  if not M.is_coming() then
+    asked("pygent/session/new", vim.empty_dict(), function() end)
+  end
+end
+
+---A session is looked for, and prompts will go to it: what needs one waits until the function that is returned is
+---called, and the session is open then, or it is said that there is none.
+---@return fun() over
+function M.expect()
+  local root = roots.current()
+  coming[root] = (coming[root] or 0) + 1
+  return roots.kept(function()
+    has_come(root, false, M.current())
+  end)
+end
+
 ---Make a session, which prompts go to from now on.
 ---@param go_on pygent.WithSession
 ---@param params? pygent.SessionNewParams
 function M.begin(go_on, params)
-  M._asked("pygent/session/new", params or vim.empty_dict(), go_on)
+  asked("pygent/session/new", params or vim.empty_dict(), go_on)
 end
 
 ---Make a session that is followed, while prompts go where they went.
@@ -136,7 +165,7 @@ end
 ---@param id string
 ---@param go_on pygent.WithSession
 function M.open(id, go_on)
-  M._asked("pygent/session/load", { sessionId = id, messages = false }, go_on)
+  asked("pygent/session/load", { sessionId = id, messages = false }, go_on)
 end
 
 ---Ask the daemon of the project that is worked in, about which is also what is done with the answer; what goes wrong is
@@ -166,23 +195,6 @@ function M.ask_daemon(method, params, go_on, on_problem)
   end)
 end
 
----@param method "pygent/session/new"|"pygent/session/load"
----@param params table
----@param go_on pygent.WithSession
-function M._asked(method, params, go_on)
-  local root, was_new = roots.current(), method == "pygent/session/new"
-  coming[root] = (coming[root] or 0) + 1
-  M.ask_daemon(method, params, function(given)
-    local session = follow(given, root, given.lastSeq)
-    current[root] = session.id
-    telling.plugins("PygentSession", { session_id = session.id, is_replay = not was_new })
-    M._has_come(root, was_new, session)
-    go_on(session)
-  end, function()
-    M._has_come(root, was_new)
-  end)
-end
-
 ---Something waits for the user in a session, which may not be followed yet.
 ---@param ask pygent.Ask
 function M.asked(ask)
@@ -207,23 +219,26 @@ function M.ask_over(ask)
   end
 end
 
----What has asked already in a session that is followed from now on.
----@param id string
----@return pygent.Ask[]
-function M._early_asks(id)
-  local mine, others = {}, {} ---@type pygent.Ask[], pygent.Ask[]
-  for _, ask in ipairs(early_asks) do
-    table.insert(ask.request.sessionId == id and mine or others, ask)
+---@param session? pygent.FollowedSession
+---@param owner vim.lsp.Client
+local function count_background(session, owner)
+  if session == nil then
+    return
   end
-  early_asks = others
-  return mine
+  client.request(owner, "pygent/background/list", { sessionId = session.id }, function(err, result)
+    if not err then
+      session.n_background = #vim.tbl_filter(function(command)
+        return command.running
+      end, result.commands)
+      session:tell({ info = true })
+    end
+  end)
 end
-
 client.listen("pygent/session/changed", function(told, ctx)
   local session = followed[told.sessionId]
   if told.what == "deleted" then
     made[told.sessionId] = nil
-    return session and M._forget(session)
+    return session and M.forget(session)
   end
   if told.what == "created" then
     made[told.sessionId] = true
@@ -233,7 +248,7 @@ client.listen("pygent/session/changed", function(told, ctx)
     return
   end
   if told.what == "background" then
-    return M._count_background(session, owner)
+    return count_background(session, owner)
   end
   -- A turn is followed wherever it began: it may ask, and its edits wait to be looked at.
   if session and told.what == "turn_started" then
@@ -255,24 +270,8 @@ client.listen("pygent/session/changed", function(told, ctx)
   end)
 end)
 
----@param session? pygent.FollowedSession
----@param owner vim.lsp.Client
-function M._count_background(session, owner)
-  if session == nil then
-    return
-  end
-  client.request(owner, "pygent/background/list", { sessionId = session.id }, function(err, result)
-    if not err then
-      session.n_background = #vim.tbl_filter(function(command)
-        return command.running
-      end, result.commands)
-      session:tell({ info = true })
-    end
-  end)
-end
-
 ---@param session pygent.FollowedSession
-function M._forget(session)
+function M.forget(session)
   session:close()
   followed[session.id] = nil
   if current[session.root] == session.id then

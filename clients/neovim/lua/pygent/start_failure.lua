@@ -15,6 +15,23 @@ local INSTALL = "install it with `uv tool install pygent-ls` or `pip install pyg
 ---In characters, of what the daemon wrote last.
 local MAX_WORDS = 300
 
+---@return string
+local function again()
+  return "Install it again with `uv tool install --reinstall pygent-ls`, or correct the option `cmd`"
+end
+
+---The program that the first line of a script names.
+---@param path string
+---@return string?
+local function interpreter_of(path)
+  local file = io.open(path, "rb")
+  local line = file and file:read(256) or ""
+  if file then
+    file:close()
+  end
+  return line:match("^#!%s*([^%s]+)")
+end
+
 ---The program cannot be run: it is not there, or its Python is not.
 ---@param program string
 ---@return pygent.StartFailure
@@ -24,12 +41,12 @@ function M.of_program(program)
     local advice = INSTALL:gsub("^i", "I") .. ", or name it in the option `cmd`"
     return { what = ("`%s` was not found"):format(program), advice = advice }
   end
-  local interpreter = M._interpreter(path)
+  local interpreter = interpreter_of(path)
   if interpreter and vim.fn.executable(interpreter) == 0 then
     local what = ("`%s` cannot run: its Python interpreter %s is missing"):format(program, interpreter)
-    return { what = what, advice = M._again() }
+    return { what = what, advice = again() }
   end
-  return { what = ("`%s` could not be run"):format(program), advice = M._again() }
+  return { what = ("`%s` could not be run"):format(program), advice = again() }
 end
 
 ---It ended before it answered.
@@ -44,7 +61,7 @@ function M.of_end(how, last_words)
   local is_python = last_words:find("No module named", 1, true) or last_words:find("SyntaxError", 1, true)
   return {
     what = ("%s: %s"):format(what, plain.line(last_words, MAX_WORDS)),
-    advice = is_python and "A Python package is missing: " .. M._again():gsub("^I", "i")
+    advice = is_python and "A Python package is missing: " .. again():gsub("^I", "i")
       or "`:Pygent log` shows the whole output",
   }
 end
@@ -67,74 +84,57 @@ function M.sentence(failure)
   return ("%s. %s."):format(failure.what, failure.advice)
 end
 
----@return string
-function M._again()
-  return "Install it again with `uv tool install --reinstall pygent-ls`, or correct the option `cmd`"
-end
-
----The program that the first line of a script names.
----@param path string
----@return string?
-function M._interpreter(path)
-  local file = io.open(path, "rb")
-  local line = file and file:read(256) or ""
-  if file then
-    file:close()
-  end
-  return line:match("^#!%s*([^%s]+)")
-end
-
 ---Takes away what is shown.
 ---@type fun()?
 local remove
 
----Show it, in place of what was shown before.
----@param root string
----@param failure pygent.StartFailure
-function M.show(root, failure)
-  M._hide()
-  local words = M.sentence(failure)
-  local choices = { ---@type pygent.DialogChoice[]
-    M._choice("Try again", function()
-      M._start(root)
-    end),
-    M._choice("Open :checkhealth pygent", function()
-      vim.cmd.checkhealth("pygent")
-    end),
-    M._choice("Close", function() end),
-  }
-  local dialog = require("pygent.permission.wording").dialog("start", "PygentAskHigh", words, choices)
-  dialog.heading = "pygent did not start"
-  remove = require("pygent.permission.dialogs").add(dialog)
-end
-
----@param title string
----@param run fun()
----@return pygent.DialogChoice
-function M._choice(title, run)
-  return {
-    title = title,
-    choose = function()
-      M._hide()
-      run()
-    end,
-  }
-end
-
-function M._hide()
+local function hide()
   if remove then
     remove()
     remove = nil
   end
 end
 
+---@param title string
+---@param run fun()
+---@return pygent.DialogChoice
+local function choice(title, run)
+  return {
+    title = title,
+    choose = function()
+      hide()
+      run()
+    end,
+  }
+end
+
 ---@param root string
-function M._start(root)
+local function start(root)
   require("pygent.client").need(function(client)
     if client then
       require("pygent.telling").user("started")
     end
   end, root)
+end
+
+---Show it, in place of what was shown before.
+---@param root string
+---@param failure pygent.StartFailure
+function M.show(root, failure)
+  hide()
+  local words = M.sentence(failure)
+  local choices = { ---@type pygent.DialogChoice[]
+    choice("Try again", function()
+      start(root)
+    end),
+    choice("Open :checkhealth pygent", function()
+      vim.cmd.checkhealth("pygent")
+    end),
+    choice("Close", function() end),
+  }
+  local dialog = require("pygent.permission.wording").dialog("start", "PygentAskHigh", words, choices)
+  dialog.heading = "pygent did not start"
+  remove = require("pygent.permission.dialogs").add(dialog)
 end
 
 return M

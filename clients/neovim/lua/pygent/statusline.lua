@@ -21,28 +21,22 @@ local listening = {}
 ---@type uv.uv_timer_t?
 local timer
 
----`pygent: openai/gpt-5 · plan · Read a.py · $0.12`; empty where no daemon runs for the project. Never an error.
----@return string
-function M.text()
-  local is_well, text = pcall(M._text)
-  return is_well and text or ""
-end
-
----From now on it is drawn anew when it changes.
-function M.begin()
-  vim.api.nvim_create_autocmd("User", {
-    group = vim.api.nvim_create_augroup("pygent.statusline", {}),
-    pattern = { "PygentReady", "PygentExit", "PygentSession", "PygentTurnStarted", "PygentTurnFinished" },
-    desc = "pygent: the statusline",
-    callback = function()
-      M._listen()
-      M._redraw()
-    end,
-  })
+---@param session pygent.FollowedSession
+---@return string?
+local function activity_of(session)
+  if #session.asks > 0 then
+    return "waiting for you"
+  end
+  if not session:is_running() then
+    return nil
+  end
+  local running = calls[session.id] or {}
+  local last = running[#running]
+  return last and plain.line(last.title, MAX_TITLE_CHARS) or "working"
 end
 
 ---@return string
-function M._text()
+local function text_of()
   local root = roots.of(vim.api.nvim_get_current_buf()) -- while Neovim draws a statusline that of its window
   if client.ready(root) == nil then
     return ""
@@ -55,7 +49,7 @@ function M._text()
   if session.info.mode ~= "default" then
     table.insert(parts, plain.line(session.info.mode))
   end
-  local doing = M._doing(session)
+  local doing = activity_of(session)
   if doing then
     table.insert(parts, doing)
   end
@@ -66,49 +60,17 @@ function M._text()
   return (("pygent: " .. table.concat(parts, " · ")):gsub("%%", ""))
 end
 
----@param session pygent.FollowedSession
----@return string?
-function M._doing(session)
-  if #session.asks > 0 then
-    return "waiting for you"
-  end
-  if not session:is_running() then
-    return nil
-  end
-  local running = calls[session.id] or {}
-  local last = running[#running]
-  return last and plain.line(last.title, MAX_TITLE_CHARS) or "working"
-end
-
----Hear of each session, once.
-function M._listen()
-  for _, session in ipairs(sessions.all()) do
-    if listening[session.id] == nil then
-      M._listen_to(session)
-    end
-  end
-end
-
----@param session pygent.FollowedSession
-function M._listen_to(session)
-  listening[session.id] = session:listen(function(change)
-    local is_other = change.asks or change.info or change.is_new
-    for _, event in ipairs(change.events or {}) do
-      is_other = M._take(session.id, event) or is_other
-    end
-    if sessions.get(session.id) == nil then -- it is deleted
-      listening[session.id], calls[session.id] = nil, nil
-    end
-    if is_other then
-      M._redraw()
-    end
-  end)
+---`pygent: openai/gpt-5 · plan · Read a.py · $0.12`; empty where no daemon runs for the project. Never an error.
+---@return string
+function M.text()
+  local is_well, text = pcall(text_of)
+  return is_well and text or ""
 end
 
 ---@param id string
 ---@param event pygent.Event
 ---@return boolean is_other the line is another one now
-function M._take(id, event)
+local function take(id, event)
   local running = calls[id] or {}
   calls[id] = running
   if event.type == "tool_call" then
@@ -125,7 +87,7 @@ function M._take(id, event)
   return true
 end
 
-function M._redraw()
+local function redraw()
   timer = timer or assert(vim.uv.new_timer())
   if not timer:is_active() then
     timer:start(
@@ -136,6 +98,44 @@ function M._redraw()
       end)
     )
   end
+end
+
+---@param session pygent.FollowedSession
+local function listen_to(session)
+  listening[session.id] = session:listen(function(change)
+    local is_other = change.asks or change.info or change.is_new
+    for _, event in ipairs(change.events or {}) do
+      is_other = take(session.id, event) or is_other
+    end
+    if sessions.get(session.id) == nil then -- it is deleted
+      listening[session.id], calls[session.id] = nil, nil
+    end
+    if is_other then
+      redraw()
+    end
+  end)
+end
+
+---Hear of each session, once.
+local function listen()
+  for _, session in ipairs(sessions.all()) do
+    if listening[session.id] == nil then
+      listen_to(session)
+    end
+  end
+end
+
+---From now on it is drawn anew when it changes.
+function M.begin()
+  vim.api.nvim_create_autocmd("User", {
+    group = vim.api.nvim_create_augroup("pygent.statusline", {}),
+    pattern = { "PygentReady", "PygentExit", "PygentSession", "PygentTurnStarted", "PygentTurnFinished" },
+    desc = "pygent: the statusline",
+    callback = function()
+      listen()
+      redraw()
+    end,
+  })
 end
 
 return M

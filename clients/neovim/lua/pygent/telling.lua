@@ -20,6 +20,34 @@ local UNSEEN_MS = 1000
 ---| "PygentQuestion" # the agent asks a question: `session_id`, `is_replay`: it asks again, `request`
 ---| "PygentEdit" # files are not as they were: `session_id`, `turn_id`, `is_replay`, `changes`
 
+---Whether it is Neovim's own, and no plugin's: built in, or read from its runtime files.
+---@param notify function
+---@return boolean
+local function is_own(notify)
+  local source = debug.getinfo(notify, "S").source:gsub("^@", "")
+  local runtime = vim.fs.normalize(vim.env.VIMRUNTIME)
+  return vim.startswith(source, "vim/") or vim.startswith(vim.fs.normalize(source), runtime)
+end
+
+---@type table<integer, string>
+local HIGHLIGHTS = { [vim.log.levels.ERROR] = "ErrorMsg", [vim.log.levels.WARN] = "WarningMsg" }
+---As `vim.notify` does it, but nobody has to press a key for it: not for what was told just before, and not for what is
+---too long for the screen's last line, which `:messages` has whole. Nor does an error abort what told it.
+---@param text string
+---@param severity integer
+local function echo(text, severity)
+  local highlight, room = HIGHLIGHTS[severity], vim.o.columns - 12 -- which 'showcmd' and 'ruler' may have
+  local loud = M.hush()
+  pcall(vim.cmd.redraw)
+  vim.api.nvim_echo({ { text, highlight } }, true, {})
+  if vim.fn.strdisplaywidth(text) > room or text:find("\n") then
+    pcall(vim.cmd.redraw)
+    local line = vim.fn.strcharpart((text:gsub("\n.*", "")), 0, math.max(1, room - 14))
+    vim.api.nvim_echo({ { line .. " … (:messages)", highlight } }, false, {})
+  end
+  loud()
+end
+
 ---@param message string
 ---@param level? integer `vim.log.levels`; INFO without
 function M.user(message, level)
@@ -27,8 +55,8 @@ function M.user(message, level)
   local notify = config.get().notify
   if notify then
     notify(text, severity)
-  elseif M._is_own(vim.notify) then
-    M._echo(text, severity)
+  elseif is_own(vim.notify) then
+    echo(text, severity)
   else
     vim.notify(text, severity)
   end
@@ -43,35 +71,6 @@ function M.while_waiting(text, is_going_on)
       vim.api.nvim_echo({ { "pygent: " .. text } }, false, {})
     end
   end, UNSEEN_MS)
-end
-
----Whether it is Neovim's own, and no plugin's: built in, or read from its runtime files.
----@param notify function
----@return boolean
-function M._is_own(notify)
-  local source = debug.getinfo(notify, "S").source:gsub("^@", "")
-  local runtime = vim.fs.normalize(vim.env.VIMRUNTIME)
-  return vim.startswith(source, "vim/") or vim.startswith(vim.fs.normalize(source), runtime)
-end
-
----@type table<integer, string>
-local HIGHLIGHTS = { [vim.log.levels.ERROR] = "ErrorMsg", [vim.log.levels.WARN] = "WarningMsg" }
-
----As `vim.notify` does it, but nobody has to press a key for it: not for what was told just before, and not for what is
----too long for the screen's last line, which `:messages` has whole. Nor does an error abort what told it.
----@param text string
----@param severity integer
-function M._echo(text, severity)
-  local highlight, room = HIGHLIGHTS[severity], vim.o.columns - 12 -- which 'showcmd' and 'ruler' may have
-  local loud = M.hush()
-  pcall(vim.cmd.redraw)
-  vim.api.nvim_echo({ { text, highlight } }, true, {})
-  if vim.fn.strdisplaywidth(text) > room or text:find("\n") then
-    pcall(vim.cmd.redraw)
-    local line = vim.fn.strcharpart((text:gsub("\n.*", "")), 0, math.max(1, room - 14))
-    vim.api.nvim_echo({ { line .. " … (:messages)", highlight } }, false, {})
-  end
-  loud()
 end
 
 ---From now on nobody has to press a key for a message.
@@ -94,6 +93,14 @@ function M.after_neovim(tell)
   end)
 end
 
+---The last error, unless it was silenced, as by `silent!`.
+---@return string?
+local function shown_error()
+  local last = vim.v.errmsg
+  local is_shown = last ~= "" and vim.fn.execute("messages"):find(last:match("[^\n]*"), 1, true)
+  return is_shown and last or nil
+end
+
 ---An autocommand `User Pygent…` happens; what it is about is in `data` of its callback's argument. One that fails is
 ---told, and stops nothing: the others run, and no key must be pressed below its traceback, for which a turn would wait.
 ---@param name pygent.UserEvent
@@ -104,7 +111,7 @@ function M.plugins(name, data)
   local loud = M.hush()
   -- Neovim shows what fails in them, and raises it only where somebody else catches errors.
   local is_well, raised = pcall(vim.api.nvim_exec_autocmds, "User", { pattern = name, modeline = false, data = data })
-  local problem = not is_well and M.reason(raised) or M._shown_error()
+  local problem = not is_well and M.reason(raised) or shown_error()
   if vim.v.errmsg == "" then
     vim.v.errmsg = error_before
   else
@@ -115,14 +122,6 @@ function M.plugins(name, data)
   if problem then
     M.user(("an autocommand of %s failed: %s"):format(name, problem:match("[^\n]*")), vim.log.levels.ERROR)
   end
-end
-
----The last error, unless it was silenced, as by `silent!`.
----@return string?
-function M._shown_error()
-  local last = vim.v.errmsg
-  local is_shown = last ~= "" and vim.fn.execute("messages"):find(last:match("[^\n]*"), 1, true)
-  return is_shown and last or nil
 end
 
 ---@type table<string, pygent.UserEvent>

@@ -13,14 +13,14 @@ local windows = require("pygent.chat.windows")
 local M = {}
 
 ---@return pygent.chat.View?
-function M._here()
+local function here()
   return chat.of(vim.api.nvim_get_current_buf())
 end
 
 ---Go to the next turn, or to the one before; beyond the last to the end.
 ---@param step -1|1
 function M.turn(step)
-  local view = M._here()
+  local view = here()
   if view == nil then
     return
   end
@@ -40,13 +40,26 @@ function M.turn(step)
   vim.api.nvim_win_set_cursor(0, { line, 0 })
 end
 
+---@param ask pygent.Ask
+local function show(ask)
+  if ask.kind ~= "review" then
+    require("pygent.permission").again(ask.id)
+    return
+  end
+  local file = ask.request.files[1]
+  local hunk = file and file.hunks[1]
+  if file then
+    places.open(vim.uri_to_fname(file.uri), hunk and hunk.range.start.line + 1)
+  end
+end
+
 ---Show what waits, do what a line offers, go to the place below the cursor, or open and close the fold.
 function M.enter()
-  local view = M._here()
+  local view = here()
   local line = vim.api.nvim_win_get_cursor(0)[1]
   local ask = view and view:ask_at(line)
   if ask then
-    return M._show(ask)
+    return show(ask)
   end
   local step = view and view:step_at(line)
   if view and step then
@@ -69,7 +82,7 @@ end
 
 ---Open the file below the cursor, or that of the tool call.
 function M.file()
-  local view = M._here()
+  local view = here()
   if view and not (places.open_below_cursor(view) or places.open_of_call(view)) then
     telling.user("no file name at the cursor", vim.log.levels.WARN)
   end
@@ -77,7 +90,7 @@ end
 
 ---Show all of the tool call below the cursor.
 function M.details()
-  local view = M._here()
+  local view = here()
   local call = view and view:call_at(vim.api.nvim_win_get_cursor(0)[1])
   if call == nil then
     return telling.user("no tool call at the cursor", vim.log.levels.WARN)
@@ -85,26 +98,9 @@ function M.details()
   details.show(call)
 end
 
----Yank the code block below the cursor, else the whole text.
-function M.yank()
-  local view = M._here()
-  local said = places.code_below_cursor()
-  local what = "the code"
-  if said == nil and view then
-    local block = view:at(vim.api.nvim_win_get_cursor(0)[1])
-    local item = block and (block.item or (block.head and block.head.item))
-    said, what = M._words(item), "the text"
-  end
-  if said == nil then
-    return telling.user("nothing to yank at the cursor", vim.log.levels.WARN)
-  end
-  vim.fn.setreg(vim.v.register, said, "V")
-  telling.user(("yanked %s"):format(what))
-end
-
 ---@param item? pygent.Item
 ---@return string?
-function M._words(item)
+local function words(item)
   if item == nil then
     return nil
   end
@@ -117,9 +113,26 @@ function M._words(item)
   return item.text or item.message
 end
 
+---Yank the code block below the cursor, else the whole text.
+function M.yank()
+  local view = here()
+  local said = places.code_below_cursor()
+  local what = "the code"
+  if said == nil and view then
+    local block = view:at(vim.api.nvim_win_get_cursor(0)[1])
+    local item = block and (block.item or (block.head and block.head.item))
+    said, what = words(item), "the text"
+  end
+  if said == nil then
+    return telling.user("nothing to yank at the cursor", vim.log.levels.WARN)
+  end
+  vim.fn.setreg(vim.v.register, said, "V")
+  telling.user(("yanked %s"):format(what))
+end
+
 ---Ask the model again at once if a failure is waited out; else continue the last turn, or try it again.
 function M.retry()
-  local view = M._here()
+  local view = here()
   if view == nil then
     return
   end
@@ -139,7 +152,7 @@ end
 ---Approve the plan of the last turn, to be implemented in that mode.
 ---@param mode "default"|"accept_edits"
 function M.implement(mode)
-  local view = M._here()
+  local view = here()
   if view then
     next_steps.implement(view.session, mode)
   end
@@ -148,7 +161,7 @@ end
 ---Do the turn below the cursor differently.
 ---@param how "edit"|"restore"
 function M.recover(how)
-  local view = M._here()
+  local view = here()
   local item = view and recovery.prompt_at(view, vim.api.nvim_win_get_cursor(0)[1])
   if view == nil or item == nil then
     return telling.user("no turn at the cursor", vim.log.levels.WARN)
@@ -163,7 +176,7 @@ end
 
 ---Stop the turn that runs.
 function M.stop()
-  local view = M._here()
+  local view = here()
   if view == nil then
     return
   end
@@ -181,19 +194,6 @@ end
 ---Show the keys of the chat.
 function M.show_keys()
   details.show_keys(keys.keys)
-end
-
----@param ask pygent.Ask
-function M._show(ask)
-  if ask.kind ~= "review" then
-    require("pygent.permission").again(ask.id)
-    return
-  end
-  local file = ask.request.files[1]
-  local hunk = file and file.hunks[1]
-  if file then
-    places.open(vim.uri_to_fname(file.uri), hunk and hunk.range.start.line + 1)
-  end
 end
 
 return M

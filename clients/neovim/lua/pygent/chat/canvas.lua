@@ -71,26 +71,12 @@ function Canvas:set(line, lines)
   end
 end
 
----Let `n_lines` lines be these: of what stands there already, nothing is touched.
----@param line integer from 1
----@param n_lines integer
----@param lines string[]
-function Canvas:replace(line, n_lines, lines)
-  local before = vim.api.nvim_buf_get_lines(self.buffer, line - 1, line - 1 + n_lines, false)
-  local same_first, same_last = M._same(before, lines)
-  local n_before, n_after = #before - same_first - same_last, #lines - same_first - same_last
-  local at, n_set = line + same_first, math.min(n_before, n_after)
-  self:set(at, vim.list_slice(lines, same_first + 1, same_first + n_set))
-  self:delete(at + n_set, n_before - n_set)
-  self:insert(at + n_set, vim.list_slice(lines, same_first + n_set + 1, same_first + n_after))
-end
-
 ---How many lines at the beginning, and of the others at the end, are the same.
 ---@param some string[]
 ---@param others string[]
 ---@return integer
 ---@return integer
-function M._same(some, others)
+local function same(some, others)
   local n_shared, first, last = math.min(#some, #others), 0, 0
   while first < n_shared and some[first + 1] == others[first + 1] do
     first = first + 1
@@ -99,6 +85,20 @@ function M._same(some, others)
     last = last + 1
   end
   return first, last
+end
+
+---Let `n_lines` lines be these: of what stands there already, nothing is touched.
+---@param line integer from 1
+---@param n_lines integer
+---@param lines string[]
+function Canvas:replace(line, n_lines, lines)
+  local before = vim.api.nvim_buf_get_lines(self.buffer, line - 1, line - 1 + n_lines, false)
+  local same_first, same_last = same(before, lines)
+  local n_before, n_after = #before - same_first - same_last, #lines - same_first - same_last
+  local at, n_set = line + same_first, math.min(n_before, n_after)
+  self:set(at, vim.list_slice(lines, same_first + 1, same_first + n_set))
+  self:delete(at + n_set, n_before - n_set)
+  self:insert(at + n_set, vim.list_slice(lines, same_first + n_set + 1, same_first + n_after))
 end
 
 return M

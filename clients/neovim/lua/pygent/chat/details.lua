@@ -18,6 +18,20 @@ function M.show(call)
   M.show_text(table.concat(texts, "\n"), is_diff and "diff" or "")
 end
 
+---@param buffer integer
+---@param filetype string
+local function finish(buffer, filetype)
+  vim.bo[buffer].buftype = "nofile"
+  vim.bo[buffer].bufhidden = "wipe"
+  vim.bo[buffer].swapfile = false
+  vim.bo[buffer].modeline = false
+  vim.bo[buffer].modifiable = false
+  vim.bo[buffer].filetype = filetype
+  for _, key in ipairs({ "q", "<Esc>" }) do
+    vim.keymap.set("n", key, "<Cmd>close<CR>", { buffer = buffer, nowait = true, desc = "Close" })
+  end
+end
+
 ---What a program wrote, in a tab.
 ---@param text string
 ---@param filetype? string
@@ -25,16 +39,33 @@ function M.show_text(text, filetype)
   vim.cmd.tabnew()
   local buffer = vim.api.nvim_get_current_buf()
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, plain.output(text))
-  M._finish(buffer, filetype or "")
+  finish(buffer, filetype or "")
 end
 
 ---Columns of the keys in that list.
 local KEY_WIDTH = 8
 
+---Neighbours that do the same share a line.
+---@param keys pygent.Key[]
+---@return string[]
+local function list(keys)
+  local lines, names, before = {}, {}, nil ---@type string[], string[], string?
+  for _, key in ipairs(keys) do
+    if key.summary ~= before then
+      names = {}
+      table.insert(lines, "")
+    end
+    table.insert(names, key.lhs)
+    lines[#lines] = ("%-" .. KEY_WIDTH .. "s %s"):format(table.concat(names, " "), key.summary)
+    before = key.summary
+  end
+  return lines
+end
+
 ---The keys of a buffer, in a float.
 ---@param keys pygent.Key[]
 function M.show_keys(keys)
-  local lines, width = M._list(keys), 1
+  local lines, width = list(keys), 1
   for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line))
   end
@@ -61,38 +92,7 @@ function M.show_keys(keys)
     col = math.floor((vim.o.columns - width) / 2),
     row = math.max(0, math.floor((vim.o.lines - height) / 2) - 1),
   })
-  M._finish(buffer, "")
-end
-
----Neighbours that do the same share a line.
----@param keys pygent.Key[]
----@return string[]
-function M._list(keys)
-  local lines, names, before = {}, {}, nil ---@type string[], string[], string?
-  for _, key in ipairs(keys) do
-    if key.summary ~= before then
-      names = {}
-      table.insert(lines, "")
-    end
-    table.insert(names, key.lhs)
-    lines[#lines] = ("%-" .. KEY_WIDTH .. "s %s"):format(table.concat(names, " "), key.summary)
-    before = key.summary
-  end
-  return lines
-end
-
----@param buffer integer
----@param filetype string
-function M._finish(buffer, filetype)
-  vim.bo[buffer].buftype = "nofile"
-  vim.bo[buffer].bufhidden = "wipe"
-  vim.bo[buffer].swapfile = false
-  vim.bo[buffer].modeline = false
-  vim.bo[buffer].modifiable = false
-  vim.bo[buffer].filetype = filetype
-  for _, key in ipairs({ "q", "<Esc>" }) do
-    vim.keymap.set("n", key, "<Cmd>close<CR>", { buffer = buffer, nowait = true, desc = "Close" })
-  end
+  finish(buffer, "")
 end
 
 return M

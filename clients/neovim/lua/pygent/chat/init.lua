@@ -16,6 +16,97 @@ M.FILETYPE = "pygent-chat"
 ---@type table<string, pygent.chat.View>
 local views = {}
 
+---@param buffer integer
+local function prepare(buffer)
+  vim.bo[buffer].buftype = "nofile"
+  vim.bo[buffer].swapfile = false
+  vim.fn.bufload(buffer)
+  for name, value in pairs({
+    buftype = "nofile",
+    bufhidden = "hide",
+    buflisted = false,
+    modeline = false,
+    modifiable = false,
+    undolevels = -1,
+  }) do
+    vim.bo[buffer][name] = value
+  end
+  keys.map(buffer)
+  vim.treesitter.language.register("markdown", M.FILETYPE) -- which other plugins look up as the filetype is set
+  vim.bo[buffer].filetype = M.FILETYPE
+end
+
+---@param shown pygent.chat.View
+local function watch(shown)
+  local buffer = shown.buffer
+  local release = nil ---@type fun()?
+  local function hold()
+    release = release or shown.session:hold()
+  end
+  local function let_go()
+    if release then
+      release()
+      release = nil
+    end
+  end
+  local stop = shown.session:listen(function(change)
+    if change.info then
+      naming.update(shown.session)
+    end
+  end)
+  local group = vim.api.nvim_create_augroup("pygent.chat." .. buffer, {})
+  local function on(event, callback)
+    vim.api.nvim_create_autocmd(event, { group = group, buffer = buffer, callback = callback })
+  end
+  on("BufWinEnter", function()
+    local window = vim.api.nvim_get_current_win()
+    if vim.api.nvim_win_get_buf(window) == buffer then
+      hold()
+      shown.page:adopt(window)
+    end
+  end)
+  on("BufWinLeave", function()
+    local window = windows.of(buffer)[1]
+    if window then
+      shown.page:leave(window)
+    end
+    let_go()
+  end)
+  on("BufUnload", function()
+    shown:close()
+    stop()
+    let_go()
+    if views[shown.session.id] == shown then
+      views[shown.session.id] = nil
+    end
+    vim.api.nvim_del_augroup_by_id(group)
+  end)
+  for _, window in ipairs(windows.of(buffer)) do
+    hold()
+    shown.page:adopt(window)
+  end
+end
+
+---@param session pygent.FollowedSession
+---@return pygent.chat.View
+local function view_of(session)
+  local known = views[session.id]
+  if known and known.session == session and vim.api.nvim_buf_is_loaded(known.buffer) then
+    return known
+  end
+  if known then
+    known:close()
+  end
+  highlights.define()
+  local buffer = naming.buffer(session)
+  prepare(buffer)
+  vim.b[buffer].pygent_root = session.root
+  naming.update(session)
+  views[session.id] = view.new(session, buffer)
+  watch(views[session.id])
+  return views[session.id]
+end
+
 ---Show a session in this tab; where another one is shown, it takes its place.
 ---@param session? pygent.FollowedSession without one, that which prompts go to; the first is made
 ---@param options? {enter?: boolean} whether the cursor goes there; it does
@@ -25,7 +116,7 @@ function M.open(session, options)
       M.open(current, options)
     end)
   end
-  local buffer = M._view(session).buffer
+  local buffer = view_of(session).buffer
   local window = M.window()
   if window == nil then
     window = windows.open(buffer)
@@ -42,7 +133,7 @@ end
 ---@param buffer integer
 function M.adopt(session, buffer)
   local own = naming.take(session, buffer)
-  M._view(session)
+  view_of(session)
   if own == buffer then
     return
   end
@@ -96,97 +187,6 @@ function M.of(buffer)
     if known.buffer == buffer then
       return known
     end
-  end
-end
-
----@param session pygent.FollowedSession
----@return pygent.chat.View
-function M._view(session)
-  local known = views[session.id]
-  if known and known.session == session and vim.api.nvim_buf_is_loaded(known.buffer) then
-    return known
-  end
-  if known then
-    known:close()
-  end
-  highlights.define()
-  local buffer = naming.buffer(session)
-  M._prepare(buffer)
-  vim.b[buffer].pygent_root = session.root
-  naming.update(session)
-  views[session.id] = view.new(session, buffer)
-  M._watch(views[session.id])
-  return views[session.id]
-end
-
----@param buffer integer
-function M._prepare(buffer)
-  vim.bo[buffer].buftype = "nofile"
-  vim.bo[buffer].swapfile = false
-  vim.fn.bufload(buffer)
-  for name, value in pairs({
-    buftype = "nofile",
-    bufhidden = "hide",
-    buflisted = false,
-    modeline = false,
-    modifiable = false,
-    undolevels = -1,
-  }) do
-    vim.bo[buffer][name] = value
-  end
-  keys.map(buffer)
-  vim.treesitter.language.register("markdown", M.FILETYPE) -- which other plugins look up as the filetype is set
-  vim.bo[buffer].filetype = M.FILETYPE
-end
-
----@param shown pygent.chat.View
-function M._watch(shown)
-  local buffer = shown.buffer
-  local release = nil ---@type fun()?
-  local function hold()
-    release = release or shown.session:hold()
-  end
-  local function let_go()
-    if release then
-      release()
-      release = nil
-    end
-  end
-  local stop = shown.session:listen(function(change)
-    if change.info then
-      naming.update(shown.session)
-    end
-  end)
-  local group = vim.api.nvim_create_augroup("pygent.chat." .. buffer, {})
-  local function on(event, callback)
-    vim.api.nvim_create_autocmd(event, { group = group, buffer = buffer, callback = callback })
-  end
-  on("BufWinEnter", function()
-    local window = vim.api.nvim_get_current_win()
-    if vim.api.nvim_win_get_buf(window) == buffer then
-      hold()
-      shown.page:adopt(window)
-    end
-  end)
-  on("BufWinLeave", function()
-    local window = windows.of(buffer)[1]
-    if window then
-      shown.page:leave(window)
-    end
-    let_go()
-  end)
-  on("BufUnload", function()
-    shown:close()
-    stop()
-    let_go()
-    if views[shown.session.id] == shown then
-      views[shown.session.id] = nil
-    end
-    vim.api.nvim_del_augroup_by_id(group)
-  end)
-  for _, window in ipairs(windows.of(buffer)) do
-    hold()
-    shown.page:adopt(window)
   end
 end
 

@@ -16,13 +16,26 @@ local MAX_NAME_CHARS, ID_CHARS = 40, 8
 ---@type table<string, integer>
 local buffers = {}
 
+---@param name? string
+---@return string without what would make a folder of it, or a pattern
+local function title_of(name)
+  local title = plain.line(name, MAX_NAME_CHARS):gsub("[/\\*?%[%]{},]", "-")
+  return title ~= "" and title or M.UNNAMED
+end
+
+---@param session pygent.FollowedSession
+---@return string
+local function name_of(session)
+  return ("%s%s/%s"):format(M.SCHEME, session.id:sub(1, ID_CHARS), title_of(session.info.name))
+end
+
 ---The buffer of a session, which is made where there is none.
 ---@param session pygent.FollowedSession
 ---@return integer
 function M.buffer(session)
   local known = buffers[session.id]
   if known == nil or not vim.api.nvim_buf_is_valid(known) then
-    buffers[session.id] = vim.fn.bufadd(M._name(session)) -- `:mksession` may have restored it
+    buffers[session.id] = vim.fn.bufadd(name_of(session)) -- `:mksession` may have restored it
   end
   return buffers[session.id]
 end
@@ -62,7 +75,7 @@ function M.find(title, id, listed)
     if id then
       return vim.startswith(session.sessionId, id)
     end
-    return title == session.sessionId or title == M._title(session.name)
+    return title == session.sessionId or title == title_of(session.name)
   end, listed)
 end
 
@@ -77,12 +90,21 @@ function M.session_id(buffer)
   end
 end
 
+---The alternate file of its window stays what it is.
+---@param buffer integer
+---@param name string
+local function rename(buffer, name)
+  vim.api.nvim_buf_call(buffer, function()
+    vim.cmd("noautocmd silent keepalt file " .. vim.fn.fnameescape(name))
+  end)
+end
+
 ---Name the buffer of a session after it, as it is called now.
 ---@param session pygent.FollowedSession
 function M.update(session)
-  local buffer, name = M.buffer(session), M._name(session)
+  local buffer, name = M.buffer(session), name_of(session)
   local before = vim.api.nvim_buf_get_name(buffer)
-  if name == before or not pcall(M._rename, buffer, name) then -- it may not be renamed now: it is at the next change
+  if name == before or not pcall(rename, buffer, name) then -- it may not be renamed now: it is at the next change
     return
   end
   local left = vim.iter(vim.api.nvim_list_bufs()):find(function(each)
@@ -91,28 +113,6 @@ function M.update(session)
   if left then -- Neovim keeps the name before as a buffer of its own
     vim.api.nvim_buf_delete(left, { force = true })
   end
-end
-
----The alternate file of its window stays what it is.
----@param buffer integer
----@param name string
-function M._rename(buffer, name)
-  vim.api.nvim_buf_call(buffer, function()
-    vim.cmd("noautocmd silent keepalt file " .. vim.fn.fnameescape(name))
-  end)
-end
-
----@param name? string
----@return string without what would make a folder of it, or a pattern
-function M._title(name)
-  local title = plain.line(name, MAX_NAME_CHARS):gsub("[/\\*?%[%]{},]", "-")
-  return title ~= "" and title or M.UNNAMED
-end
-
----@param session pygent.FollowedSession
----@return string
-function M._name(session)
-  return ("%s%s/%s"):format(M.SCHEME, session.id:sub(1, ID_CHARS), M._title(session.info.name))
 end
 
 return M

@@ -54,14 +54,41 @@ local PLAN = {
 ---@type table<pygent.FollowedSession, true>
 local taken = setmetatable({}, { __mode = "k" })
 
+---The end of the last turn, if nothing came after it.
+---@param session pygent.FollowedSession
+---@return pygent.EndItem?
+local function last_end(session)
+  local conversation = session.conversation
+  if conversation.running_turn_id ~= nil then
+    return nil
+  end
+  for index = #conversation.items, 1, -1 do
+    local item = conversation.items[index]
+    if item.type == "end" then
+      local turn = conversation.turns[item.turn_id]
+      return not (turn and turn.is_taken_back) and item --[[@as pygent.EndItem]] or nil
+    end
+    if item.type ~= "notice" and item.type ~= "hook" then
+      return nil
+    end
+  end
+end
+
+---@param session pygent.FollowedSession
+---@return boolean
+local function is_plan(session)
+  local last = last_end(session)
+  return last ~= nil and session.info.mode == "plan" and last.stop_reason == "end_turn" and last.usage.totalTokens > 0
+end
+
 ---@param session pygent.FollowedSession
 ---@return pygent.NextStep[] steps
 ---@return string? question that they answer
 function M.of(session)
-  if M._is_plan(session) then
+  if is_plan(session) then
     return PLAN, "Approve the plan?"
   end
-  local last = M._last(session)
+  local last = last_end(session)
   local title = last and CONTINUE[last.stop_reason]
   if title == nil then
     return {}
@@ -69,11 +96,20 @@ function M.of(session)
   return { { key = "R", title = title, run = M.continue } }
 end
 
+---@param session pygent.FollowedSession
+---@param prompt string
+local function send(session, prompt)
+  require("pygent.chat").follow(session)
+  session:send(prompt, function()
+    taken[session] = nil
+  end)
+end
+
 ---Approve the plan: the session's mode changes, and the model implements it.
 ---@param session pygent.FollowedSession
 ---@param mode "default"|"accept_edits"
 function M.implement(session, mode)
-  if not M._is_plan(session) then
+  if not is_plan(session) then
     return telling.user("there is no plan to approve", vim.log.levels.WARN)
   end
   if taken[session] then
@@ -89,56 +125,20 @@ function M.implement(session, mode)
       taken[session] = nil
       return telling.user(problem, vim.log.levels.ERROR)
     end
-    M._send(session, APPROVED)
+    send(session, APPROVED)
   end)
 end
 
 ---Go on with the last turn after a failure, a limit or a stop.
 ---@param session pygent.FollowedSession
 function M.continue(session)
-  local last = M._last(session)
+  local last = last_end(session)
   if last == nil or CONTINUE[last.stop_reason] == nil then
     return telling.user("there is nothing to continue", vim.log.levels.WARN)
   end
   if not taken[session] then
     taken[session] = true
-    M._send(session, "/continue")
-  end
-end
-
----@param session pygent.FollowedSession
----@param prompt string
-function M._send(session, prompt)
-  require("pygent.chat").follow(session)
-  session:send(prompt, function()
-    taken[session] = nil
-  end)
-end
-
----@param session pygent.FollowedSession
----@return boolean
-function M._is_plan(session)
-  local last = M._last(session)
-  return last ~= nil and session.info.mode == "plan" and last.stop_reason == "end_turn" and last.usage.totalTokens > 0
-end
-
----The end of the last turn, if nothing came after it.
----@param session pygent.FollowedSession
----@return pygent.EndItem?
-function M._last(session)
-  local conversation = session.conversation
-  if conversation.running_turn_id ~= nil then
-    return nil
-  end
-  for index = #conversation.items, 1, -1 do
-    local item = conversation.items[index]
-    if item.type == "end" then
-      local turn = conversation.turns[item.turn_id]
-      return not (turn and turn.is_taken_back) and item --[[@as pygent.EndItem]] or nil
-    end
-    if item.type ~= "notice" and item.type ~= "hook" then
-      return nil
-    end
+    send(session, "/continue")
   end
 end
 

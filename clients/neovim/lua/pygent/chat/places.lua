@@ -4,17 +4,67 @@ local fences = require("pygent.chat.fences")
 
 local M = {}
 
+---What stands below the cursor, and the line behind it, as in `a.lua:12`, `a.lua#L12`.
+---@return string?
+---@return integer?
+local function named()
+  local name = vim.fn.expand("<cfile>")
+  if name == "" then
+    return nil, nil
+  end
+  local column = vim.api.nvim_win_get_cursor(0)[2]
+  local line = vim.api.nvim_get_current_line()
+  local _, last = line:find(name, math.max(1, column + 2 - #name), true)
+  local behind = last and line:sub(last + 1) or ""
+  local number = behind:match("^:(%d+)") or behind:match("^#L(%d+)")
+  local bare = name:match("^(.-)#L%d") or name:match("^(.-):%d") or name
+  return bare, tonumber(number or name:match("#L(%d+)") or name:match(":(%d+)"))
+end
+
+---@param name string
+---@param root string
+---@return string?
+local function found(name, root)
+  if vim.startswith(name, "file:") then
+    name = vim.uri_to_fname(name)
+  end
+  local path = vim.fs.normalize(name)
+  if not vim.startswith(path, "/") and not path:match("^%a:/") then
+    path = vim.fs.joinpath(root, path)
+  end
+  local stat = vim.uv.fs_stat(path)
+  return stat and stat.type == "file" and path or nil
+end
+
 ---Open the place that is named below the cursor.
 ---@param view pygent.chat.View
 ---@return boolean is_one
 function M.open_below_cursor(view)
-  local name, line = M._named()
-  local path = name and M._found(name, view.session.root)
+  local name, line = named()
+  local path = name and found(name, view.session.root)
   if not path then
     return false
   end
   M.open(path, line)
   return true
+end
+
+---Of the diff around a line of the buffer: the line of the new file that stands there.
+---@param cursor integer
+---@return integer?
+local function line_in_diff(cursor)
+  local n_below = 0
+  for number = cursor, math.max(1, cursor - 2000), -1 do
+    local line = vim.api.nvim_buf_get_lines(0, number - 1, number, false)[1]
+    local first = line:match("^%s*@@ %-%d+,?%d* %+(%d+)")
+    if first then
+      return tonumber(first) + math.max(0, n_below - 1)
+    end
+    if line:match("^%s*```") then
+      return nil
+    end
+    n_below = n_below + (line:match("^%s*%-") and 0 or 1)
+  end
 end
 
 ---Open the file that the tool call below the cursor is about; in its diff at the line that the cursor is on.
@@ -28,15 +78,29 @@ function M.open_of_call(view)
     return false
   end
   local range = place.range --[[@as lsp.Range?]]
-  M.open(vim.uri_to_fname(place.uri), M._line_in_diff(cursor) or (range and range.start.line + 1))
+  M.open(vim.uri_to_fname(place.uri), line_in_diff(cursor) or (range and range.start.line + 1))
   return true
+end
+
+---A window for files: the one before, else any.
+---@return integer?
+local function file_window()
+  local before = vim.fn.win_getid(vim.fn.winnr("#"))
+  for _, window in ipairs(vim.list_extend({ before }, vim.api.nvim_tabpage_list_wins(0))) do
+    if window ~= 0 and vim.api.nvim_win_is_valid(window) then
+      local is_file = vim.bo[vim.api.nvim_win_get_buf(window)].buftype == ""
+      if is_file and not vim.wo[window].winfixbuf and vim.api.nvim_win_get_config(window).relative == "" then
+        return window
+      end
+    end
+  end
 end
 
 ---Open a file in another window than the chat's.
 ---@param path string
 ---@param line? integer from 1
 function M.open(path, line)
-  local window = M._window()
+  local window = file_window()
   if window then
     vim.api.nvim_set_current_win(window)
   else
@@ -66,70 +130,6 @@ function M.code_below_cursor()
       return nil
     end
     open = after
-  end
-end
-
----A window for files: the one before, else any.
----@return integer?
-function M._window()
-  local before = vim.fn.win_getid(vim.fn.winnr("#"))
-  for _, window in ipairs(vim.list_extend({ before }, vim.api.nvim_tabpage_list_wins(0))) do
-    if window ~= 0 and vim.api.nvim_win_is_valid(window) then
-      local is_file = vim.bo[vim.api.nvim_win_get_buf(window)].buftype == ""
-      if is_file and not vim.wo[window].winfixbuf and vim.api.nvim_win_get_config(window).relative == "" then
-        return window
-      end
-    end
-  end
-end
-
----What stands below the cursor, and the line behind it, as in `a.lua:12`, `a.lua#L12`.
----@return string?
----@return integer?
-function M._named()
-  local name = vim.fn.expand("<cfile>")
-  if name == "" then
-    return nil, nil
-  end
-  local column = vim.api.nvim_win_get_cursor(0)[2]
-  local line = vim.api.nvim_get_current_line()
-  local _, last = line:find(name, math.max(1, column + 2 - #name), true)
-  local behind = last and line:sub(last + 1) or ""
-  local number = behind:match("^:(%d+)") or behind:match("^#L(%d+)")
-  local bare = name:match("^(.-)#L%d") or name:match("^(.-):%d") or name
-  return bare, tonumber(number or name:match("#L(%d+)") or name:match(":(%d+)"))
-end
-
----@param name string
----@param root string
----@return string?
-function M._found(name, root)
-  if vim.startswith(name, "file:") then
-    name = vim.uri_to_fname(name)
-  end
-  local path = vim.fs.normalize(name)
-  if not vim.startswith(path, "/") and not path:match("^%a:/") then
-    path = vim.fs.joinpath(root, path)
-  end
-  local stat = vim.uv.fs_stat(path)
-  return stat and stat.type == "file" and path or nil
-end
-
----Of the diff around a line of the buffer: the line of the new file that stands there.
----@param cursor integer
----@return integer?
-function M._line_in_diff(cursor)
-  local n_below = 0
-  for number = cursor, math.max(1, cursor - 2000), -1 do
-    local line = vim.api.nvim_buf_get_lines(0, number - 1, number, false)[1]
-    local first = line:match("^%s*@@ %-%d+,?%d* %+(%d+)")
-    if first then
-      return tonumber(first) + math.max(0, n_below - 1)
-    end
-    if line:match("^%s*```") then
-      return nil
-    end
-    n_below = n_below + (line:match("^%s*%-") and 0 or 1)
   end
 end
 

@@ -6,6 +6,19 @@ local M = {}
 ---Of one line in the chat, in bytes. Neovim draws a longer one so slowly that it would be felt; it is broken.
 M.MAX_LINE_BYTES = 4000
 
+---@param character string a control character
+---@return string the picture of it, such as ␛
+local function picture(character)
+  local code = character:byte()
+  return vim.fn.nr2char(code == 127 and 0x2421 or 0x2400 + code)
+end
+
+---@param character string
+---@return string
+local function written_out(character)
+  return ("‹U+%04X›"):format(vim.fn.char2nr(character))
+end
+
 ---A piece of a text: its lines and tabs stay, all other control characters are written out.
 ---@param text string
 ---@return string
@@ -13,12 +26,12 @@ function M.piece(text)
   if not text:find("[%z\1-\8\11-\31\127\194\226]") then
     return text
   end
-  local plain = text:gsub("\r", ""):gsub("[%z\1-\8\11\12\14-\31\127]", M._picture)
+  local plain = text:gsub("\r", ""):gsub("[%z\1-\8\11\12\14-\31\127]", picture)
   return (
     plain
-      :gsub("\194[\128-\159]", M._written_out)
-      :gsub("\226\128[\170-\174]", M._written_out)
-      :gsub("\226\129[\166-\169]", M._written_out)
+      :gsub("\194[\128-\159]", written_out)
+      :gsub("\226\128[\170-\174]", written_out)
+      :gsub("\226\129[\166-\169]", written_out)
   )
 end
 
@@ -103,19 +116,6 @@ function M.fence(lines)
     longest = math.max(longest, #(line:match("^%s*(`+)") or ""))
   end
   return ("`"):rep(longest + 1)
-end
-
----@param character string a control character
----@return string the picture of it, such as ␛
-function M._picture(character)
-  local code = character:byte()
-  return vim.fn.nr2char(code == 127 and 0x2421 or 0x2400 + code)
-end
-
----@param character string
----@return string
-function M._written_out(character)
-  return ("‹U+%04X›"):format(vim.fn.char2nr(character))
 end
 
 return M

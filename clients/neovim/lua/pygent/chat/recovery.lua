@@ -21,16 +21,43 @@ function M.prompt_at(view, line)
   end
 end
 
+---@param item pygent.PromptItem
+local function write_prompt(item)
+  local prompt = require("pygent.prompt")
+  for _, attached in ipairs(vim.iter(item.attachments):map(about.again):totable()) do
+    prompt.open({ about = attached })
+  end
+  prompt.open({ text = item.text })
+end
+
+---The last turn before a prompt that the conversation holds.
+---@param items pygent.Item[]
+---@param item pygent.PromptItem
+---@param turn_ids string[] turns of the conversation
+---@return string?
+local function turn_before(items, item, turn_ids)
+  local before = nil ---@type string?
+  for _, each in ipairs(items) do
+    if each.turn_id == item.turn_id then
+      return before
+    end
+    if vim.list_contains(turn_ids, each.turn_id) then
+      before = each.turn_id
+    end
+  end
+  return before
+end
+
 ---Write a prompt again, in a copy of the session that ends before it; before the first prompt that is a new session.
 ---@param session pygent.FollowedSession
 ---@param item pygent.PromptItem
 function M.edit(session, item)
   local function write(copy)
     require("pygent.chat").open(copy)
-    M._write(item)
+    write_prompt(item)
   end
   sessions.ask_daemon("pygent/session/load", { sessionId = session.id, messages = false }, function(loaded)
-    local before = M._turn_before(session.conversation.items, item, loaded.turnIds)
+    local before = turn_before(session.conversation.items, item, loaded.turnIds)
     if before == nil then
       return sessions.begin(write, { agent = loaded.agent, model = loaded.model, mode = loaded.mode })
     end
@@ -46,35 +73,8 @@ end
 ---@param item pygent.PromptItem
 function M.restore(session, item)
   require("pygent.commands.checkpoints").before(session, item.turn_id, function()
-    M._write(item)
+    write_prompt(item)
   end)
-end
-
----@param item pygent.PromptItem
-function M._write(item)
-  local prompt = require("pygent.prompt")
-  for _, attached in ipairs(vim.iter(item.attachments):map(about.again):totable()) do
-    prompt.open({ about = attached })
-  end
-  prompt.open({ text = item.text })
-end
-
----The last turn before a prompt that the conversation holds.
----@param items pygent.Item[]
----@param item pygent.PromptItem
----@param turn_ids string[] turns of the conversation
----@return string?
-function M._turn_before(items, item, turn_ids)
-  local before = nil ---@type string?
-  for _, each in ipairs(items) do
-    if each.turn_id == item.turn_id then
-      return before
-    end
-    if vim.list_contains(turn_ids, each.turn_id) then
-      before = each.turn_id
-    end
-  end
-  return before
 end
 
 return M

@@ -20,33 +20,10 @@ function M.text()
   return chat and M.of(chat.session, vim.api.nvim_win_get_width(0)) or ""
 end
 
----@param session pygent.FollowedSession
----@param width number in cells: without room for all, the settings are left out, then what was used
----@return string in the language of 'statusline'
-function M.of(session, width)
-  local info = session.info
-  local name = plain.line(info.name ~= "" and info.name or "new session", 40)
-  local state, settings = M._state(session), M._settings(session)
-  local usage = M._usage(session.conversation.usage)
-  local room = width - 2 - M._cells(state and state.words or "")
-  local is_whole = M._cells(name, settings, usage) <= room - 2
-  if not is_whole and M._cells(usage) + MIN_NAME_CELLS > room - 2 then
-    usage = ""
-  end
-  name = is_whole and name or text.fit(name, room - M._cells(usage))
-  return table.concat({
-    M._part("PygentChatAgent", name),
-    state and M._part(state.group, state.words) or "",
-    is_whole and M._part("PygentChatBar", settings) or "",
-    "%=",
-    M._part("PygentChatTime", usage),
-  })
-end
-
 ---Of parts with a space at each end.
 ---@param ... string
 ---@return integer
-function M._cells(...)
+local function cells_of(...)
   local cells = 0
   for _, words in ipairs({ ... }) do
     cells = cells + (words == "" and 0 or vim.fn.strdisplaywidth(words) + 2)
@@ -56,7 +33,7 @@ end
 
 ---@param session pygent.FollowedSession
 ---@return string
-function M._settings(session)
+local function settings_of(session)
   local info = session.info
   local parts = { plain.line(info.model, 40), plain.line(info.mode, 20) }
   if info.agent ~= "" and info.agent ~= "default" then
@@ -67,7 +44,7 @@ end
 
 ---@param session pygent.FollowedSession
 ---@return {words: string, group: string}?
-function M._state(session)
+local function state_of(session)
   if require("pygent.sessions").get(session.id) ~= session then
     return { words = "deleted", group = "PygentChatError" }
   end
@@ -87,7 +64,7 @@ end
 
 ---@param usage? pygent.Usage
 ---@return string
-function M._usage(usage)
+local function usage_text(usage)
   if usage == nil or usage.totalTokens == 0 then
     return ""
   end
@@ -105,8 +82,31 @@ end
 ---@param group string
 ---@param words string
 ---@return string
-function M._part(group, words)
+local function part(group, words)
   return words == "" and "" or ("%%#%s# %s %%*"):format(group, text.no_items(words))
+end
+
+---@param session pygent.FollowedSession
+---@param width number in cells: without room for all, the settings are left out, then what was used
+---@return string in the language of 'statusline'
+function M.of(session, width)
+  local info = session.info
+  local name = plain.line(info.name ~= "" and info.name or "new session", 40)
+  local state, settings = state_of(session), settings_of(session)
+  local usage = usage_text(session.conversation.usage)
+  local room = width - 2 - cells_of(state and state.words or "")
+  local is_whole = cells_of(name, settings, usage) <= room - 2
+  if not is_whole and cells_of(usage) + MIN_NAME_CELLS > room - 2 then
+    usage = ""
+  end
+  name = is_whole and name or text.fit(name, room - cells_of(usage))
+  return table.concat({
+    part("PygentChatAgent", name),
+    state and part(state.group, state.words) or "",
+    is_whole and part("PygentChatBar", settings) or "",
+    "%=",
+    part("PygentChatTime", usage),
+  })
 end
 
 return M

@@ -51,6 +51,29 @@ function M.here(is_chat)
   end
 end
 
+---@param size number a fraction below 1, or a number of cells
+---@param whole integer
+---@return integer
+local function cells_of(size, whole)
+  local cells = size < 1 and math.floor(size * whole) or math.floor(size)
+  return math.max(1, math.min(cells, whole - 1))
+end
+
+---@param size number of the editor's columns; its height is most of what is there
+---@return vim.api.keyset.win_config
+local function float(size)
+  local width, height = cells_of(size, vim.o.columns), math.max(1, math.floor(vim.o.lines * 0.8))
+  return {
+    relative = "editor",
+    width = width,
+    height = height,
+    col = math.floor((vim.o.columns - width) / 2),
+    row = math.floor((vim.o.lines - height) / 2) - 1,
+    border = "rounded",
+    title = " pygent ",
+  }
+end
+
 ---Open a window for a buffer, where the options say.
 ---@param buffer integer
 ---@return integer window
@@ -64,13 +87,13 @@ function M.open(buffer)
     return window
   end
   if options.position == "float" then
-    return vim.api.nvim_open_win(buffer, false, M._float(options.size))
+    return vim.api.nvim_open_win(buffer, false, float(options.size))
   end
   local is_beside = options.position == "left" or options.position == "right"
   local window = vim.api.nvim_open_win(buffer, false, {
     split = options.position,
     win = -1,
-    [is_beside and "width" or "height"] = M._size(options.size, is_beside and vim.o.columns or vim.o.lines),
+    [is_beside and "width" or "height"] = cells_of(options.size, is_beside and vim.o.columns or vim.o.lines),
   })
   vim.wo[window][is_beside and "winfixwidth" or "winfixheight"] = true
   return window
@@ -108,29 +131,6 @@ function M.close(window)
     end
   end
   M.show(window, vim.api.nvim_create_buf(true, false))
-end
-
----@param size number a fraction below 1, or a number of cells
----@param whole integer
----@return integer
-function M._size(size, whole)
-  local cells = size < 1 and math.floor(size * whole) or math.floor(size)
-  return math.max(1, math.min(cells, whole - 1))
-end
-
----@param size number of the editor's columns; its height is most of what is there
----@return vim.api.keyset.win_config
-function M._float(size)
-  local width, height = M._size(size, vim.o.columns), math.max(1, math.floor(vim.o.lines * 0.8))
-  return {
-    relative = "editor",
-    width = width,
-    height = height,
-    col = math.floor((vim.o.columns - width) / 2),
-    row = math.floor((vim.o.lines - height) / 2) - 1,
-    border = "rounded",
-    title = " pygent ",
-  }
 end
 
 ---Those that are at the end now, and so go on with it. Nobody who selects something there is moved.

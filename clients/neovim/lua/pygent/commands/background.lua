@@ -13,6 +13,103 @@ local M = {}
 
 local MAX_COMMAND_CHARS = 60
 
+---@param command pygent.BackgroundCommand
+---@return string
+local function line(command)
+  return plain.line(command.command, MAX_COMMAND_CHARS)
+end
+
+---The daemon tells the user of the end.
+---@param session_id string
+---@param command pygent.BackgroundCommand
+local function stop(session_id, command)
+  sessions.ask_daemon("pygent/background/stop", { sessionId = session_id, id = command.id }, function(result)
+    if not result.stopped then
+      telling.user(("%s had ended already"):format(line(command)), vim.log.levels.WARN)
+    end
+  end)
+end
+
+---@param command pygent.BackgroundCommand
+---@return string
+local function described(command)
+  local parts = { command.id, line(command), plain.line(command.ending), "started " .. ages.age(command.startedAt) }
+  return table.concat(parts, " · ")
+end
+
+---@param session_id string
+---@param command pygent.BackgroundCommand
+local function act(session_id, command)
+  local actions = { ---@type pygent.Action[]
+    {
+      title = "Show the output",
+      run = function()
+        details.show_text(command.lastOutput ~= "" and command.lastOutput or "No output.")
+      end,
+    },
+  }
+  if command.running then
+    table.insert(actions, {
+      title = "Stop",
+      run = function()
+        stop(session_id, command)
+      end,
+    })
+  end
+  picking.act(actions, command, described(command))
+end
+
+---@param session_id string
+---@param running pygent.BackgroundCommand[]
+---@param id string
+local function stop_named(session_id, running, id)
+  local found = vim.iter(running):find(function(command)
+    return command.id == id
+  end)
+  if found then
+    return stop(session_id, found)
+  end
+  local ids = vim.tbl_map(function(command)
+    return command.id
+  end, running)
+  local known = #ids == 0 and "no command runs" or "running: " .. table.concat(ids, ", ")
+  telling.user(("no background command %s runs; %s"):format(id, known), vim.log.levels.ERROR)
+end
+
+---@param listed pygent.BackgroundCommand[]
+---@return pygent.BackgroundCommand[]
+local function only_running(listed)
+  return vim.tbl_filter(function(command)
+    return command.running
+  end, listed)
+end
+
+---@param session_id string
+---@param is_stopping boolean
+---@param id? string of the command to stop
+local function list(session_id, is_stopping, id)
+  sessions.ask_daemon("pygent/background/list", { sessionId = session_id }, function(result)
+    local listed = is_stopping and only_running(result.commands) or vim.iter(result.commands):rev():totable()
+    if id then
+      return stop_named(session_id, listed, id)
+    end
+    if #listed == 0 then
+      local reason = is_stopping and "no command runs in the background" or "this session has no background commands"
+      return telling.user(reason, vim.log.levels.WARN)
+    end
+    local options = { prompt = "Background command", kind = "pygent.background", format_item = described }
+    if is_stopping then
+      options.prompt = "Stop"
+    end
+    picking.pick(listed, options, function(command)
+      if is_stopping then
+        return stop(session_id, command)
+      end
+      act(session_id, command)
+    end)
+  end)
+end
+
 ---@type pygent.Subcommand
 M.background = {
   summary = "List the background commands of the session, to show their output or to stop them; with `stop`, stop one.",
@@ -25,7 +122,7 @@ M.background = {
     end
     local session = keeping.current()
     if session then
-      M._list(session.id, verb == "stop", id)
+      list(session.id, verb == "stop", id)
     end
   end,
   complete = function(_, words)
@@ -39,105 +136,8 @@ M.background = {
     local listed = lists.get("pygent/background/list", "commands", { sessionId = session.id })
     return vim.tbl_map(function(command)
       return command.id
-    end, M._running(listed))
+    end, only_running(listed))
   end,
 }
-
----@param session_id string
----@param is_stopping boolean
----@param id? string of the command to stop
-function M._list(session_id, is_stopping, id)
-  sessions.ask_daemon("pygent/background/list", { sessionId = session_id }, function(result)
-    local listed = is_stopping and M._running(result.commands) or vim.iter(result.commands):rev():totable()
-    if id then
-      return M._stop_named(session_id, listed, id)
-    end
-    if #listed == 0 then
-      local reason = is_stopping and "no command runs in the background" or "this session has no background commands"
-      return telling.user(reason, vim.log.levels.WARN)
-    end
-    local options = { prompt = "Background command", kind = "pygent.background", format_item = M._described }
-    if is_stopping then
-      options.prompt = "Stop"
-    end
-    picking.pick(listed, options, function(command)
-      if is_stopping then
-        return M._stop(session_id, command)
-      end
-      M._act(session_id, command)
-    end)
-  end)
-end
-
----@param session_id string
----@param command pygent.BackgroundCommand
-function M._act(session_id, command)
-  local actions = { ---@type pygent.Action[]
-    {
-      title = "Show the output",
-      run = function()
-        details.show_text(command.lastOutput ~= "" and command.lastOutput or "No output.")
-      end,
-    },
-  }
-  if command.running then
-    table.insert(actions, {
-      title = "Stop",
-      run = function()
-        M._stop(session_id, command)
-      end,
-    })
-  end
-  picking.act(actions, command, M._described(command))
-end
-
----@param session_id string
----@param running pygent.BackgroundCommand[]
----@param id string
-function M._stop_named(session_id, running, id)
-  local found = vim.iter(running):find(function(command)
-    return command.id == id
-  end)
-  if found then
-    return M._stop(session_id, found)
-  end
-  local ids = vim.tbl_map(function(command)
-    return command.id
-  end, running)
-  local known = #ids == 0 and "no command runs" or "running: " .. table.concat(ids, ", ")
-  telling.user(("no background command %s runs; %s"):format(id, known), vim.log.levels.ERROR)
-end
-
----The daemon tells the user of the end.
----@param session_id string
----@param command pygent.BackgroundCommand
-function M._stop(session_id, command)
-  sessions.ask_daemon("pygent/background/stop", { sessionId = session_id, id = command.id }, function(result)
-    if not result.stopped then
-      telling.user(("%s had ended already"):format(M._line(command)), vim.log.levels.WARN)
-    end
-  end)
-end
-
----@param listed pygent.BackgroundCommand[]
----@return pygent.BackgroundCommand[]
-function M._running(listed)
-  return vim.tbl_filter(function(command)
-    return command.running
-  end, listed)
-end
-
----@param command pygent.BackgroundCommand
----@return string
-function M._line(command)
-  return plain.line(command.command, MAX_COMMAND_CHARS)
-end
-
----@param command pygent.BackgroundCommand
----@return string
-function M._described(command)
-  local parts = { command.id, M._line(command), plain.line(command.ending), "started " .. ages.age(command.startedAt) }
-  return table.concat(parts, " · ")
-end
 
 return M

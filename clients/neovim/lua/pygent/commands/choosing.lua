@@ -22,64 +22,19 @@ local MODES = {
 ---@field name string
 ---@field about string
 
----@type pygent.Subcommand
-M.model = {
-  summary = "Choose the model of the session; any model name of litellm is accepted.",
-  arguments = "[{name}]",
-  run = function(given)
-    if given.text ~= "" then
-      return M._set_model(given.text)
-    end
-    sessions.ask_daemon("pygent/models/list", vim.empty_dict(), function(result)
-      M._choose("Model", vim.tbl_map(M._model, result.models), M._set_model)
+---@param what "model"|"agent"|"mode"
+---@param name string
+local function configure(what, name)
+  sessions.need(function(session)
+    sessions.ask_daemon("pygent/session/configure", { sessionId = session.id, [what] = name }, function()
+      telling.user(("%s: %s"):format(what, plain.line(name)))
     end)
-  end,
-  complete = function(_, words)
-    local models = #words == 0 and lists.get("pygent/models/list", "models") or {}
-    table.sort(models, function(a, b)
-      return a.available and not b.available
-    end)
-    return M._names(models)
-  end,
-}
-
----@type pygent.Subcommand
-M.agent = {
-  summary = "Choose the agent of the session.",
-  arguments = "[{name}]",
-  run = function(given)
-    sessions.ask_daemon("pygent/agents/list", vim.empty_dict(), function(result)
-      local agents = vim.tbl_map(function(agent)
-        return { name = agent.name, about = plain.line(agent.description, 80) }
-      end, result.agents)
-      M._take("agent", given.text, agents)
-    end)
-  end,
-  complete = function(_, words)
-    return #words == 0 and M._names(lists.get("pygent/agents/list", "agents")) or {}
-  end,
-}
-
----@type pygent.Subcommand
-M.mode = {
-  summary = "Choose the permission mode of the session: which calls ask you.",
-  arguments = "[{name}]",
-  run = function(given)
-    sessions.ask_daemon("pygent/status", vim.empty_dict(), function(status)
-      local modes = vim.tbl_map(function(mode)
-        return { name = mode, about = MODES[mode] or "" }
-      end, status.modes)
-      M._take("mode", given.text, modes)
-    end)
-  end,
-  complete = function(_, words)
-    return #words == 0 and lists.get("pygent/status", "modes") or {}
-  end,
-}
+  end)
+end
 
 ---@param name string
-function M._set_model(name)
-  M._configure("model", name)
+local function set_model(name)
+  configure("model", name)
   local known = vim.iter(lists.get("pygent/models/list", "models")):find(function(model)
     return model.name == name
   end)
@@ -91,32 +46,14 @@ end
 
 ---@param model pygent.Model
 ---@return pygent.commands.Choice
-function M._model(model)
+local function model_choice(model)
   return { name = model.name, about = model.available and "" or plain.line(model.reason or "not available", 80) }
-end
-
----What was named, or what is chosen where nothing was.
----@param what "agent"|"mode"
----@param name string
----@param choices pygent.commands.Choice[]
-function M._take(what, name, choices)
-  if name == "" then
-    return M._choose(what == "agent" and "Agent" or "Permission mode", choices, function(chosen)
-      M._configure(what, chosen)
-    end)
-  end
-  local names = M._names(choices)
-  if not vim.tbl_contains(names, name) then
-    local reason = ("unknown %s %s; known are: %s"):format(what, name, table.concat(names, ", "))
-    return telling.user(reason, vim.log.levels.ERROR)
-  end
-  M._configure(what, name)
 end
 
 ---@param prompt string
 ---@param choices pygent.commands.Choice[]
 ---@param go_on fun(name: string)
-function M._choose(prompt, choices, go_on)
+local function choose(prompt, choices, go_on)
   local options = {
     prompt = prompt,
     kind = "pygent.choice",
@@ -130,22 +67,85 @@ function M._choose(prompt, choices, go_on)
   end)
 end
 
----@param what "model"|"agent"|"mode"
----@param name string
-function M._configure(what, name)
-  sessions.need(function(session)
-    sessions.ask_daemon("pygent/session/configure", { sessionId = session.id, [what] = name }, function()
-      telling.user(("%s: %s"):format(what, plain.line(name)))
-    end)
-  end)
-end
-
 ---@param listed {name: string}[]
 ---@return string[]
-function M._names(listed)
+local function names_of(listed)
   return vim.tbl_map(function(each)
     return each.name
   end, listed)
 end
+
+---@type pygent.Subcommand
+M.model = {
+  summary = "Choose the model of the session; any model name of litellm is accepted.",
+  arguments = "[{name}]",
+  run = function(given)
+    if given.text ~= "" then
+      return set_model(given.text)
+    end
+    sessions.ask_daemon("pygent/models/list", vim.empty_dict(), function(result)
+      choose("Model", vim.tbl_map(model_choice, result.models), set_model)
+    end)
+  end,
+  complete = function(_, words)
+    local models = #words == 0 and lists.get("pygent/models/list", "models") or {}
+    table.sort(models, function(a, b)
+      return a.available and not b.available
+    end)
+    return names_of(models)
+  end,
+}
+
+---What was named, or what is chosen where nothing was.
+---@param what "agent"|"mode"
+---@param name string
+---@param choices pygent.commands.Choice[]
+local function take(what, name, choices)
+  if name == "" then
+    return choose(what == "agent" and "Agent" or "Permission mode", choices, function(chosen)
+      configure(what, chosen)
+    end)
+  end
+  local names = names_of(choices)
+  if not vim.tbl_contains(names, name) then
+    local reason = ("unknown %s %s; known are: %s"):format(what, name, table.concat(names, ", "))
+    return telling.user(reason, vim.log.levels.ERROR)
+  end
+  configure(what, name)
+end
+
+---@type pygent.Subcommand
+M.agent = {
+  summary = "Choose the agent of the session.",
+  arguments = "[{name}]",
+  run = function(given)
+    sessions.ask_daemon("pygent/agents/list", vim.empty_dict(), function(result)
+      local agents = vim.tbl_map(function(agent)
+        return { name = agent.name, about = plain.line(agent.description, 80) }
+      end, result.agents)
+      take("agent", given.text, agents)
+    end)
+  end,
+  complete = function(_, words)
+    return #words == 0 and names_of(lists.get("pygent/agents/list", "agents")) or {}
+  end,
+}
+
+---@type pygent.Subcommand
+M.mode = {
+  summary = "Choose the permission mode of the session: which calls ask you.",
+  arguments = "[{name}]",
+  run = function(given)
+    sessions.ask_daemon("pygent/status", vim.empty_dict(), function(status)
+      local modes = vim.tbl_map(function(mode)
+        return { name = mode, about = MODES[mode] or "" }
+      end, status.modes)
+      take("mode", given.text, modes)
+    end)
+  end,
+  complete = function(_, words)
+    return #words == 0 and lists.get("pygent/status", "modes") or {}
+  end,
+}
 
 return M

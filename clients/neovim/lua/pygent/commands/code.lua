@@ -20,6 +20,22 @@ M.edit = {
   end,
 }
 
+---A command of the daemon begins a turn in the session that prompts go to.
+---@param command string
+---@param arguments_for fun(session: pygent.FollowedSession): any[]
+local function run(command, arguments_for)
+  sessions.need(function(session)
+    asking.show(session)
+    require("pygent.chat").follow(session)
+    local params = { command = command, arguments = arguments_for(session) }
+    session:request("workspace/executeCommand", params, function(err)
+      if err then
+        telling.user(telling.reason(err), vim.log.levels.ERROR)
+      end
+    end)
+  end)
+end
+
 ---@type pygent.Subcommand
 M.fix = {
   summary = "Fix the diagnostics in the cursor's line, or in the range; with ! in the whole buffer.",
@@ -38,7 +54,7 @@ M.fix = {
       local words = "Fix what the diagnostics report, with the smallest change that is right."
       return sending.send_at_once({ text = words, attachments = { attachment } }, "prompt", asking.show)
     end
-    M._run("pygent.fix", function(session)
+    run("pygent.fix", function(session)
       local encoding = diagnostics.encoding_of()
       local diagnostic = diagnostics.wire(given.buffer, found, encoding)[1]
       return { vim.uri_from_bufnr(given.buffer), diagnostic, { sessionId = session.id } }
@@ -46,11 +62,30 @@ M.fix = {
   end,
 }
 
+---@param buffer integer
+---@return boolean
+local function is_file(buffer)
+  return vim.bo[buffer].buftype == "" and vim.api.nvim_buf_get_name(buffer) ~= ""
+end
+
+---@param command string
+---@param given pygent.Given
+local function on_lines(command, given)
+  if not is_file(given.buffer) then
+    return telling.user("this buffer has no file; `:Pygent ask` works with any buffer", vim.log.levels.ERROR)
+  end
+  local range = given.range or { first = 1, last = vim.api.nvim_buf_line_count(given.buffer) }
+  run(command, function(session)
+    local uri = vim.uri_from_bufnr(given.buffer)
+    return { uri, range.first - 1, range.last - 1, { sessionId = session.id } }
+  end)
+end
+
 ---@type pygent.Subcommand
 M.explain = {
   summary = "Explain code: the lines of the range, or the buffer.",
   run = function(given)
-    M._on_lines("pygent.explain", given)
+    on_lines("pygent.explain", given)
   end,
 }
 
@@ -58,7 +93,7 @@ M.explain = {
 M.test = {
   summary = "Write tests for code: the lines of the range, or the buffer.",
   run = function(given)
-    M._on_lines("pygent.test", given)
+    on_lines("pygent.test", given)
   end,
 }
 
@@ -66,7 +101,7 @@ M.test = {
 M.doc = {
   summary = "Document code: the lines of the range, or the buffer.",
   run = function(given)
-    M._on_lines("pygent.doc", given)
+    on_lines("pygent.doc", given)
   end,
 }
 
@@ -74,7 +109,7 @@ M.doc = {
 M.refactor = {
   summary = "Refactor code: the lines of the range, or the buffer.",
   run = function(given)
-    M._on_lines("pygent.refactor", given)
+    on_lines("pygent.refactor", given)
   end,
 }
 
@@ -102,7 +137,7 @@ end
 ---@param words string
 ---@param on_words? fun(words: string)
 function M.edit_lines(buffer, first, last, words, on_words)
-  if not M._is_file(buffer) then
+  if not is_file(buffer) then
     return telling.user("this buffer has no file; `:Pygent ask` works with any buffer", vim.log.levels.ERROR)
   end
   if not vim.bo[buffer].modifiable then
@@ -121,41 +156,6 @@ function M.edit_lines(buffer, first, last, words, on_words)
   end
   local lines = first == last and ("line %d"):format(first) or ("lines %d-%d"):format(first, last)
   vim.ui.input({ prompt = ("Edit %s: "):format(lines) }, go_on)
-end
-
----@param buffer integer
----@return boolean
-function M._is_file(buffer)
-  return vim.bo[buffer].buftype == "" and vim.api.nvim_buf_get_name(buffer) ~= ""
-end
-
----@param command string
----@param given pygent.Given
-function M._on_lines(command, given)
-  if not M._is_file(given.buffer) then
-    return telling.user("this buffer has no file; `:Pygent ask` works with any buffer", vim.log.levels.ERROR)
-  end
-  local range = given.range or { first = 1, last = vim.api.nvim_buf_line_count(given.buffer) }
-  M._run(command, function(session)
-    local uri = vim.uri_from_bufnr(given.buffer)
-    return { uri, range.first - 1, range.last - 1, { sessionId = session.id } }
-  end)
-end
-
----A command of the daemon begins a turn in the session that prompts go to.
----@param command string
----@param arguments_for fun(session: pygent.FollowedSession): any[]
-function M._run(command, arguments_for)
-  sessions.need(function(session)
-    asking.show(session)
-    require("pygent.chat").follow(session)
-    local params = { command = command, arguments = arguments_for(session) }
-    session:request("workspace/executeCommand", params, function(err)
-      if err then
-        telling.user(telling.reason(err), vim.log.levels.ERROR)
-      end
-    end)
-  end)
 end
 
 return M

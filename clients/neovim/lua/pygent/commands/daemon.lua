@@ -8,13 +8,25 @@ local M = {}
 
 local LEVELS = { "error", "warning", "info", "debug" }
 
+---What a language server writes to its standard error, Neovim keeps in one file for all of them.
+local function open_log()
+  local path = vim.lsp.log.get_filename()
+  if vim.uv.fs_stat(path) == nil then
+    return telling.user(("the log is empty: there is no %s"):format(path), vim.log.levels.WARN)
+  end
+  vim.cmd.tabnew()
+  vim.cmd.view({ args = { vim.fn.fnameescape(path) }, mods = { noswapfile = true } })
+  vim.bo.autoread = true
+  vim.cmd.normal({ args = { "G" }, bang = true })
+end
+
 ---@type pygent.Subcommand
 M.log = {
   summary = "Open the daemon's log, or set the log level of its next start.",
   arguments = "[error|warning|info|debug]",
   run = function(given)
     if given.text == "" then
-      return M._open_log()
+      return open_log()
     end
     if not vim.tbl_contains(LEVELS, given.text) then
       local reason = ("unknown log level %s; known are: %s"):format(given.text, table.concat(LEVELS, ", "))
@@ -43,17 +55,5 @@ M.setup = {
     sessions.ask_daemon("workspace/executeCommand", { command = "pygent.setup", arguments = {} }, function() end)
   end,
 }
-
----What a language server writes to its standard error, Neovim keeps in one file for all of them.
-function M._open_log()
-  local path = vim.lsp.log.get_filename()
-  if vim.uv.fs_stat(path) == nil then
-    return telling.user(("the log is empty: there is no %s"):format(path), vim.log.levels.WARN)
-  end
-  vim.cmd.tabnew()
-  vim.cmd.view({ args = { vim.fn.fnameescape(path) }, mods = { noswapfile = true } })
-  vim.bo.autoread = true
-  vim.cmd.normal({ args = { "G" }, bang = true })
-end
 
 return M

@@ -83,6 +83,14 @@ function M.names()
   return names
 end
 
+---@param given vim.api.keyset.create_user_command.command_args
+---@return {first: integer, last: integer, is_visual: boolean}
+local function range(given)
+  local first, last = given.line1, given.line2
+  local is_visual = given.range == 2 and first == vim.fn.line("'<") and last == vim.fn.line("'>")
+  return { first = first, last = last, is_visual = is_visual }
+end
+
 ---What the user command `Pygent` does; without a subcommand it opens the chat. The `!` may also stand behind the
 ---subcommand.
 ---@param given vim.api.keyset.create_user_command.command_args
@@ -99,17 +107,18 @@ function M.run(given)
     words = vim.split(text, "%s+", { trimempty = true }),
     text = text,
     bang = given.bang or bang == "!",
-    range = given.range > 0 and M._range(given) or nil,
+    range = given.range > 0 and range(given) or nil,
     buffer = vim.api.nvim_get_current_buf(),
   })
 end
 
----@param given vim.api.keyset.create_user_command.command_args
----@return {first: integer, last: integer, is_visual: boolean}
-function M._range(given)
-  local first, last = given.line1, given.line2
-  local is_visual = given.range == 2 and first == vim.fn.line("'<") and last == vim.fn.line("'>")
-  return { first = first, last = last, is_visual = is_visual }
+---@param lead string
+---@param names string[]
+---@return string[]
+local function beginning_with(lead, names)
+  return vim.tbl_filter(function(name)
+    return vim.startswith(name, lead)
+  end, names)
 end
 
 ---@param lead string
@@ -124,20 +133,11 @@ function M.complete(lead, line, position)
   end
   local words = vim.list_slice(before, at + 1)
   if #words == 0 then
-    return M._beginning_with(lead, M.names())
+    return beginning_with(lead, M.names())
   end
   local name = table.remove(words, 1):gsub("!$", "")
   local subcommand = M.modules[name] and M.subcommand(name)
-  return subcommand and subcommand.complete and M._beginning_with(lead, subcommand.complete(lead, words)) or {}
-end
-
----@param lead string
----@param names string[]
----@return string[]
-function M._beginning_with(lead, names)
-  return vim.tbl_filter(function(name)
-    return vim.startswith(name, lead)
-  end, names)
+  return subcommand and subcommand.complete and beginning_with(lead, subcommand.complete(lead, words)) or {}
 end
 
 return M

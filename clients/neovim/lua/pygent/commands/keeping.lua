@@ -28,6 +28,14 @@ function M.current()
   return session
 end
 
+---@param session_id string
+---@param name string
+local function rename(session_id, name)
+  sessions.ask_daemon("pygent/session/rename", { sessionId = session_id, name = name }, function(session)
+    telling.user(("session renamed to %s"):format(naming.name(session)))
+  end)
+end
+
 ---@type pygent.Subcommand
 M.rename = {
   summary = "Rename the session.",
@@ -40,9 +48,16 @@ M.rename = {
     if given.text == "" then
       return M.ask_name(session.info)
     end
-    M._rename(session.id, given.text)
+    rename(session.id, given.text)
   end,
 }
+
+---@param session pygent.Session
+local function delete(session)
+  sessions.ask_daemon("pygent/session/delete", { sessionId = session.sessionId }, function()
+    telling.user(("%s deleted"):format(naming.name(session)))
+  end)
+end
 
 ---@type pygent.Subcommand
 M.delete = {
@@ -51,7 +66,7 @@ M.delete = {
   run = function(given)
     local function go_on(session)
       if given.bang then
-        return M._delete(session)
+        return delete(session)
       end
       M.ask_delete(session)
     end
@@ -142,7 +157,7 @@ function M.ask_name(session)
     options,
     roots.kept(function(name)
       if name and name:find("%S") then
-        M._rename(session.sessionId, vim.trim(name))
+        rename(session.sessionId, vim.trim(name))
       end
     end)
   )
@@ -153,7 +168,7 @@ end
 function M.ask_delete(session)
   local prompt = ("Delete %s for good?"):format(naming.name(session))
   picking.confirm(prompt, "Keep it", "Delete it", function()
-    M._delete(session)
+    delete(session)
   end)
 end
 
@@ -167,6 +182,16 @@ function M.fork_one(session)
   end)
 end
 
+---@param content string
+---@param format pygent.ExportFormat
+local function show(content, format)
+  local buffer = vim.api.nvim_create_buf(true, true)
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.split(content, "\n", { plain = true }))
+  vim.bo[buffer].modeline = false
+  vim.cmd("tab sbuffer " .. buffer)
+  vim.bo[buffer].filetype = FILETYPES[format]
+end
+
 ---@param session_id string
 ---@param format pygent.ExportFormat
 ---@param path? string a new buffer without it
@@ -178,7 +203,7 @@ function M.export_one(session_id, format, path, may_overwrite)
   end
   sessions.ask_daemon("pygent/session/export", { sessionId = session_id, format = format }, function(exported)
     if path == nil then
-      return M._show(exported.content, format)
+      return show(exported.content, format)
     end
     local file, problem = io.open(path, may_overwrite and "w" or "wx")
     if file == nil then
@@ -190,31 +215,6 @@ function M.export_one(session_id, format, path, may_overwrite)
       is_written and ("exported to %s"):format(path) or ("export failed: %s"):format(why or path),
       is_written and vim.log.levels.INFO or vim.log.levels.ERROR
     )
-  end)
-end
-
----@param content string
----@param format pygent.ExportFormat
-function M._show(content, format)
-  local buffer = vim.api.nvim_create_buf(true, true)
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.split(content, "\n", { plain = true }))
-  vim.bo[buffer].modeline = false
-  vim.cmd("tab sbuffer " .. buffer)
-  vim.bo[buffer].filetype = FILETYPES[format]
-end
-
----@param session_id string
----@param name string
-function M._rename(session_id, name)
-  sessions.ask_daemon("pygent/session/rename", { sessionId = session_id, name = name }, function(session)
-    telling.user(("session renamed to %s"):format(naming.name(session)))
-  end)
-end
-
----@param session pygent.Session
-function M._delete(session)
-  sessions.ask_daemon("pygent/session/delete", { sessionId = session.sessionId }, function()
-    telling.user(("%s deleted"):format(naming.name(session)))
   end)
 end
 

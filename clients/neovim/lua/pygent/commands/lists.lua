@@ -19,33 +19,12 @@ local FRESH_MS = 1000
 ---@type table<string, pygent.commands.List>
 local lists = {}
 
----What a list held last; the first time it may be empty, since nothing waits for it long.
----@param method string
----@param field string of the result
----@param params? table
----@return table[]
-function M.get(method, field, params)
-  local root = roots.current()
-  local key = table.concat({ root, method, vim.json.encode(params or {}) }, "\n")
-  local list = lists[key] or { items = {}, at_ms = 0, is_asked = false }
-  lists[key] = list
-  if list.at_ms > 0 and vim.uv.now() - list.at_ms < FRESH_MS then
-    return list.items
-  end
-  M._ask(list, root, method, field, params)
-  local before = list.at_ms
-  vim.wait(MAX_WAIT_MS, function()
-    return list.at_ms ~= before or not list.is_asked
-  end, 5)
-  return list.items
-end
-
 ---@param list pygent.commands.List
 ---@param root string
 ---@param method string
 ---@param field string
 ---@param params? table
-function M._ask(list, root, method, field, params)
+local function ask(list, root, method, field, params)
   if list.is_asked then
     return
   end
@@ -62,6 +41,27 @@ function M._ask(list, root, method, field, params)
       end
     end)
   end, root)
+end
+
+---What a list held last; the first time it may be empty, since nothing waits for it long.
+---@param method string
+---@param field string of the result
+---@param params? table
+---@return table[]
+function M.get(method, field, params)
+  local root = roots.current()
+  local key = table.concat({ root, method, vim.json.encode(params or {}) }, "\n")
+  local list = lists[key] or { items = {}, at_ms = 0, is_asked = false }
+  lists[key] = list
+  if list.at_ms > 0 and vim.uv.now() - list.at_ms < FRESH_MS then
+    return list.items
+  end
+  ask(list, root, method, field, params)
+  local before = list.at_ms
+  vim.wait(MAX_WAIT_MS, function()
+    return list.at_ms ~= before or not list.is_asked
+  end, 5)
+  return list.items
 end
 
 client.watch(function(_, is_ready)

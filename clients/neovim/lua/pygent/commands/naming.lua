@@ -33,6 +33,32 @@ function M.name(session)
   return name == "" and "(no name)" or name
 end
 
+---@param given string
+---@param listed pygent.Session[]
+local function tell_unknown(given, listed)
+  if #listed == 0 then
+    return telling.user("this project has no sessions yet", vim.log.levels.WARN)
+  end
+  local names = vim.tbl_map(M.name, vim.list_slice(listed, 1, 5))
+  local reason = ("no session named %s; recent sessions: %s"):format(given, table.concat(names, ", "))
+  telling.user(reason, vim.log.levels.ERROR)
+end
+
+---@param given string
+---@param listed pygent.Session[]
+---@return pygent.Session?
+local function meant(given, listed)
+  local by_id = vim.tbl_filter(function(session)
+    return given ~= "" and vim.startswith(session.sessionId, given)
+  end, listed)
+  if #by_id == 1 then
+    return by_id[1]
+  end
+  return vim.iter(listed):find(function(session)
+    return session.sessionId == given or M.name(session) == given
+  end)
+end
+
 ---Go on with the session that is meant: by its id or the beginning of it, its name, or `last`. None is an error.
 ---@param given string
 ---@param go_on fun(session: pygent.Session)
@@ -40,26 +66,15 @@ end
 function M.find(given, go_on, on_problem)
   sessions.ask_daemon("pygent/session/list", M.params(), function(result)
     local listed = M.used(result.sessions)
-    local found = given == "last" and listed[1] or M._meant(given, listed)
+    local found = given == "last" and listed[1] or meant(given, listed)
     if found then
       return go_on(found)
     end
-    M._tell_unknown(given, listed)
+    tell_unknown(given, listed)
     if on_problem then
       on_problem()
     end
   end, on_problem)
-end
-
----@param given string
----@param listed pygent.Session[]
-function M._tell_unknown(given, listed)
-  if #listed == 0 then
-    return telling.user("this project has no sessions yet", vim.log.levels.WARN)
-  end
-  local names = vim.tbl_map(M.name, vim.list_slice(listed, 1, 5))
-  local reason = ("no session named %s; recent sessions: %s"):format(given, table.concat(names, ", "))
-  telling.user(reason, vim.log.levels.ERROR)
 end
 
 ---For completion: names may have several words, and what is completed is the last one.
@@ -78,21 +93,6 @@ function M.complete(lead, words)
   return vim.tbl_filter(function(rest)
     return vim.startswith(rest, lead)
   end, found)
-end
-
----@param given string
----@param listed pygent.Session[]
----@return pygent.Session?
-function M._meant(given, listed)
-  local by_id = vim.tbl_filter(function(session)
-    return given ~= "" and vim.startswith(session.sessionId, given)
-  end, listed)
-  if #by_id == 1 then
-    return by_id[1]
-  end
-  return vim.iter(listed):find(function(session)
-    return session.sessionId == given or M.name(session) == given
-  end)
 end
 
 return M

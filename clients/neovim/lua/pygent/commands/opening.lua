@@ -11,14 +11,61 @@ local telling = require("pygent.telling")
 
 local M = {}
 
+---@param session pygent.FollowedSession
+local function show(session)
+  require("pygent.chat").open(session)
+end
+
 ---@type pygent.Subcommand
 M.new = {
   summary = "Start a new session, and show it.",
   arguments = "[{name}]",
   run = function(given)
-    sessions.begin(M._show, given.text ~= "" and { name = given.text } or nil)
+    sessions.begin(show, given.text ~= "" and { name = given.text } or nil)
   end,
 }
+
+---@param found {sessionId: string}
+local function open(found)
+  sessions.open(found.sessionId, show)
+end
+
+---@type {title: string, run: fun(session: pygent.Session)}[]
+local ACTIONS = {
+  {
+    title = "Open",
+    run = function(session)
+      open(session)
+    end,
+  },
+  { title = "Rename", run = keeping.ask_name },
+  { title = "Fork", run = keeping.fork_one },
+  {
+    title = "Export",
+    run = function(session)
+      keeping.export_one(session.sessionId, "markdown")
+    end,
+  },
+  { title = "Delete", run = keeping.ask_delete },
+}
+---@param session pygent.Session
+---@param is_action_asked boolean
+local function chosen(session, is_action_asked)
+  if not is_action_asked then
+    return open(session)
+  end
+  picking.act(ACTIONS, session, naming.name(session))
+end
+
+---@param session pygent.Session
+---@return string
+local function described(session)
+  local parts = { naming.name(session), ages.age(session.updatedAt), plain.line(session.model) }
+  if session.usage.costUsd then
+    table.insert(parts, amounts.dollars(session.usage.costUsd))
+  end
+  return table.concat(parts, " · ")
+end
 
 ---@type pygent.Subcommand
 M.sessions = {
@@ -32,9 +79,9 @@ M.sessions = {
           or ("no session contains %s"):format(given.text)
         return telling.user(reason, vim.log.levels.WARN)
       end
-      local options = { prompt = "Session", kind = "pygent.session", format_item = M._described }
+      local options = { prompt = "Session", kind = "pygent.session", format_item = described }
       picking.pick(listed, options, function(session)
-        M._chosen(session, given.bang)
+        chosen(session, given.bang)
       end)
     end)
   end,
@@ -47,7 +94,7 @@ M.resume = {
   run = function(given)
     local over = sessions.expect() -- a prompt that comes right behind it is for that session
     naming.find(given.text == "" and "last" or given.text, function(found)
-      M._open(found)
+      open(found)
       over()
     end, over)
   end,
@@ -56,6 +103,12 @@ M.resume = {
     return #words == 0 and vim.list_extend({ "last" }, found) or found
   end,
 }
+
+---@param match pygent.Match
+---@return string
+local function match_line(match)
+  return ("%s · %s"):format(plain.line(match.name), plain.line(match.snippet, 100))
+end
 
 ---@type pygent.Subcommand
 M.search = {
@@ -69,64 +122,10 @@ M.search = {
       if #result.matches == 0 then
         return telling.user(("no conversation contains %s"):format(given.text), vim.log.levels.WARN)
       end
-      local options = { prompt = "Found in", kind = "pygent.match", format_item = M._found }
-      picking.pick(result.matches, options, M._open)
+      local options = { prompt = "Found in", kind = "pygent.match", format_item = match_line }
+      picking.pick(result.matches, options, open)
     end)
   end,
 }
-
----@type {title: string, run: fun(session: pygent.Session)}[]
-local ACTIONS = {
-  {
-    title = "Open",
-    run = function(session)
-      M._open(session)
-    end,
-  },
-  { title = "Rename", run = keeping.ask_name },
-  { title = "Fork", run = keeping.fork_one },
-  {
-    title = "Export",
-    run = function(session)
-      keeping.export_one(session.sessionId, "markdown")
-    end,
-  },
-  { title = "Delete", run = keeping.ask_delete },
-}
-
----@param session pygent.Session
----@param is_action_asked boolean
-function M._chosen(session, is_action_asked)
-  if not is_action_asked then
-    return M._open(session)
-  end
-  picking.act(ACTIONS, session, naming.name(session))
-end
-
----@param found {sessionId: string}
-function M._open(found)
-  sessions.open(found.sessionId, M._show)
-end
-
----@param session pygent.FollowedSession
-function M._show(session)
-  require("pygent.chat").open(session)
-end
-
----@param session pygent.Session
----@return string
-function M._described(session)
-  local parts = { naming.name(session), ages.age(session.updatedAt), plain.line(session.model) }
-  if session.usage.costUsd then
-    table.insert(parts, amounts.dollars(session.usage.costUsd))
-  end
-  return table.concat(parts, " · ")
-end
-
----@param match pygent.Match
----@return string
-function M._found(match)
-  return ("%s · %s"):format(plain.line(match.name), plain.line(match.snippet, 100))
-end
 
 return M

@@ -7,31 +7,15 @@ local telling = require("pygent.telling")
 
 local M = {}
 
----@type pygent.Subcommand
-M.rules = {
-  summary = "List the permission rules; choose one of your own to remove it.",
-  run = function()
-    local session = sessions.current()
-    local params = session and { sessionId = session.id } or vim.empty_dict()
-    sessions.ask_daemon("pygent/permission/rules", params, function(result)
-      if #result.rules == 0 then
-        return telling.user("no permission rules: the mode alone decides what asks")
-      end
-      local options = { prompt = "Rules", kind = "pygent.rule", format_item = M._described }
-      picking.pick(result.rules, options, M._chosen)
-    end)
-  end,
-}
-
 ---@param rule pygent.Rule
 ---@return string
-function M._described(rule)
+local function described(rule)
   local remedy = rule.stored and " · choose to remove it" or ""
   return ("%s %s · %s%s"):format(rule.decision, plain.line(rule.rule, 100), plain.line(rule.origin), remedy)
 end
 
 ---@param rule pygent.Rule
-function M._chosen(rule)
+local function chosen(rule)
   if not rule.stored then
     local reason = ("%s cannot be removed here: it comes from %s"):format(
       plain.line(rule.rule),
@@ -44,5 +28,21 @@ function M._chosen(rule)
     telling.user(what:format(plain.line(rule.rule)))
   end)
 end
+
+---@type pygent.Subcommand
+M.rules = {
+  summary = "List the permission rules; choose one of your own to remove it.",
+  run = function()
+    local session = sessions.current()
+    local params = session and { sessionId = session.id } or vim.empty_dict()
+    sessions.ask_daemon("pygent/permission/rules", params, function(result)
+      if #result.rules == 0 then
+        return telling.user("no permission rules: the mode alone decides what asks")
+      end
+      local options = { prompt = "Rules", kind = "pygent.rule", format_item = described }
+      picking.pick(result.rules, options, chosen)
+    end)
+  end,
+}
 
 return M

@@ -43,6 +43,17 @@ M.stop = {
   end,
 }
 
+---The session, where a turn runs in it; else that is told.
+---@return pygent.FollowedSession?
+local function running_session()
+  local session = sessions.current()
+  if session == nil or not session:is_running() then
+    telling.user("no turn runs in this session", vim.log.levels.WARN)
+    return nil
+  end
+  return session
+end
+
 ---@type pygent.Subcommand
 M.retry = {
   summary = "While a failed model call waits for its retry: retry it `now`, or `give_up`.",
@@ -52,7 +63,7 @@ M.retry = {
     if action ~= "now" and action ~= "give_up" then
       return telling.user(("unknown argument %s: use now or give_up"):format(action), vim.log.levels.ERROR)
     end
-    local session = M._running()
+    local session = running_session()
     if session == nil then
       return
     end
@@ -101,11 +112,39 @@ M.implement = {
   end,
 }
 
+---@param go_on fun(session: pygent.FollowedSession, waiting: pygent.QueuedTurn[])
+local function queued(go_on)
+  local session = keeping.current()
+  if session == nil then
+    return
+  end
+  sessions.ask_daemon("pygent/turn/queue", { sessionId = session.id }, function(result)
+    if #result.items == 0 then
+      return telling.user("no prompt is queued", vim.log.levels.WARN)
+    end
+    go_on(session, result.items)
+  end)
+end
+
+---It comes back as a draft: who took it out may want to say it in another way.
+---@param session pygent.FollowedSession
+---@param item pygent.QueuedTurn
+local function take_out(session, item)
+  local give_back = require("pygent.prompt").hold(session, item)
+  local params = { sessionId = session.id, turnId = item.turnId }
+  sessions.ask_daemon("pygent/turn/dequeue", params, function(result)
+    if not result.removed then
+      return telling.user("its turn has already started", vim.log.levels.WARN)
+    end
+    give_back()
+  end)
+end
+
 ---@type pygent.Subcommand
 M.queue = {
   summary = "List the queued prompts; choose one to remove it from the queue.",
   run = function()
-    M._queued(function(session, waiting)
+    queued(function(session, waiting)
       local options = {
         prompt = "Remove from the queue",
         kind = "pygent.queue",
@@ -114,7 +153,7 @@ M.queue = {
         end,
       }
       picking.pick(waiting, options, function(item)
-        M._take_out(session, item)
+        take_out(session, item)
       end)
     end)
   end,
@@ -124,19 +163,30 @@ M.queue = {
 M.dequeue = {
   summary = "Move the last queued prompt back into the prompt window; with ! all of them.",
   run = function(given)
-    M._queued(function(session, waiting)
+    queued(function(session, waiting)
       for index = #waiting, given.bang and 1 or #waiting, -1 do
-        M._take_out(session, waiting[index])
+        take_out(session, waiting[index])
       end
     end)
   end,
 }
 
+---@param session pygent.FollowedSession
+---@param item pygent.QueuedTurn
+local function resend(session, item)
+  require("pygent.chat").follow(session)
+  session:request("pygent/turn/resume", { sessionId = session.id, turnId = item.turnId }, function(err)
+    if err and err.code ~= client.ENDED then
+      telling.user(telling.reason(err), vim.log.levels.ERROR)
+    end
+  end)
+end
+
 ---@type pygent.Subcommand
 M.resend = {
   summary = "Resend the first prompt that was held when the daemon ended; with ! all of them.",
   run = function(given)
-    M._queued(function(session, waiting)
+    queued(function(session, waiting)
       local held = vim.tbl_filter(function(item)
         return item.held == true
       end, waiting)
@@ -144,22 +194,8 @@ M.resend = {
         return telling.user("no prompt is held", vim.log.levels.WARN)
       end
       for index = 1, given.bang and #held or 1 do
-        M._resend(session, held[index])
+        resend(session, held[index])
       end
-    end)
-  end,
-}
-
----@type pygent.Subcommand
-M.cost = {
-  summary = "Show the cost of the session, and how full the context window is.",
-  run = function()
-    local session = keeping.current()
-    if session == nil then
-      return
-    end
-    sessions.ask_daemon("pygent/session/load", { sessionId = session.id, messages = false }, function(loaded)
-      telling.user(M._account(loaded, session.conversation.usage))
     end)
   end,
 }
@@ -167,7 +203,7 @@ M.cost = {
 ---@param loaded pygent.Session
 ---@param last? pygent.Usage of the last turn
 ---@return string
-function M._account(loaded, last)
+local function account(loaded, last)
   local usage = loaded.usage
   local parts = {
     ("%s: %s"):format(plain.line(loaded.model), usage.costUsd and amounts.dollars(usage.costUsd) or "cost unknown"),
@@ -185,54 +221,18 @@ function M._account(loaded, last)
   return table.concat(parts, ", ")
 end
 
----The session, where a turn runs in it; else that is told.
----@return pygent.FollowedSession?
-function M._running()
-  local session = sessions.current()
-  if session == nil or not session:is_running() then
-    telling.user("no turn runs in this session", vim.log.levels.WARN)
-    return nil
-  end
-  return session
-end
-
----@param go_on fun(session: pygent.FollowedSession, waiting: pygent.QueuedTurn[])
-function M._queued(go_on)
-  local session = keeping.current()
-  if session == nil then
-    return
-  end
-  sessions.ask_daemon("pygent/turn/queue", { sessionId = session.id }, function(result)
-    if #result.items == 0 then
-      return telling.user("no prompt is queued", vim.log.levels.WARN)
+---@type pygent.Subcommand
+M.cost = {
+  summary = "Show the cost of the session, and how full the context window is.",
+  run = function()
+    local session = keeping.current()
+    if session == nil then
+      return
     end
-    go_on(session, result.items)
-  end)
-end
-
----@param session pygent.FollowedSession
----@param item pygent.QueuedTurn
-function M._resend(session, item)
-  require("pygent.chat").follow(session)
-  session:request("pygent/turn/resume", { sessionId = session.id, turnId = item.turnId }, function(err)
-    if err and err.code ~= client.ENDED then
-      telling.user(telling.reason(err), vim.log.levels.ERROR)
-    end
-  end)
-end
-
----It comes back as a draft: who took it out may want to say it in another way.
----@param session pygent.FollowedSession
----@param item pygent.QueuedTurn
-function M._take_out(session, item)
-  local give_back = require("pygent.prompt").hold(session, item)
-  local params = { sessionId = session.id, turnId = item.turnId }
-  sessions.ask_daemon("pygent/turn/dequeue", params, function(result)
-    if not result.removed then
-      return telling.user("its turn has already started", vim.log.levels.WARN)
-    end
-    give_back()
-  end)
-end
+    sessions.ask_daemon("pygent/session/load", { sessionId = session.id, messages = false }, function(loaded)
+      telling.user(account(loaded, session.conversation.usage))
+    end)
+  end,
+}
 
 return M

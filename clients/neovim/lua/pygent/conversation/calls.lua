@@ -9,6 +9,32 @@ local M = {}
 ---Of the live output that is kept while a tool runs: a screenful or two; the result holds the rest.
 M.MAX_LIVE_BYTES = 20000
 
+---@param event pygent.ToolCallEvent
+---@return pygent.ToolItem
+local function new(event)
+  return {
+    type = "tool",
+    key = tostring(event.seq),
+    turn_id = event.turnId,
+    at = event.timestamp,
+    tool_id = event.toolId,
+    status = "running",
+    output_parts = {},
+    output_bytes = 0,
+    changes = {},
+    children = {},
+  } --[[@as pygent.ToolItem]]
+end
+
+---@param call pygent.ToolItem
+---@param event pygent.ToolCallEvent
+local function ask(call, event)
+  call.tool_name, call.title = tree.words(event.toolName), tree.words(event.title)
+  call.kind, call.risk, call.read_only = event.kind, event.risk, event.readOnly == true
+  call.input = tree.list(event.input)
+  call.locations = tree.list(event.locations)
+end
+
 ---The model asks for a tool; or a hook has changed what it asks for, before it ran.
 ---@type pygent.conversation.Effect
 function M.called(conversation, event, touched)
@@ -16,18 +42,30 @@ function M.called(conversation, event, touched)
   local call = level.calls[event.toolId]
   if call == nil or call.result ~= nil then
     answers.got_through(level, event.turnId, touched)
-    call = M._new(event)
+    call = new(event)
     tree.append(level, call, touched)
     tree.index_call(conversation, level, call)
   end
-  M._ask(call, event)
+  ask(call, event)
   tree.touch(touched, call)
+end
+
+---@param conversation pygent.Conversation
+---@param event any
+---@param touched pygent.conversation.Touched
+---@param change fun(call: pygent.ToolItem)
+local function change_call(conversation, event, touched, change)
+  local call = tree.call(conversation, event)
+  if call then
+    change(call)
+    tree.touch(touched, call)
+  end
 end
 
 ---The user is asked whether it may run.
 ---@type pygent.conversation.Effect
 function M.permission_requested(conversation, event, touched)
-  M._change(conversation, event, touched, function(call)
+  change_call(conversation, event, touched, function(call)
     call.status, call.decision = "asked", nil
   end)
 end
@@ -45,7 +83,7 @@ local STATUS_AFTER = {
 ---The question is answered.
 ---@type pygent.conversation.Effect
 function M.permission_resolved(conversation, event, touched)
-  M._change(conversation, event, touched, function(call)
+  change_call(conversation, event, touched, function(call)
     -- An answer that only a newer daemon knows shows by its name whether it allowed the call
     call.status = STATUS_AFTER[event.outcome] or (vim.startswith(event.outcome, "allow") and "running" or "denied")
     call.decision = { outcome = event.outcome, by = event.by }
@@ -55,7 +93,7 @@ end
 ---It will not run.
 ---@type pygent.conversation.Effect
 function M.permission_denied(conversation, event, touched)
-  M._change(conversation, event, touched, function(call)
+  change_call(conversation, event, touched, function(call)
     call.status, call.denied_reason = "denied", tree.words(event.reason)
   end)
 end
@@ -63,7 +101,7 @@ end
 ---It said something while it runs.
 ---@type pygent.conversation.Effect
 function M.progressed(conversation, event, touched)
-  M._change(conversation, event, touched, function(call)
+  change_call(conversation, event, touched, function(call)
     local piece = tree.tail(tree.words(event.content), M.MAX_LIVE_BYTES)
     local parts = call.output_parts
     table.insert(parts, piece)
@@ -75,13 +113,23 @@ function M.progressed(conversation, event, touched)
   end)
 end
 
+---@param before pygent.ToolStatus
+---@param is_error boolean
+---@return pygent.ToolStatus
+local function status_after(before, is_error)
+  if not is_error then
+    return "done"
+  end
+  return (before == "denied" or before == "cancelled") and before or "failed"
+end
+
 ---It is over, and what its subagent did.
 ---@type pygent.conversation.Effect
 function M.resulted(conversation, event, touched)
-  M._change(conversation, event, touched, function(call)
+  change_call(conversation, event, touched, function(call)
     local is_error = event.isError == true
     local exit_code = tree.given(event.exitCode)
-    call.status = M._status_after(call.status, is_error or (exit_code ~= nil and exit_code ~= 0))
+    call.status = status_after(call.status, is_error or (exit_code ~= nil and exit_code ~= 0))
     if not is_error then -- the result of one that was stopped does not hold what it said
       call.output_parts, call.output_bytes = {}, 0
     end
@@ -98,54 +146,6 @@ function M.resulted(conversation, event, touched)
       settling.settle(child, event.timestamp, touched)
     end)
   end)
-end
-
----@param before pygent.ToolStatus
----@param is_error boolean
----@return pygent.ToolStatus
-function M._status_after(before, is_error)
-  if not is_error then
-    return "done"
-  end
-  return (before == "denied" or before == "cancelled") and before or "failed"
-end
-
----@param conversation pygent.Conversation
----@param event any
----@param touched pygent.conversation.Touched
----@param change fun(call: pygent.ToolItem)
-function M._change(conversation, event, touched, change)
-  local call = tree.call(conversation, event)
-  if call then
-    change(call)
-    tree.touch(touched, call)
-  end
-end
-
----@param event pygent.ToolCallEvent
----@return pygent.ToolItem
-function M._new(event)
-  return {
-    type = "tool",
-    key = tostring(event.seq),
-    turn_id = event.turnId,
-    at = event.timestamp,
-    tool_id = event.toolId,
-    status = "running",
-    output_parts = {},
-    output_bytes = 0,
-    changes = {},
-    children = {},
-  } --[[@as pygent.ToolItem]]
-end
-
----@param call pygent.ToolItem
----@param event pygent.ToolCallEvent
-function M._ask(call, event)
-  call.tool_name, call.title = tree.words(event.toolName), tree.words(event.title)
-  call.kind, call.risk, call.read_only = event.kind, event.risk, event.readOnly == true
-  call.input = tree.list(event.input)
-  call.locations = tree.list(event.locations)
 end
 
 return M

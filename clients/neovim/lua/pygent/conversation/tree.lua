@@ -22,13 +22,20 @@ function M.append(level, item, touched)
   M.touch(touched, item)
 end
 
+---@param items pygent.Item[]
+---@param parent? pygent.ToolItem
+---@return pygent.conversation.Level
+local function level_of(items, parent)
+  return { items = items, parent = parent, words = {}, calls = {} }
+end
+
 ---@param conversation pygent.Conversation
 ---@param turn_id string
 ---@return pygent.conversation.Scope
 function M.scope(conversation, turn_id)
   local scope = conversation._scopes[turn_id]
   if scope == nil then
-    scope = { levels = { [""] = M._level(conversation.items) }, calls = {} }
+    scope = { levels = { [""] = level_of(conversation.items) }, calls = {} }
     conversation._scopes[turn_id] = scope
   end
   return scope
@@ -47,7 +54,7 @@ function M.level(conversation, event)
   end
   local level = scope.levels[id]
   if level == nil or level.parent ~= parent then
-    level = M._level(parent.children, parent)
+    level = level_of(parent.children, parent)
     scope.levels[id] = level
   end
   return level
@@ -61,6 +68,16 @@ function M.call(conversation, event)
   return M.level(conversation, event --[[@as pygent.Event]]).calls[event.toolId]
 end
 
+---@param item pygent.Item
+---@return integer
+local function depth_of(item)
+  local depth = 0
+  while item.parent do
+    item, depth = item.parent, depth + 1
+  end
+  return depth
+end
+
 ---A new call can be found from now on. Of two that have one name, the outer one is meant as the parent of a subagent.
 ---@param conversation pygent.Conversation
 ---@param level pygent.conversation.Level
@@ -69,7 +86,7 @@ function M.index_call(conversation, level, call)
   level.calls[call.tool_id] = call
   local scope = M.scope(conversation, call.turn_id)
   local known = scope.calls[call.tool_id]
-  if known == nil or M._depth(known) >= M._depth(call) then
+  if known == nil or depth_of(known) >= depth_of(call) then
     scope.calls[call.tool_id] = call
   end
 end
@@ -131,23 +148,6 @@ function M.tail(text, max_bytes)
     first = first + 1
   end
   return text:sub(first)
-end
-
----@param items pygent.Item[]
----@param parent? pygent.ToolItem
----@return pygent.conversation.Level
-function M._level(items, parent)
-  return { items = items, parent = parent, words = {}, calls = {} }
-end
-
----@param item pygent.Item
----@return integer
-function M._depth(item)
-  local depth = 0
-  while item.parent do
-    item, depth = item.parent, depth + 1
-  end
-  return depth
 end
 
 return M

@@ -8,18 +8,45 @@ local tree = require("pygent.conversation.tree")
 
 local M = {}
 
+---@param event pygent.TurnBeginEvent
+---@param state "queued"|"running"
+---@return pygent.Turn
+local function begun(event, state)
+  return {
+    turn_id = event.turnId,
+    seq = event.seq,
+    state = state,
+    model = tree.words(event.model),
+    mode = tree.words(event.mode),
+    agent = tree.words(event.agent),
+    started_at = event.timestamp,
+    files_changed = {},
+  }
+end
+
+---@param conversation pygent.Conversation
+---@param turn_id string
+local function leave_queue(conversation, turn_id)
+  for index, waiting in ipairs(conversation.queue) do
+    if waiting.turn_id == turn_id then
+      table.remove(conversation.queue, index)
+      return
+    end
+  end
+end
+
 ---The turn waits for the one that runs.
 ---@param conversation pygent.Conversation
 ---@param event pygent.TurnBeginEvent
 function M.queued(conversation, event)
-  M._leave_queue(conversation, event.turnId)
+  leave_queue(conversation, event.turnId)
   table.insert(conversation.queue, {
     turn_id = event.turnId,
     prompt = tree.words(event.prompt),
     attachments = prompts.split(event.attachments),
     held = event.held == true,
   })
-  conversation.turns[event.turnId] = M._begun(event, "queued")
+  conversation.turns[event.turnId] = begun(event, "queued")
 end
 
 ---The turn runs now. One that begins beside another never runs: it was taken out of the queue, which is told as a
@@ -29,16 +56,26 @@ end
 ---@param touched pygent.conversation.Touched
 function M.started(conversation, event, touched)
   local turn_id = event.turnId
-  M._leave_queue(conversation, turn_id)
+  leave_queue(conversation, turn_id)
   local running = conversation.running_turn_id
   if running ~= nil and running ~= turn_id then
-    conversation.turns[turn_id] = M._begun(event, "queued")
+    conversation.turns[turn_id] = begun(event, "queued")
     return
   end
-  conversation.turns[turn_id] = M._begun(event, "running")
+  conversation.turns[turn_id] = begun(event, "running")
   conversation.running_turn_id = turn_id
   conversation._scopes[turn_id] = nil
   prompts.said(conversation, event, touched)
+end
+
+---Nothing of the turn streams, runs or waits any more.
+---@param conversation pygent.Conversation
+---@param event pygent.Event
+---@param touched pygent.conversation.Touched
+local function settle(conversation, event, touched)
+  tree.each_of(conversation.items, event.turnId, function(item)
+    settling.settle(item, event.timestamp, touched)
+  end)
 end
 
 ---The turn was cancelled, or the daemon died in it.
@@ -47,7 +84,29 @@ end
 ---@param touched pygent.conversation.Touched
 function M.cut_off(conversation, event, touched)
   settling.cut_calls_off(conversation.items, event.turnId, touched)
-  M._settle(conversation, event, touched)
+  settle(conversation, event, touched)
+end
+
+---@param conversation pygent.Conversation
+---@param turn? pygent.Turn
+---@param event pygent.FinishedEvent
+---@return pygent.EndItem
+local function end_of(conversation, turn, event)
+  local files = tree.list(event.filesChanged)
+  return {
+    type = "end",
+    key = tostring(event.seq),
+    turn_id = event.turnId,
+    at = event.timestamp,
+    stop_reason = event.stopReason,
+    usage = event.usage,
+    files_changed = files,
+    rejected = prompts.rejected_meanwhile(conversation, event.turnId, files),
+    untold = prompts.none(files),
+    duration_ms = tree.given(event.durationMs)
+      or (turn and timestamps.elapsed_ms(turn.started_at, event.timestamp))
+      or 0,
+  }
 end
 
 ---The turn is over, and nothing of it goes on.
@@ -56,8 +115,8 @@ end
 ---@param touched pygent.conversation.Touched
 function M.finished(conversation, event, touched)
   local turn_id, usage = event.turnId, event.usage
-  M._leave_queue(conversation, turn_id)
-  M._settle(conversation, event, touched)
+  leave_queue(conversation, turn_id)
+  settle(conversation, event, touched)
   if conversation.running_turn_id == turn_id then
     conversation.running_turn_id = nil
     conversation.steering = {}
@@ -72,7 +131,7 @@ function M.finished(conversation, event, touched)
     turn.usage, turn.files_changed = usage, tree.list(event.filesChanged)
   end
   if has_run then
-    tree.append(tree.scope(conversation, turn_id).levels[""], M._end_of(conversation, turn, event), touched)
+    tree.append(tree.scope(conversation, turn_id).levels[""], end_of(conversation, turn, event), touched)
   end
   conversation._scopes[turn_id] = nil
 end
@@ -96,65 +155,6 @@ end
 function M.planned(conversation, event)
   if tree.given(event.parentToolId) == nil then
     conversation.plan = tree.list(event.entries)
-  end
-end
-
----Nothing of the turn streams, runs or waits any more.
----@param conversation pygent.Conversation
----@param event pygent.Event
----@param touched pygent.conversation.Touched
-function M._settle(conversation, event, touched)
-  tree.each_of(conversation.items, event.turnId, function(item)
-    settling.settle(item, event.timestamp, touched)
-  end)
-end
-
----@param event pygent.TurnBeginEvent
----@param state "queued"|"running"
----@return pygent.Turn
-function M._begun(event, state)
-  return {
-    turn_id = event.turnId,
-    seq = event.seq,
-    state = state,
-    model = tree.words(event.model),
-    mode = tree.words(event.mode),
-    agent = tree.words(event.agent),
-    started_at = event.timestamp,
-    files_changed = {},
-  }
-end
-
----@param conversation pygent.Conversation
----@param turn? pygent.Turn
----@param event pygent.FinishedEvent
----@return pygent.EndItem
-function M._end_of(conversation, turn, event)
-  local files = tree.list(event.filesChanged)
-  return {
-    type = "end",
-    key = tostring(event.seq),
-    turn_id = event.turnId,
-    at = event.timestamp,
-    stop_reason = event.stopReason,
-    usage = event.usage,
-    files_changed = files,
-    rejected = prompts.rejected_meanwhile(conversation, event.turnId, files),
-    untold = prompts.none(files),
-    duration_ms = tree.given(event.durationMs)
-      or (turn and timestamps.elapsed_ms(turn.started_at, event.timestamp))
-      or 0,
-  }
-end
-
----@param conversation pygent.Conversation
----@param turn_id string
-function M._leave_queue(conversation, turn_id)
-  for index, waiting in ipairs(conversation.queue) do
-    if waiting.turn_id == turn_id then
-      table.remove(conversation.queue, index)
-      return
-    end
   end
 end
 

@@ -27,83 +27,9 @@ local M = {}
 ---@field text? lsp.TextDocumentEdit
 ---@field rewrite? pygent.Rewrite of a document that is loaded
 
----All parts of an edit, and nothing is changed yet; nil and why where one of them cannot be made.
----@param applying pygent.Applying
----@return pygent.Part[]?
----@return string? refusal
-function M.prepared(applying)
-  local parts, made = {}, {} ---@type pygent.Part[], table<string, true>
-  for _, change in ipairs(M._changes(applying.edit)) do
-    local part = { operation = change.kind and change or nil, text = not change.kind and change or nil }
-    part.path = vim.uri_to_fname(change.kind and (change.newUri or change.uri) or change.textDocument.uri)
-    local refusal
-    if part.operation then
-      refusal = files.refusal(part.operation)
-      made[part.path] = true
-    elseif not made[part.path] then
-      refusal = M._fit(part, applying.client)
-    end
-    if refusal then
-      return nil, refusal
-    end
-    table.insert(parts, part)
-  end
-  return parts
-end
-
----Make them. Raises what Neovim says: with the first part nothing is made by then.
----@param parts pygent.Part[]
----@param applying pygent.Applying
----@return pygent.Applied[]
-function M.make(parts, applying)
-  local applied = {} ---@type pygent.Applied[]
-  for _, part in ipairs(parts) do
-    local path = part.path
-    local before, removed = documents.text_of(path), nil
-    if part.operation then
-      removed = part.operation.kind == "delete" and files.raw(path) or nil
-      files.carry_out(part.operation)
-    else
-      local rewrite = part.rewrite or M._fit_new(part, applying.client)
-      documents.rewrite(rewrite, applying.join_key)
-    end
-    if not (part.operation and part.operation.kind == "rename") then
-      local after = documents.text_of(path)
-      M._note(applied, { path = path, before = before, after = after, removed = removed, label = applying.label })
-    end
-  end
-  return applied
-end
-
----The rows of a loaded document that these parts change.
----@param parts pygent.Part[]
----@param buffer integer
----@return pygent.Block[]
-function M.blocks_in(parts, buffer)
-  for _, part in ipairs(parts) do
-    if part.rewrite and part.rewrite.buffer == buffer then
-      return part.rewrite.blocks
-    end
-  end
-  return {}
-end
-
----A file that is created and filled was changed once.
----@param applied pygent.Applied[]
----@param next pygent.Applied
-function M._note(applied, next)
-  for _, each in ipairs(applied) do
-    if each.path == next.path then
-      each.after, each.removed = next.after, next.removed or each.removed
-      return
-    end
-  end
-  table.insert(applied, next)
-end
-
 ---@param edit lsp.WorkspaceEdit
 ---@return (lsp.TextDocumentEdit|pygent.FileOperation)[]
-function M._changes(edit)
+local function changes(edit)
   if type(edit.documentChanges) == "table" then
     return edit.documentChanges
   end
@@ -114,35 +40,12 @@ function M._changes(edit)
   return made
 end
 
----@param part pygent.Part
----@param client vim.lsp.Client
----@return string? refusal
-function M._fit(part, client)
-  local version = part.text.textDocument.version
-  local is_told = type(version) == "number"
-  local buffer = documents.loaded(part.path)
-  local refusal
-  if is_told then
-    refusal = M._told_refusal(part.path, buffer, version)
-  else
-    buffer, refusal = M._untold(part.path, buffer)
-    refusal = refusal or M._other_text(part, buffer --[[@as integer]])
-  end
-  refusal = refusal or documents.refusal(buffer --[[@as integer]])
-  if refusal then
-    return refusal
-  end
-  local problem
-  part.rewrite, problem = documents.fitted(buffer --[[@as integer]], part.text.edits, client.offset_encoding, is_told)
-  return problem and ("%s: %s"):format(documents.name(part.path), problem)
-end
-
 ---Of a document whose text the daemon has from this editor.
 ---@param path string
 ---@param buffer? integer
 ---@param version integer
 ---@return string? refusal
-function M._told_refusal(path, buffer, version)
+local function told_refusal(path, buffer, version)
   if buffer == nil then
     return documents.name(path) .. " is no longer open"
   end
@@ -161,7 +64,7 @@ end
 ---@param buffer? integer
 ---@return integer? buffer
 ---@return string? refusal
-function M._untold(path, buffer)
+local function untold(path, buffer)
   if buffer then
     reloading.reload(buffer)
     return buffer, vim.bo[buffer].modified and documents.name(path) .. " has unsaved changes here" or nil
@@ -176,7 +79,7 @@ end
 ---@param part pygent.Part
 ---@param buffer integer
 ---@return string? refusal
-function M._other_text(part, buffer)
+local function other_text(part, buffer)
   local document = part.text.textDocument --[[@as { digest?: string }]]
   local wanted = document.digest
   if wanted and not documents.is_text_of(buffer, wanted) then
@@ -184,16 +87,113 @@ function M._other_text(part, buffer)
   end
 end
 
+---@param part pygent.Part
+---@param client vim.lsp.Client
+---@return string? refusal
+local function fit(part, client)
+  local version = part.text.textDocument.version
+  local is_told = type(version) == "number"
+  local buffer = documents.loaded(part.path)
+  local refusal
+  if is_told then
+    refusal = told_refusal(part.path, buffer, version)
+  else
+    buffer, refusal = untold(part.path, buffer)
+    refusal = refusal or other_text(part, buffer --[[@as integer]])
+  end
+  refusal = refusal or documents.refusal(buffer --[[@as integer]])
+  if refusal then
+    return refusal
+  end
+  local problem
+  part.rewrite, problem = documents.fitted(buffer --[[@as integer]], part.text.edits, client.offset_encoding, is_told)
+  return problem and ("%s: %s"):format(documents.name(part.path), problem)
+end
+
+---All parts of an edit, and nothing is changed yet; nil and why where one of them cannot be made.
+---@param applying pygent.Applying
+---@return pygent.Part[]?
+---@return string? refusal
+function M.prepared(applying)
+  local parts, made = {}, {} ---@type pygent.Part[], table<string, true>
+  for _, change in ipairs(changes(applying.edit)) do
+    local part = { operation = change.kind and change or nil, text = not change.kind and change or nil }
+    part.path = vim.uri_to_fname(change.kind and (change.newUri or change.uri) or change.textDocument.uri)
+    local refusal
+    if part.operation then
+      refusal = files.refusal(part.operation)
+      made[part.path] = true
+    elseif not made[part.path] then
+      refusal = fit(part, applying.client)
+    end
+    if refusal then
+      return nil, refusal
+    end
+    table.insert(parts, part)
+  end
+  return parts
+end
+
+---A file that is created and filled was changed once.
+---@param applied pygent.Applied[]
+---@param next pygent.Applied
+local function note(applied, next)
+  for _, each in ipairs(applied) do
+    if each.path == next.path then
+      each.after, each.removed = next.after, next.removed or each.removed
+      return
+    end
+  end
+  table.insert(applied, next)
+end
+
 ---A file that did not exist when all was looked at.
 ---@param part pygent.Part
 ---@param client vim.lsp.Client
 ---@return pygent.Rewrite
-function M._fit_new(part, client)
-  local refusal = M._fit(part, client)
+local function fit_new(part, client)
+  local refusal = fit(part, client)
   if refusal then
     error(refusal, 0)
   end
   return part.rewrite
+end
+
+---Make them. Raises what Neovim says: with the first part nothing is made by then.
+---@param parts pygent.Part[]
+---@param applying pygent.Applying
+---@return pygent.Applied[]
+function M.make(parts, applying)
+  local applied = {} ---@type pygent.Applied[]
+  for _, part in ipairs(parts) do
+    local path = part.path
+    local before, removed = documents.text_of(path), nil
+    if part.operation then
+      removed = part.operation.kind == "delete" and files.raw(path) or nil
+      files.carry_out(part.operation)
+    else
+      local rewrite = part.rewrite or fit_new(part, applying.client)
+      documents.rewrite(rewrite, applying.join_key)
+    end
+    if not (part.operation and part.operation.kind == "rename") then
+      local after = documents.text_of(path)
+      note(applied, { path = path, before = before, after = after, removed = removed, label = applying.label })
+    end
+  end
+  return applied
+end
+
+---The rows of a loaded document that these parts change.
+---@param parts pygent.Part[]
+---@param buffer integer
+---@return pygent.Block[]
+function M.blocks_in(parts, buffer)
+  for _, part in ipairs(parts) do
+    if part.rewrite and part.rewrite.buffer == buffer then
+      return part.rewrite.blocks
+    end
+  end
+  return {}
 end
 
 return M

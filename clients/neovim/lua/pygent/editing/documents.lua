@@ -34,6 +34,22 @@ function M.loaded(path)
   return buffer and api.nvim_buf_is_loaded(buffer) and buffer or nil
 end
 
+---The swap file that holds changes of the file.
+---@param path string
+---@return string?
+local function unsaved_elsewhere(path)
+  if not vim.go.swapfile or vim.go.updatecount == 0 then
+    return nil
+  end
+  local real = vim.uv.fs_realpath(path) or path
+  for _, swap in ipairs(vim.fn.swapfilelist()) do
+    local about = vim.fn.swapinfo(swap) ---@type table<string, any>
+    if about.dirty == 1 and vim.uv.fs_realpath(vim.fs.normalize(about.fname)) == real then
+      return vim.fn.fnamemodify(swap, ":~")
+    end
+  end
+end
+
 ---Load a file into a buffer that no window shows. Nil, and why, where that does not work.
 ---@param path string
 ---@return integer? buffer
@@ -47,7 +63,7 @@ function M.load(path)
   if stat and not vim.uv.fs_access(path, "R") then
     return nil, name .. " cannot be read"
   end
-  local swap = M._unsaved_elsewhere(path)
+  local swap = unsaved_elsewhere(path)
   if swap then
     return nil, ("%s has unsaved changes in another Vim, or in one that crashed: %s"):format(name, swap)
   end
@@ -155,134 +171,36 @@ function M.tell(buffer)
   end
 end
 
----What these edits come to in the buffer; nil, and why, where they do not fit it.
----@param buffer integer
----@param edits lsp.TextEdit[]
----@param encoding "utf-8"|"utf-16"|"utf-32"
----@param is_told boolean whether the daemon was told the text by the editor; else it has read the file
----@return pygent.Rewrite?
----@return string? problem
-function M.fitted(buffer, edits, encoding, is_told)
-  local lines = api.nvim_buf_get_lines(buffer, 0, -1, true)
-  local is_empty = M.text(buffer) == "" and not (is_told and vim.bo[buffer].endofline)
-  local ends_with_break = vim.bo[buffer].endofline and not is_empty
-  for _, line in ipairs(lines) do
-    if line:find("\r.") then
-      return nil, "it has carriage returns within lines, which LSP counts as line breaks"
-    end
-  end
-  if ends_with_break then
-    table.insert(lines, "") -- the place behind the last line break
-  end
-  local blocks = rewriting.blocks(lines, M._with_own_breaks(edits, vim.bo[buffer].fileformat), encoding)
-  if blocks == nil then
-    return nil, "the edits overlap"
-  end
-  local foreign = M._foreign(blocks, vim.bo[buffer].fileencoding)
-  if foreign then
-    return nil, ("its encoding, %s, has no character %s"):format(vim.bo[buffer].fileencoding, foreign)
-  end
-  local made = {
-    buffer = buffer,
-    blocks = blocks,
-    is_empty = is_empty,
-    ends_with_break = ends_with_break,
-    is_end_changed = false,
-  }
-  M._end_properly(made, lines)
-  return made
+---@param text string
+---@param encoding string
+---@return boolean
+local function can_encode(text, encoding)
+  local encoded = vim.iconv(text, "utf-8", encoding)
+  return encoded ~= nil and vim.iconv(encoded, encoding, "utf-8") == text
 end
 
 ---The first character of the new lines that cannot be written in that encoding: `:write` would fail, or lose it.
 ---@param blocks pygent.Block[]
 ---@param encoding string value of 'fileencoding'
 ---@return string?
-function M._foreign(blocks, encoding)
+local function first_foreign(blocks, encoding)
   if encoding == "" or encoding:find("^u[tc][fs]") then
     return nil
   end
   for _, block in ipairs(blocks) do
     local text = table.concat(block.lines, "\n")
-    if not M._can_encode(text, encoding) then
+    if not can_encode(text, encoding) then
       return vim.iter(vim.fn.split(text, "\\zs")):find(function(character)
-        return not M._can_encode(character, encoding)
+        return not can_encode(character, encoding)
       end) or "of this kind"
     end
   end
 end
 
----@param text string
----@param encoding string
----@return boolean
-function M._can_encode(text, encoding)
-  local encoded = vim.iconv(text, "utf-8", encoding)
-  return encoded ~= nil and vim.iconv(encoded, encoding, "utf-8") == text
-end
-
----Make it so. Raises what Neovim says; E565 means that it is not possible now.
----@param made pygent.Rewrite
----@param join_key? string see `pygent.Writing`
-function M.rewrite(made, join_key)
-  local buffer = made.buffer
-  if #made.blocks > 0 then
-    writing.write(buffer, made.blocks, { join_key = join_key, is_empty = made.is_empty })
-  end
-  if made.ends_with_break ~= vim.bo[buffer].endofline or (made.is_end_changed and not made.ends_with_break) then
-    M._set_end(made)
-  end
-end
-
----The swap file that holds changes of the file.
----@param path string
----@return string?
-function M._unsaved_elsewhere(path)
-  if not vim.go.swapfile or vim.go.updatecount == 0 then
-    return nil
-  end
-  local real = vim.uv.fs_realpath(path) or path
-  for _, swap in ipairs(vim.fn.swapfilelist()) do
-    local about = vim.fn.swapinfo(swap) ---@type table<string, any>
-    if about.dirty == 1 and vim.uv.fs_realpath(vim.fs.normalize(about.fname)) == real then
-      return vim.fn.fnamemodify(swap, ":~")
-    end
-  end
-end
-
----Give the buffer that text: the lines that differ are changed, in one step of undo. Raises as `rewrite` does.
----@param buffer integer
----@param text string with "\n" between lines
-function M.replace(buffer, text)
-  local is_empty = M.text(buffer) == ""
-  local old = is_empty and {} or api.nvim_buf_get_lines(buffer, 0, -1, true)
-  local ends_with_break = vim.endswith(text, "\n")
-  local new = text == "" and {} or vim.split(ends_with_break and text:sub(1, -2) or text, "\n", { plain = true })
-  local places = vim.diff(M._joined(old), M._joined(new), { result_type = "indices" }) --[[@as integer[][] ]]
-  M.rewrite({
-    buffer = buffer,
-    blocks = vim.tbl_map(function(place)
-      local start, count, new_start, new_count = unpack(place)
-      return {
-        first = count == 0 and start or start - 1,
-        count = count,
-        lines = new_count == 0 and {} or vim.list_slice(new, new_start, new_start + new_count - 1),
-      }
-    end, places),
-    is_empty = is_empty,
-    ends_with_break = ends_with_break,
-    is_end_changed = not ends_with_break,
-  })
-end
-
----@param lines string[]
----@return string
-function M._joined(lines)
-  return #lines == 0 and "" or table.concat(lines, "\n") .. "\n"
-end
-
 ---@param edits lsp.TextEdit[]
 ---@param format "unix"|"dos"|"mac"
 ---@return lsp.TextEdit[]
-function M._with_own_breaks(edits, format)
+local function with_own_breaks(edits, format)
   local ending = ({ dos = "\r\n", mac = "\r" })[format]
   if ending == nil then
     return edits
@@ -295,7 +213,7 @@ end
 ---The place behind the last line break is a line to the protocol, and none to Neovim.
 ---@param made pygent.Rewrite
 ---@param lines string[] of the text as the protocol counts them
-function M._end_properly(made, lines)
+local function end_properly(made, lines)
   local last = made.blocks[#made.blocks]
   if last == nil then
     return
@@ -320,10 +238,48 @@ function M._end_properly(made, lines)
   end
 end
 
+---What these edits come to in the buffer; nil, and why, where they do not fit it.
+---@param buffer integer
+---@param edits lsp.TextEdit[]
+---@param encoding "utf-8"|"utf-16"|"utf-32"
+---@param is_told boolean whether the daemon was told the text by the editor; else it has read the file
+---@return pygent.Rewrite?
+---@return string? problem
+function M.fitted(buffer, edits, encoding, is_told)
+  local lines = api.nvim_buf_get_lines(buffer, 0, -1, true)
+  local is_empty = M.text(buffer) == "" and not (is_told and vim.bo[buffer].endofline)
+  local ends_with_break = vim.bo[buffer].endofline and not is_empty
+  for _, line in ipairs(lines) do
+    if line:find("\r.") then
+      return nil, "it has carriage returns within lines, which LSP counts as line breaks"
+    end
+  end
+  if ends_with_break then
+    table.insert(lines, "") -- the place behind the last line break
+  end
+  local blocks = rewriting.blocks(lines, with_own_breaks(edits, vim.bo[buffer].fileformat), encoding)
+  if blocks == nil then
+    return nil, "the edits overlap"
+  end
+  local foreign = first_foreign(blocks, vim.bo[buffer].fileencoding)
+  if foreign then
+    return nil, ("its encoding, %s, has no character %s"):format(vim.bo[buffer].fileencoding, foreign)
+  end
+  local made = {
+    buffer = buffer,
+    blocks = blocks,
+    is_empty = is_empty,
+    ends_with_break = ends_with_break,
+    is_end_changed = false,
+  }
+  end_properly(made, lines)
+  return made
+end
+
 ---What ends the text is an option to Neovim, which tells servers nothing of it, and a wrong change of a text without a
 ---last line break: the text is told anew.
 ---@param made pygent.Rewrite
-function M._set_end(made)
+local function set_end(made)
   local options = vim.bo[made.buffer]
   options.endofline = made.ends_with_break
   if not made.ends_with_break and M.text(made.buffer) ~= "" then
@@ -334,6 +290,50 @@ function M._set_end(made)
     vim.lsp.buf_detach_client(made.buffer, client.id)
     vim.lsp.buf_attach_client(made.buffer, client.id)
   end
+end
+
+---Make it so. Raises what Neovim says; E565 means that it is not possible now.
+---@param made pygent.Rewrite
+---@param join_key? string see `pygent.Writing`
+function M.rewrite(made, join_key)
+  local buffer = made.buffer
+  if #made.blocks > 0 then
+    writing.write(buffer, made.blocks, { join_key = join_key, is_empty = made.is_empty })
+  end
+  if made.ends_with_break ~= vim.bo[buffer].endofline or (made.is_end_changed and not made.ends_with_break) then
+    set_end(made)
+  end
+end
+
+---@param lines string[]
+---@return string
+local function joined(lines)
+  return #lines == 0 and "" or table.concat(lines, "\n") .. "\n"
+end
+
+---Give the buffer that text: the lines that differ are changed, in one step of undo. Raises as `rewrite` does.
+---@param buffer integer
+---@param text string with "\n" between lines
+function M.replace(buffer, text)
+  local is_empty = M.text(buffer) == ""
+  local old = is_empty and {} or api.nvim_buf_get_lines(buffer, 0, -1, true)
+  local ends_with_break = vim.endswith(text, "\n")
+  local new = text == "" and {} or vim.split(ends_with_break and text:sub(1, -2) or text, "\n", { plain = true })
+  local places = vim.diff(joined(old), joined(new), { result_type = "indices" }) --[[@as integer[][] ]]
+  M.rewrite({
+    buffer = buffer,
+    blocks = vim.tbl_map(function(place)
+      local start, count, new_start, new_count = unpack(place)
+      return {
+        first = count == 0 and start or start - 1,
+        count = count,
+        lines = new_count == 0 and {} or vim.list_slice(new, new_start, new_start + new_count - 1),
+      }
+    end, places),
+    is_empty = is_empty,
+    ends_with_break = ends_with_break,
+    is_end_changed = not ends_with_break,
+  })
 end
 
 return M

@@ -19,9 +19,119 @@ local M = {}
 ---@type pygent.EditWatcher[]
 local watchers = {}
 
+---@param parts pygent.Part[]
+---@param applied pygent.Applied[]
+local function tell_watchers(parts, applied)
+  for _, watcher in ipairs(watchers) do
+    for _, part in ipairs(parts) do
+      local operation = part.operation
+      if operation and operation.kind == "rename" then
+        watcher.moved(vim.uri_to_fname(operation.oldUri), part.path)
+      end
+    end
+    watcher.after(applied)
+  end
+end
+
+---@param problem any
+---@return string
+local function reason(problem)
+  return (telling.reason(problem):gsub("\nstack traceback.*", ""))
+end
+
+---@param parts pygent.Part[]
+---@param given pygent.Applying
+---@return string? obstacle
+---@return lsp.ApplyWorkspaceEditResult? result
+local function make(parts, given)
+  local buffer = vim.api.nvim_get_current_buf()
+  local row = typing.row(buffer)
+  local is_typed_in = row ~= nil and typing.is_changed(applying.blocks_in(parts, buffer), row)
+  for _, watcher in ipairs(watchers) do
+    watcher.before(vim.tbl_map(function(part)
+      return part.path
+    end, parts))
+  end
+  local is_well, applied = xpcall(applying.make, function(problem)
+    return problem
+  end, parts, given)
+  if not is_well then
+    local problem = tostring(applied)
+    if problem:find("E565") or problem:find("E523") then
+      return "is in a state in which Neovim allows no change of text"
+    end
+    return nil, { applied = false, failureReason = reason(problem) }
+  end
+  if is_typed_in then
+    typing.tell(buffer, given.label)
+  end
+  tell_watchers(parts, applied)
+  return nil, { applied = true }
+end
+
+---@param given pygent.Applying
+---@return string? obstacle for now
+---@return lsp.ApplyWorkspaceEditResult? result
+local function try(given)
+  local is_well, parts, refusal = xpcall(applying.prepared, debug.traceback, given)
+  if not is_well or parts == nil then
+    return nil, { applied = false, failureReason = reason(is_well and refusal or parts) }
+  end
+  local buffers = {} ---@type integer[]
+  for _, part in ipairs(parts) do
+    if part.rewrite then
+      table.insert(buffers, part.rewrite.buffer)
+    end
+  end
+  local obstacle = typing.busy_with(buffers)
+  if obstacle then
+    return obstacle
+  end
+  return make(parts, given)
+end
+
+---The turns that run in the project: what they change in a buffer is one step of undo, where the user wants that.
+---@param root string
+---@return string?
+local function join_key(root)
+  if not config.get().edits.undojoin then
+    return nil
+  end
+  local turns = {} ---@type string[]
+  for _, session in ipairs(sessions.all()) do
+    local turn_id = session.root == root and session.conversation.running_turn_id
+    if turn_id then
+      table.insert(turns, session.id .. " " .. turn_id)
+    end
+  end
+  table.sort(turns)
+  return #turns > 0 and table.concat(turns, ",") or nil
+end
+
+---@param params lsp.ApplyWorkspaceEditParams
+---@param respond fun(result: lsp.ApplyWorkspaceEditResult)
+---@param ctx lsp.HandlerContext
+local function apply(params, respond, ctx)
+  local owner = vim.lsp.get_client_by_id(ctx.client_id)
+  if owner == nil then
+    return respond({ applied = false, failureReason = "the client is gone" })
+  end
+  local label = type(params.label) == "string" and params.label or "an edit"
+  local given = { edit = params.edit, label = label, client = owner, join_key = join_key(owner.root_dir) }
+  typing.when_possible(function()
+    local obstacle, result = try(given)
+    if result then
+      respond(result)
+    end
+    return obstacle
+  end, function(obstacle)
+    respond({ applied = false, failureReason = ("the user %s: try again later"):format(obstacle) })
+  end)
+end
+
 ---Answer the daemon. Called once, with the first client.
 function M.begin()
-  client.answer("workspace/applyEdit", M._apply)
+  client.answer("workspace/applyEdit", apply)
   client.answer("pygent/client/save", function(params, respond)
     respond({ saved = require("pygent.editing.saving").save(params.uris) })
   end)
@@ -42,116 +152,6 @@ end
 ---@param watcher pygent.EditWatcher
 function M.watch(watcher)
   table.insert(watchers, watcher)
-end
-
----@param params lsp.ApplyWorkspaceEditParams
----@param respond fun(result: lsp.ApplyWorkspaceEditResult)
----@param ctx lsp.HandlerContext
-function M._apply(params, respond, ctx)
-  local owner = vim.lsp.get_client_by_id(ctx.client_id)
-  if owner == nil then
-    return respond({ applied = false, failureReason = "the client is gone" })
-  end
-  local label = type(params.label) == "string" and params.label or "an edit"
-  local given = { edit = params.edit, label = label, client = owner, join_key = M._join_key(owner.root_dir) }
-  typing.when_possible(function()
-    local obstacle, result = M._try(given)
-    if result then
-      respond(result)
-    end
-    return obstacle
-  end, function(obstacle)
-    respond({ applied = false, failureReason = ("the user %s: try again later"):format(obstacle) })
-  end)
-end
-
----@param given pygent.Applying
----@return string? obstacle for now
----@return lsp.ApplyWorkspaceEditResult? result
-function M._try(given)
-  local is_well, parts, refusal = xpcall(applying.prepared, debug.traceback, given)
-  if not is_well or parts == nil then
-    return nil, { applied = false, failureReason = M._reason(is_well and refusal or parts) }
-  end
-  local buffers = {} ---@type integer[]
-  for _, part in ipairs(parts) do
-    if part.rewrite then
-      table.insert(buffers, part.rewrite.buffer)
-    end
-  end
-  local obstacle = typing.busy_with(buffers)
-  if obstacle then
-    return obstacle
-  end
-  return M._make(parts, given)
-end
-
----@param parts pygent.Part[]
----@param given pygent.Applying
----@return string? obstacle
----@return lsp.ApplyWorkspaceEditResult? result
-function M._make(parts, given)
-  local buffer = vim.api.nvim_get_current_buf()
-  local row = typing.row(buffer)
-  local is_typed_in = row ~= nil and typing.is_changed(applying.blocks_in(parts, buffer), row)
-  for _, watcher in ipairs(watchers) do
-    watcher.before(vim.tbl_map(function(part)
-      return part.path
-    end, parts))
-  end
-  local is_well, applied = xpcall(applying.make, function(problem)
-    return problem
-  end, parts, given)
-  if not is_well then
-    local problem = tostring(applied)
-    if problem:find("E565") or problem:find("E523") then
-      return "is in a state in which Neovim allows no change of text"
-    end
-    return nil, { applied = false, failureReason = M._reason(problem) }
-  end
-  if is_typed_in then
-    typing.tell(buffer, given.label)
-  end
-  M._tell_watchers(parts, applied)
-  return nil, { applied = true }
-end
-
----@param parts pygent.Part[]
----@param applied pygent.Applied[]
-function M._tell_watchers(parts, applied)
-  for _, watcher in ipairs(watchers) do
-    for _, part in ipairs(parts) do
-      local operation = part.operation
-      if operation and operation.kind == "rename" then
-        watcher.moved(vim.uri_to_fname(operation.oldUri), part.path)
-      end
-    end
-    watcher.after(applied)
-  end
-end
-
----The turns that run in the project: what they change in a buffer is one step of undo, where the user wants that.
----@param root string
----@return string?
-function M._join_key(root)
-  if not config.get().edits.undojoin then
-    return nil
-  end
-  local turns = {} ---@type string[]
-  for _, session in ipairs(sessions.all()) do
-    local turn_id = session.root == root and session.conversation.running_turn_id
-    if turn_id then
-      table.insert(turns, session.id .. " " .. turn_id)
-    end
-  end
-  table.sort(turns)
-  return #turns > 0 and table.concat(turns, ",") or nil
-end
-
----@param problem any
----@return string
-function M._reason(problem)
-  return (telling.reason(problem):gsub("\nstack traceback.*", ""))
 end
 
 return M

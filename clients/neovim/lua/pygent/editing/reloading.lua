@@ -13,6 +13,13 @@ local seen = {}
 ---@type table<string, true?>
 local is_due = {}
 
+---@param buffer integer
+---@return pygent.Stamp?
+local function stamp(buffer)
+  local stat = vim.uv.fs_stat(api.nvim_buf_get_name(buffer))
+  return stat and ("%d %d %d"):format(stat.mtime.sec, stat.mtime.nsec, stat.size) or nil
+end
+
 ---Watch the files of all buffers, those that are there and those to come.
 function M.begin()
   local group = api.nvim_create_augroup("pygent.editing.reloading", {})
@@ -20,7 +27,7 @@ function M.begin()
     group = group,
     desc = "pygent: knows which state of a file a buffer has",
     callback = function(about)
-      seen[about.buf] = M._stamp(about.buf)
+      seen[about.buf] = stamp(about.buf)
     end,
   })
   api.nvim_create_autocmd("BufWipeout", {
@@ -32,9 +39,28 @@ function M.begin()
   })
   for _, buffer in ipairs(api.nvim_list_bufs()) do
     if api.nvim_buf_is_loaded(buffer) then
-      seen[buffer] = M._stamp(buffer)
+      seen[buffer] = stamp(buffer)
     end
   end
+end
+
+---Let Neovim look at the file; where it would ask the user what to do, that is done.
+---@param buffer integer
+---@param choice ""|"reload"
+---@return boolean would_ask
+local function looked(buffer, choice)
+  local would_ask = false
+  local id = api.nvim_create_autocmd("FileChangedShell", {
+    buffer = buffer,
+    desc = "pygent: asks nothing",
+    callback = function()
+      would_ask = vim.v.fcs_reason == "changed" or vim.v.fcs_reason == "conflict"
+      vim.v.fcs_choice = choice
+    end,
+  })
+  pcall(vim.cmd, ("silent! checktime %d"):format(buffer))
+  pcall(api.nvim_del_autocmd, id)
+  return would_ask
 end
 
 ---Whether another program wrote the file since the buffer was read or written.
@@ -44,8 +70,8 @@ function M.is_newer_on_disk(buffer)
   if vim.uv.fs_stat(api.nvim_buf_get_name(buffer)) == nil then
     return false
   end
-  local is_told = M._looked(buffer, "")
-  return is_told or (seen[buffer] ~= nil and seen[buffer] ~= M._stamp(buffer))
+  local is_told = looked(buffer, "")
+  return is_told or (seen[buffer] ~= nil and seen[buffer] ~= stamp(buffer))
 end
 
 ---Read a changed file again where its buffer holds nothing else. Nothing is asked, whatever 'autoread' says.
@@ -56,7 +82,7 @@ function M.reload(buffer)
     return
   end
   if path ~= "" and vim.uv.fs_stat(path) then -- of a file that is gone the last text is in the buffer
-    M._looked(buffer, "reload")
+    looked(buffer, "reload")
   end
 end
 
@@ -77,32 +103,6 @@ function M.reload_soon(root)
       end
     end
   end)
-end
-
----Let Neovim look at the file; where it would ask the user what to do, that is done.
----@param buffer integer
----@param choice ""|"reload"
----@return boolean would_ask
-function M._looked(buffer, choice)
-  local would_ask = false
-  local id = api.nvim_create_autocmd("FileChangedShell", {
-    buffer = buffer,
-    desc = "pygent: asks nothing",
-    callback = function()
-      would_ask = vim.v.fcs_reason == "changed" or vim.v.fcs_reason == "conflict"
-      vim.v.fcs_choice = choice
-    end,
-  })
-  pcall(vim.cmd, ("silent! checktime %d"):format(buffer))
-  pcall(api.nvim_del_autocmd, id)
-  return would_ask
-end
-
----@param buffer integer
----@return pygent.Stamp?
-function M._stamp(buffer)
-  local stat = vim.uv.fs_stat(api.nvim_buf_get_name(buffer))
-  return stat and ("%d %d %d"):format(stat.mtime.sec, stat.mtime.nsec, stat.size) or nil
 end
 
 return M

@@ -19,95 +19,29 @@ local M = {}
 ---@field to pygent.Place
 ---@field text string
 
----The blocks of these edits, from the first line to the last, none touching another and each as small as it can be.
 ---@param lines string[]
----@param edits lsp.TextEdit[] line breaks in `newText` are "\n"
----@param encoding "utf-8"|"utf-16"|"utf-32" how the positions count
----@return pygent.Block[]? blocks nil where the edits overlap
-function M.blocks(lines, edits, encoding)
-  local placed = M._placed(lines, edits, encoding)
-  local blocks = {} ---@type pygent.Block[]
-  local at = 1
-  while placed[at] do
-    local first, to = placed[at].from.row, placed[at].to
-    local parts = { M._part(lines, first, 0, placed[at].from.column), placed[at].text }
-    at = at + 1
-    while placed[at] and placed[at].from.row <= to.row do
-      local from = placed[at].from
-      if from.row < to.row or from.column < to.column then
-        return nil
-      end
-      vim.list_extend(parts, { M._part(lines, to.row, to.column, from.column), placed[at].text })
-      to = placed[at].to
-      at = at + 1
-    end
-    table.insert(parts, M._part(lines, to.row, to.column))
-    local new = vim.split(table.concat(parts), "\n", { plain = true })
-    M._add_trimmed(blocks, lines, { first = first, count = to.row - first + 1, lines = new })
+---@param position lsp.Position
+---@param encoding "utf-8"|"utf-16"|"utf-32"
+---@return pygent.Place
+local function place(lines, position, encoding)
+  if position.line >= #lines then -- what is behind the end is at the end
+    return { row = #lines - 1, column = #lines[#lines] }
   end
-  return blocks
-end
-
----The same in smaller blocks that leave more lines where they are: each only adds lines, only takes some away, or has
----as many as before, of which each line is a later form of the one in its place.
----@param lines string[]
----@param blocks pygent.Block[]
----@return pygent.Block[]
-function M.aligned(lines, blocks)
-  local made = {} ---@type pygent.Block[]
-  for _, block in ipairs(blocks) do
-    if block.count == 0 or #block.lines == 0 or block.count == #block.lines then
-      table.insert(made, block)
-    else
-      M._align(made, lines, block)
-    end
-  end
-  return made
-end
-
----How much of two lines is the same, in bytes, at their beginning and at their end; no character is cut.
----@param old string
----@param new string
----@return integer head
----@return integer tail
-function M.common(old, new)
-  local shorter = math.min(#old, #new)
-  local head = 0
-  while head < shorter and old:byte(head + 1) == new:byte(head + 1) do
-    head = head + 1
-  end
-  while head > 0 and (M._is_inside_character(old, head) or M._is_inside_character(new, head)) do
-    head = head - 1
-  end
-  local tail = 0
-  while tail < shorter - head and old:byte(#old - tail) == new:byte(#new - tail) do
-    tail = tail + 1
-  end
-  while tail > 0 and (M._is_inside_character(old, #old - tail) or M._is_inside_character(new, #new - tail)) do
-    tail = tail - 1
-  end
-  return head, tail
-end
-
----@param line string
----@param offset integer
----@return boolean
-function M._is_inside_character(line, offset)
-  local byte = line:byte(offset + 1)
-  return byte ~= nil and byte >= 0x80 and byte < 0xC0
+  local line = lines[position.line + 1]
+  return { row = position.line, column = vim.str_byteindex(line, encoding, position.character, false) }
 end
 
 ---@param lines string[]
 ---@param edits lsp.TextEdit[]
 ---@param encoding "utf-8"|"utf-16"|"utf-32"
 ---@return pygent.PlacedEdit[]
-function M._placed(lines, edits, encoding)
+local function place_edits(lines, edits, encoding)
   local placed = {} ---@type pygent.PlacedEdit[]
   for index, edit in ipairs(edits) do
     table.insert(placed, {
       index = index,
-      from = M._place(lines, edit.range.start, encoding),
-      to = M._place(lines, edit.range["end"], encoding),
+      from = place(lines, edit.range.start, encoding),
+      to = place(lines, edit.range["end"], encoding),
       text = edit.newText,
     })
   end
@@ -124,30 +58,18 @@ function M._placed(lines, edits, encoding)
 end
 
 ---@param lines string[]
----@param position lsp.Position
----@param encoding "utf-8"|"utf-16"|"utf-32"
----@return pygent.Place
-function M._place(lines, position, encoding)
-  if position.line >= #lines then -- what is behind the end is at the end
-    return { row = #lines - 1, column = #lines[#lines] }
-  end
-  local line = lines[position.line + 1]
-  return { row = position.line, column = vim.str_byteindex(line, encoding, position.character, false) }
-end
-
----@param lines string[]
 ---@param row integer
 ---@param from integer
 ---@param to? integer the end of the line without
 ---@return string
-function M._part(lines, row, from, to)
+local function part(lines, row, from, to)
   return lines[row + 1]:sub(from + 1, to or -1)
 end
 
 ---@param blocks pygent.Block[]
 ---@param lines string[]
 ---@param block pygent.Block
-function M._add_trimmed(blocks, lines, block)
+local function add_trimmed(blocks, lines, block)
   local first, count, new = block.first, block.count, block.lines
   local head = 0
   while head < count and head < #new and lines[first + head + 1] == new[head + 1] do
@@ -166,10 +88,39 @@ function M._add_trimmed(blocks, lines, block)
   end
 end
 
+---The blocks of these edits, from the first line to the last, none touching another and each as small as it can be.
+---@param lines string[]
+---@param edits lsp.TextEdit[] line breaks in `newText` are "\n"
+---@param encoding "utf-8"|"utf-16"|"utf-32" how the positions count
+---@return pygent.Block[]? blocks nil where the edits overlap
+function M.blocks(lines, edits, encoding)
+  local placed = place_edits(lines, edits, encoding)
+  local blocks = {} ---@type pygent.Block[]
+  local at = 1
+  while placed[at] do
+    local first, to = placed[at].from.row, placed[at].to
+    local parts = { part(lines, first, 0, placed[at].from.column), placed[at].text }
+    at = at + 1
+    while placed[at] and placed[at].from.row <= to.row do
+      local from = placed[at].from
+      if from.row < to.row or from.column < to.column then
+        return nil
+      end
+      vim.list_extend(parts, { part(lines, to.row, to.column, from.column), placed[at].text })
+      to = placed[at].to
+      at = at + 1
+    end
+    table.insert(parts, part(lines, to.row, to.column))
+    local new = vim.split(table.concat(parts), "\n", { plain = true })
+    add_trimmed(blocks, lines, { first = first, count = to.row - first + 1, lines = new })
+  end
+  return blocks
+end
+
 ---@param made pygent.Block[]
 ---@param lines string[]
 ---@param block pygent.Block
-function M._align(made, lines, block)
+local function align(made, lines, block)
   local old = vim.list_slice(lines, block.first + 1, block.first + block.count)
   local hunks = vim.diff(table.concat(old, "\n") .. "\n", table.concat(block.lines, "\n") .. "\n", {
     result_type = "indices",
@@ -188,6 +139,55 @@ function M._align(made, lines, block)
       table.insert(made, rest)
     end
   end
+end
+
+---The same in smaller blocks that leave more lines where they are: each only adds lines, only takes some away, or has
+---as many as before, of which each line is a later form of the one in its place.
+---@param lines string[]
+---@param blocks pygent.Block[]
+---@return pygent.Block[]
+function M.aligned(lines, blocks)
+  local made = {} ---@type pygent.Block[]
+  for _, block in ipairs(blocks) do
+    if block.count == 0 or #block.lines == 0 or block.count == #block.lines then
+      table.insert(made, block)
+    else
+      align(made, lines, block)
+    end
+  end
+  return made
+end
+
+---@param line string
+---@param offset integer
+---@return boolean
+local function is_inside_character(line, offset)
+  local byte = line:byte(offset + 1)
+  return byte ~= nil and byte >= 0x80 and byte < 0xC0
+end
+
+---How much of two lines is the same, in bytes, at their beginning and at their end; no character is cut.
+---@param old string
+---@param new string
+---@return integer head
+---@return integer tail
+function M.common(old, new)
+  local shorter = math.min(#old, #new)
+  local head = 0
+  while head < shorter and old:byte(head + 1) == new:byte(head + 1) do
+    head = head + 1
+  end
+  while head > 0 and (is_inside_character(old, head) or is_inside_character(new, head)) do
+    head = head - 1
+  end
+  local tail = 0
+  while tail < shorter - head and old:byte(#old - tail) == new:byte(#new - tail) do
+    tail = tail + 1
+  end
+  while tail > 0 and (is_inside_character(old, #old - tail) or is_inside_character(new, #new - tail)) do
+    tail = tail - 1
+  end
+  return head, tail
 end
 
 return M

@@ -11,27 +11,35 @@ local api = vim.api
 ---Of what is told of a failure: a longer message would have Neovim wait for a key.
 local MAX_REASON_CHARS = 60
 
----Write these documents; nothing is asked, and what cannot be written is told to the user.
----@param uris string[]
----@return string[] saved those whose text is on the disk now
-function M.save(uris)
-  local saved = {} ---@type string[]
-  for _, uri in ipairs(uris) do
-    local path = vim.uri_to_fname(uri)
-    local problem = M._saved(path)
-    if problem == nil then
-      table.insert(saved, uri)
-    else
-      local name = documents.name(path)
-      telling.user(("%s was not saved: %s"):format(name, problem), vim.log.levels.WARN)
-    end
+---@param problem any what `:update` raised, with all that Neovim says of where that was
+---@return string
+local function reason(problem)
+  local line = tostring(problem):match("^[^\n]*")
+  line = line:match('Autocommands for ".-": (.*)') or line
+  return vim.fn.strcharpart(line:match("Vim%b():(.*)") or line, 0, MAX_REASON_CHARS)
+end
+
+---@param buffer integer
+---@param path string
+---@param force ""|"!"
+---@return string? problem
+local function written(buffer, path, force)
+  local asks = vim.o.confirm
+  vim.o.confirm = false
+  local is_well, problem = pcall(api.nvim_buf_call, buffer, function()
+    vim.fn.mkdir(vim.fs.dirname(path), "p")
+    vim.cmd("silent lockmarks update" .. force)
+  end)
+  vim.o.confirm = asks
+  if api.nvim_buf_is_valid(buffer) and not vim.bo[buffer].modified then
+    return nil
   end
-  return saved
+  return is_well and "an autocommand prevented it" or reason(problem)
 end
 
 ---@param path string
 ---@return string? problem
-function M._saved(path)
+local function save_file(path)
   local buffer = documents.loaded(path)
   if buffer == nil then
     return "it is not open"
@@ -49,33 +57,25 @@ function M._saved(path)
     end
     force = "!"
   end
-  return M._written(buffer, path, force)
+  return written(buffer, path, force)
 end
 
----@param buffer integer
----@param path string
----@param force ""|"!"
----@return string? problem
-function M._written(buffer, path, force)
-  local asks = vim.o.confirm
-  vim.o.confirm = false
-  local is_well, problem = pcall(api.nvim_buf_call, buffer, function()
-    vim.fn.mkdir(vim.fs.dirname(path), "p")
-    vim.cmd("silent lockmarks update" .. force)
-  end)
-  vim.o.confirm = asks
-  if api.nvim_buf_is_valid(buffer) and not vim.bo[buffer].modified then
-    return nil
+---Write these documents; nothing is asked, and what cannot be written is told to the user.
+---@param uris string[]
+---@return string[] saved those whose text is on the disk now
+function M.save(uris)
+  local saved = {} ---@type string[]
+  for _, uri in ipairs(uris) do
+    local path = vim.uri_to_fname(uri)
+    local problem = save_file(path)
+    if problem == nil then
+      table.insert(saved, uri)
+    else
+      local name = documents.name(path)
+      telling.user(("%s was not saved: %s"):format(name, problem), vim.log.levels.WARN)
+    end
   end
-  return is_well and "an autocommand prevented it" or M._reason(problem)
-end
-
----@param problem any what `:update` raised, with all that Neovim says of where that was
----@return string
-function M._reason(problem)
-  local line = tostring(problem):match("^[^\n]*")
-  line = line:match('Autocommands for ".-": (.*)') or line
-  return vim.fn.strcharpart(line:match("Vim%b():(.*)") or line, 0, MAX_REASON_CHARS)
+  return saved
 end
 
 return M

@@ -24,51 +24,19 @@ local modified
 ---The buffer's text is empty, and its only line stands for no line.
 ---@field is_empty? boolean
 
----Change these lines: one step of undo. Raises what Neovim says, of which E565 means that it is not possible now.
 ---@param buffer integer
----@param blocks pygent.Block[]
----@param how? pygent.Writing
-function M.write(buffer, blocks, how)
-  how = how or {}
-  local selected = M._selection(buffer)
-  M._begin_step(buffer, how.join_key)
-  if how.is_empty then
-    M._with("keepjumps", function()
-      api.nvim_buf_set_lines(buffer, 0, -1, true, blocks[1].lines)
-    end)
-  else
-    local lines = api.nvim_buf_get_lines(buffer, 0, -1, true)
-    local aligned = rewriting.aligned(lines, blocks)
-    if M._count(aligned) > MAX_SINGLE_LINES then
-      M._write_span(buffer, lines, aligned)
-    else
-      for at = #aligned, 1, -1 do -- from the last to the first, so that lines keep their numbers
-        M._write(buffer, lines, aligned[at])
-      end
-    end
-    if selected then
-      M._select_again(aligned, selected)
-    end
-  end
-  M.end_step(buffer)
-  last[buffer] = how.join_key and { key = how.join_key, sequence = vim.fn.undotree(buffer).seq_cur } or nil
-end
-
----What is changed next in the buffer is another step of undo.
----@param buffer integer
-function M.end_step(buffer)
-  api.nvim_buf_call(buffer, function()
-    vim.cmd("noautocmd let &l:undolevels = &l:undolevels") -- how 'undolevels' documents to do so
-  end)
+---@return boolean
+local function is_typed_in(buffer)
+  return api.nvim_get_current_buf() == buffer and api.nvim_get_mode().mode:match("^[iR]") ~= nil
 end
 
 ---@param buffer integer
 ---@param key? string
-function M._begin_step(buffer, key)
+local function begin_step(buffer, key)
   local before = last[buffer]
   local tree = vim.fn.undotree(buffer)
   local is_next = before ~= nil and before.sequence == tree.seq_cur and before.sequence == tree.seq_last
-  if key and is_next and before.key == key and not M._is_typed_in(buffer) then
+  if key and is_next and before.key == key and not is_typed_in(buffer) then
     api.nvim_buf_call(buffer, function()
       pcall(vim.cmd, "undojoin") -- E790: after an undo, which the user wants to stay one
     end)
@@ -77,15 +45,9 @@ function M._begin_step(buffer, key)
   end
 end
 
----@param buffer integer
----@return boolean
-function M._is_typed_in(buffer)
-  return api.nvim_get_current_buf() == buffer and api.nvim_get_mode().mode:match("^[iR]") ~= nil
-end
-
 ---@param blocks pygent.Block[]
 ---@return integer lines that are changed, added or removed
-function M._count(blocks)
+local function count_lines(blocks)
   local count = 0
   for _, block in ipairs(blocks) do
     count = count + math.max(block.count, #block.lines)
@@ -93,11 +55,31 @@ function M._count(blocks)
   return count
 end
 
+---@param modifiers string of commands
+---@param change fun()
+local function with(modifiers, change)
+  modified = change
+  vim.cmd(modifiers .. " lua require('pygent.editing.writing').mark_modified()")
+end
+
+---@param blocks pygent.Block[]
+---@param line integer from 1
+---@return integer lines that are added before it
+local function lines_added_before(blocks, line)
+  local moved = 0
+  for _, block in ipairs(blocks) do
+    if block.first + block.count < line then
+      moved = moved + #block.lines - block.count
+    end
+  end
+  return moved
+end
+
 ---Write all blocks, with what lies between them, in one change. Cursors stay with their text.
 ---@param buffer integer
 ---@param lines string[] as they were before all of the edit
 ---@param blocks pygent.Block[]
-function M._write_span(buffer, lines, blocks)
+local function write_span(buffer, lines, blocks)
   local first, past = blocks[1].first, blocks[#blocks].first + blocks[#blocks].count
   local new, at = {}, first ---@type string[], integer
   for _, block in ipairs(blocks) do
@@ -108,9 +90,9 @@ function M._write_span(buffer, lines, blocks)
   local cursors = {} ---@type table<integer, [integer, integer]>
   for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
     local row, column = unpack(api.nvim_win_get_cursor(window))
-    cursors[window] = { row + M._moved(blocks, row), column }
+    cursors[window] = { row + lines_added_before(blocks, row), column }
   end
-  M._with(past - first == #new and "keepjumps lockmarks" or "keepjumps", function()
+  with(past - first == #new and "keepjumps lockmarks" or "keepjumps", function()
     api.nvim_buf_set_lines(buffer, first, past, true, new)
   end)
   for window, cursor in pairs(cursors) do
@@ -120,56 +102,9 @@ function M._write_span(buffer, lines, blocks)
 end
 
 ---@param buffer integer
----@param lines string[] as they were before all of the edit
----@param block pygent.Block
-function M._write(buffer, lines, block)
-  if block.count ~= #block.lines then
-    return M._with("keepjumps", function() -- the user's last change stays where they made it
-      api.nvim_buf_set_lines(buffer, block.first, block.first + block.count, true, block.lines)
-    end)
-  end
-  for index, line in ipairs(block.lines) do
-    M._write_line(buffer, block.first + index - 1, lines[block.first + index], line)
-  end
-end
-
----Neovim takes a line that is changed for one that is gone and one that is new: its marks would be lost, and folds that
----begin or end with it would be others.
----@param buffer integer
----@param row integer
----@param old string
----@param new string
-function M._write_line(buffer, row, old, new)
-  if old == new then
-    return
-  end
-  local head, tail = rewriting.common(old, new)
-  M._with("keepjumps lockmarks", function()
-    if M._is_in_manual_fold(buffer, row) then
-      M._replace_line(buffer, row, #old, new, head, tail)
-    else
-      api.nvim_buf_set_text(buffer, row, head, row, #old - tail, { new:sub(head + 1, #new - tail) })
-    end
-  end)
-end
-
----@param modifiers string of commands
----@param change fun()
-function M._with(modifiers, change)
-  modified = change
-  vim.cmd(modifiers .. " lua require('pygent.editing.writing')._modified()")
-end
-
-function M._modified()
-  local change = modified --[[@as fun()]]
-  modified = nil
-  change()
-end
-
----@param buffer integer
 ---@param row integer
 ---@return boolean
-function M._is_in_manual_fold(buffer, row)
+local function is_in_manual_fold(buffer, row)
   return vim.iter(vim.fn.win_findbuf(buffer)):any(function(window)
     return vim.wo[window].foldmethod == "manual"
       and api.nvim_win_call(window, function()
@@ -185,7 +120,7 @@ end
 ---@param new string
 ---@param head integer
 ---@param tail integer
-function M._replace_line(buffer, row, old_length, new, head, tail)
+local function replace_line(buffer, row, old_length, new, head, tail)
   local cursors = {} ---@type table<integer, integer>
   for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
     local line, column = unpack(api.nvim_win_get_cursor(window))
@@ -202,37 +137,102 @@ function M._replace_line(buffer, row, old_length, new, head, tail)
   end
 end
 
+---Neovim takes a line that is changed for one that is gone and one that is new: its marks would be lost, and folds that
+---begin or end with it would be others.
+---@param buffer integer
+---@param row integer
+---@param old string
+---@param new string
+local function write_line(buffer, row, old, new)
+  if old == new then
+    return
+  end
+  local head, tail = rewriting.common(old, new)
+  with("keepjumps lockmarks", function()
+    if is_in_manual_fold(buffer, row) then
+      replace_line(buffer, row, #old, new, head, tail)
+    else
+      api.nvim_buf_set_text(buffer, row, head, row, #old - tail, { new:sub(head + 1, #new - tail) })
+    end
+  end)
+end
+
+---@param buffer integer
+---@param lines string[] as they were before all of the edit
+---@param block pygent.Block
+local function write(buffer, lines, block)
+  if block.count ~= #block.lines then
+    return with("keepjumps", function() -- the user's last change stays where they made it
+      api.nvim_buf_set_lines(buffer, block.first, block.first + block.count, true, block.lines)
+    end)
+  end
+  for index, line in ipairs(block.lines) do
+    write_line(buffer, block.first + index - 1, lines[block.first + index], line)
+  end
+end
+
 ---The line where the selection began, which Neovim does not move along with its text.
 ---@param buffer integer
 ---@return integer?
-function M._selection(buffer)
+local function selection(buffer)
   local is_visual = api.nvim_get_current_buf() == buffer and api.nvim_get_mode().mode:match("^[vV\22]")
   return is_visual and vim.fn.line("v") or nil
 end
 
 ---@param blocks pygent.Block[]
----@param line integer from 1
----@return integer lines that are added before it
-function M._moved(blocks, line)
-  local moved = 0
-  for _, block in ipairs(blocks) do
-    if block.first + block.count < line then
-      moved = moved + #block.lines - block.count
-    end
-  end
-  return moved
-end
-
----@param blocks pygent.Block[]
 ---@param line integer
-function M._select_again(blocks, line)
-  local moved = M._moved(blocks, line)
+local function select_again(blocks, line)
+  local moved = lines_added_before(blocks, line)
   if moved ~= 0 then
     local column = vim.fn.getpos("v")[3] - 1
     vim.cmd("keepjumps normal! o")
     api.nvim_win_set_cursor(0, { math.max(1, math.min(line + moved, api.nvim_buf_line_count(0))), column })
     vim.cmd("keepjumps normal! o")
   end
+end
+
+---Change these lines: one step of undo. Raises what Neovim says, of which E565 means that it is not possible now.
+---@param buffer integer
+---@param blocks pygent.Block[]
+---@param how? pygent.Writing
+function M.write(buffer, blocks, how)
+  how = how or {}
+  local selected = selection(buffer)
+  begin_step(buffer, how.join_key)
+  if how.is_empty then
+    with("keepjumps", function()
+      api.nvim_buf_set_lines(buffer, 0, -1, true, blocks[1].lines)
+    end)
+  else
+    local lines = api.nvim_buf_get_lines(buffer, 0, -1, true)
+    local aligned = rewriting.aligned(lines, blocks)
+    if count_lines(aligned) > MAX_SINGLE_LINES then
+      write_span(buffer, lines, aligned)
+    else
+      for at = #aligned, 1, -1 do -- from the last to the first, so that lines keep their numbers
+        write(buffer, lines, aligned[at])
+      end
+    end
+    if selected then
+      select_again(aligned, selected)
+    end
+  end
+  M.end_step(buffer)
+  last[buffer] = how.join_key and { key = how.join_key, sequence = vim.fn.undotree(buffer).seq_cur } or nil
+end
+
+---What is changed next in the buffer is another step of undo.
+---@param buffer integer
+function M.end_step(buffer)
+  api.nvim_buf_call(buffer, function()
+    vim.cmd("noautocmd let &l:undolevels = &l:undolevels") -- how 'undolevels' documents to do so
+  end)
+end
+
+function M.mark_modified()
+  local change = modified --[[@as fun()]]
+  modified = nil
+  change()
 end
 
 api.nvim_create_autocmd("BufWipeout", {

@@ -40,127 +40,25 @@ it, such as a missing import. Edit the file with a tool and do not show the code
 
 %s]]
 
----Let the agent change lines.
----@param buffer integer a file's
----@param first integer from 1
----@param last integer
----@param words string what to do with them
-function M.begin(buffer, first, last, words)
-  local root = roots.current()
-  local mark = marks.place(buffer, first, last)
-  ---@type pygent.InlineEdit
-  local edit
-  local start = roots.kept(function()
-    M._start(edit)
-  end)
-  edit = { buffer = buffer, mark = mark, words = words, root = root, is_stopped = false, start = start }
-  local queue = queues[root] or {}
-  queues[root] = queue
-  table.insert(queue, edit)
-  if #queue > 1 then
-    return marks.say(buffer, mark, "… queued", STOP_HINT)
-  end
-  edit.start()
-end
-
----Stop the edit at a line of a buffer; without a line all of the buffer, without a buffer all of the project.
----@param buffer? integer
----@param line? integer
----@return boolean is_one whether there was one
-function M.stop(buffer, line)
-  local found = vim.tbl_filter(function(edit)
-    local first, last = marks.lines(edit.buffer, edit.mark)
-    return (buffer == nil or edit.buffer == buffer) and (line == nil or (first and first <= line and line <= last))
-  end, queues[roots.current()] or {})
-  for index = #found, 1, -1 do -- the next one does not begin
-    M._stop(found[index])
-  end
-  return #found > 0
-end
-
----@param edit pygent.InlineEdit
-function M._stop(edit)
-  edit.is_stopped = true
-  local session = M._session(edit.root)
-  if edit.turn_id and session then
-    session:request("pygent/turn/cancel", { sessionId = session.id, turnId = edit.turn_id }, function() end)
-    return
-  end
-  M._finish(edit)
-end
-
 ---@param root string
 ---@return pygent.FollowedSession?
-function M._session(root)
+local function session_of(root)
   return session_ids[root] and sessions.get(session_ids[root]) or nil
 end
 
 ---@param edit pygent.InlineEdit
-function M._start(edit)
-  marks.say(edit.buffer, edit.mark, "… starting", STOP_HINT)
-  local session = M._session(edit.root)
-  if session then
-    return M._configure(edit, session)
-  end
-  local current = sessions.current()
-  local is_plan = current ~= nil and current.info.mode == "plan" -- which changes nothing
-  local params = { name = SESSION_NAME, mode = current and not is_plan and current.info.mode or nil }
-  sessions.aside(params, function(made)
-    session_ids[edit.root] = made.id
-    M._configure(edit, made)
-  end, function(reason)
-    M._finish(edit, reason)
-  end)
-end
-
----Let the session have the model and the agent of the one that prompts go to.
----@param edit pygent.InlineEdit
 ---@param session pygent.FollowedSession
-function M._configure(edit, session)
-  local current = sessions.current()
-  local info = current and current.info or session.info
-  ---@type pygent.SessionConfigureParams
-  local params = { sessionId = session.id, contextMode = "fresh", agent = info.agent }
-  if info.model ~= "" then
-    params.model = info.model
+local function say(edit, session)
+  if #session.asks > 0 then
+    return marks.say(edit.buffer, edit.mark, "⏸ waiting for your answer", ":Pygent answer goes there")
   end
-  if session.info.mode == "plan" then
-    params.mode = "default"
-  end
-  session:request("pygent/session/configure", params, function(err)
-    if err then
-      return edit.is_stopped and M._finish(edit) or M._fail(edit, telling.reason(err))
-    end
-    M._send(edit, session)
-  end)
-end
-
----@param edit pygent.InlineEdit
----@param session pygent.FollowedSession
-function M._send(edit, session)
-  local first, last = marks.lines(edit.buffer, edit.mark)
-  if edit.is_stopped or first == nil then
-    return M._finish(edit)
-  end
-  local name = vim.api.nvim_buf_get_name(edit.buffer)
-  local request = REQUEST:format(first, last, vim.fs.relpath(edit.root, name) or name, text.valid(edit.words))
-  local encoding = diagnostics.encoding_of(client.ready(edit.root))
-  local block = about.region({ buffer = edit.buffer, first = first, last = last }).block(encoding)
-  edit.turn_id = vim.text.hexencode(vim.uv.random(12))
-  local stop_listening = session:listen(function(change)
-    M._listen(edit, session, change)
-  end)
-  session:send({ block, { type = "text", text = request } }, function(err, result)
-    stop_listening()
-    M._over(edit, err, result)
-  end, edit.turn_id)
-  M._say(edit, session)
+  marks.say(edit.buffer, edit.mark, "● " .. (edit.doing and plain.line(edit.doing, 40) or "working"), STOP_HINT)
 end
 
 ---@param edit pygent.InlineEdit
 ---@param session pygent.FollowedSession
 ---@param change pygent.Change
-function M._listen(edit, session, change)
+local function listen(edit, session, change)
   for _, event in ipairs(change.events or {}) do
     if event.turnId == edit.turn_id and event.type == "tool_call" then
       edit.doing = event.title
@@ -168,63 +66,13 @@ function M._listen(edit, session, change)
       edit.doing = nil
     end
   end
-  M._say(edit, session)
-end
-
----@param edit pygent.InlineEdit
----@param session pygent.FollowedSession
-function M._say(edit, session)
-  if #session.asks > 0 then
-    return marks.say(edit.buffer, edit.mark, "⏸ waiting for your answer", ":Pygent answer goes there")
-  end
-  marks.say(edit.buffer, edit.mark, "● " .. (edit.doing and plain.line(edit.doing, 40) or "working"), STOP_HINT)
-end
-
----The turn is over.
----@param edit pygent.InlineEdit
----@param err? lsp.ResponseError
----@param result? pygent.TurnResult
-function M._over(edit, err, result)
-  if edit.is_stopped or (err and err.code == -32800) then
-    return M._finish(edit)
-  end
-  if err then
-    return M._finish(edit, telling.reason(err))
-  end
-  ---@cast result pygent.TurnResult
-  if result.error then
-    return M._fail(edit, result.error.message)
-  end
-  if #result.filesChanged == 0 and result.stopReason ~= "cancelled" then
-    local answer = plain.line(vim.trim(result.text))
-    return M._fail(edit, "no changes" .. (answer ~= "" and ": " .. answer or ""))
-  end
-  local uri = vim.api.nvim_buf_is_valid(edit.buffer) and vim.uri_from_bufnr(edit.buffer) or nil
-  local others = vim.tbl_filter(function(changed)
-    return changed.uri ~= uri
-  end, result.filesChanged)
-  if #others > 0 then
-    local names = vim.tbl_map(function(changed)
-      return vim.fn.fnamemodify(vim.uri_to_fname(changed.uri), ":~:.")
-    end, others)
-    telling.user(
-      ("the inline edit also changed %s; `:Pygent changes` lists all changes"):format(table.concat(names, ", "))
-    )
-  end
-  M._finish(edit)
-end
-
----@param edit pygent.InlineEdit
----@param problem string why nothing was changed
-function M._fail(edit, problem)
-  telling.user("inline edit: " .. problem, vim.log.levels.ERROR)
-  M._finish(edit, problem)
+  say(edit, session)
 end
 
 ---It is over, and the next one begins.
 ---@param edit pygent.InlineEdit
 ---@param problem? string why nothing was changed, which the user was told
-function M._finish(edit, problem)
+local function finish(edit, problem)
   local queue = queues[edit.root]
   local place = vim.iter(ipairs(queue)):find(function(_, each)
     return each == edit
@@ -242,6 +90,158 @@ function M._finish(edit, problem)
   if place == 1 and queue[1] then
     queue[1].start()
   end
+end
+
+---@param edit pygent.InlineEdit
+---@param problem string why nothing was changed
+local function fail(edit, problem)
+  telling.user("inline edit: " .. problem, vim.log.levels.ERROR)
+  finish(edit, problem)
+end
+
+---The turn is over.
+---@param edit pygent.InlineEdit
+---@param err? lsp.ResponseError
+---@param result? pygent.TurnResult
+local function over(edit, err, result)
+  if edit.is_stopped or (err and err.code == -32800) then
+    return finish(edit)
+  end
+  if err then
+    return finish(edit, telling.reason(err))
+  end
+  ---@cast result pygent.TurnResult
+  if result.error then
+    return fail(edit, result.error.message)
+  end
+  if #result.filesChanged == 0 and result.stopReason ~= "cancelled" then
+    local answer = plain.line(vim.trim(result.text))
+    return fail(edit, "no changes" .. (answer ~= "" and ": " .. answer or ""))
+  end
+  local uri = vim.api.nvim_buf_is_valid(edit.buffer) and vim.uri_from_bufnr(edit.buffer) or nil
+  local others = vim.tbl_filter(function(changed)
+    return changed.uri ~= uri
+  end, result.filesChanged)
+  if #others > 0 then
+    local names = vim.tbl_map(function(changed)
+      return vim.fn.fnamemodify(vim.uri_to_fname(changed.uri), ":~:.")
+    end, others)
+    telling.user(
+      ("the inline edit also changed %s; `:Pygent changes` lists all changes"):format(table.concat(names, ", "))
+    )
+  end
+  finish(edit)
+end
+
+---@param edit pygent.InlineEdit
+---@param session pygent.FollowedSession
+local function send(edit, session)
+  local first, last = marks.lines(edit.buffer, edit.mark)
+  if edit.is_stopped or first == nil then
+    return finish(edit)
+  end
+  local name = vim.api.nvim_buf_get_name(edit.buffer)
+  local request = REQUEST:format(first, last, vim.fs.relpath(edit.root, name) or name, text.valid(edit.words))
+  local encoding = diagnostics.encoding_of(client.ready(edit.root))
+  local block = about.region({ buffer = edit.buffer, first = first, last = last }).block(encoding)
+  edit.turn_id = vim.text.hexencode(vim.uv.random(12))
+  local stop_listening = session:listen(function(change)
+    listen(edit, session, change)
+  end)
+  session:send({ block, { type = "text", text = request } }, function(err, result)
+    stop_listening()
+    over(edit, err, result)
+  end, edit.turn_id)
+  say(edit, session)
+end
+
+---Let the session have the model and the agent of the one that prompts go to.
+---@param edit pygent.InlineEdit
+---@param session pygent.FollowedSession
+local function configure(edit, session)
+  local current = sessions.current()
+  local info = current and current.info or session.info
+  ---@type pygent.SessionConfigureParams
+  local params = { sessionId = session.id, contextMode = "fresh", agent = info.agent }
+  if info.model ~= "" then
+    params.model = info.model
+  end
+  if session.info.mode == "plan" then
+    params.mode = "default"
+  end
+  session:request("pygent/session/configure", params, function(err)
+    if err then
+      return edit.is_stopped and finish(edit) or fail(edit, telling.reason(err))
+    end
+    send(edit, session)
+  end)
+end
+
+---@param edit pygent.InlineEdit
+local function start_edit(edit)
+  marks.say(edit.buffer, edit.mark, "… starting", STOP_HINT)
+  local session = session_of(edit.root)
+  if session then
+    return configure(edit, session)
+  end
+  local current = sessions.current()
+  local is_plan = current ~= nil and current.info.mode == "plan" -- which changes nothing
+  local params = { name = SESSION_NAME, mode = current and not is_plan and current.info.mode or nil }
+  sessions.aside(params, function(made)
+    session_ids[edit.root] = made.id
+    configure(edit, made)
+  end, function(reason)
+    finish(edit, reason)
+  end)
+end
+
+---Let the agent change lines.
+---@param buffer integer a file's
+---@param first integer from 1
+---@param last integer
+---@param words string what to do with them
+function M.begin(buffer, first, last, words)
+  local root = roots.current()
+  local mark = marks.place(buffer, first, last)
+  ---@type pygent.InlineEdit
+  local edit
+  local start = roots.kept(function()
+    start_edit(edit)
+  end)
+  edit = { buffer = buffer, mark = mark, words = words, root = root, is_stopped = false, start = start }
+  local queue = queues[root] or {}
+  queues[root] = queue
+  table.insert(queue, edit)
+  if #queue > 1 then
+    return marks.say(buffer, mark, "… queued", STOP_HINT)
+  end
+  edit.start()
+end
+
+---@param edit pygent.InlineEdit
+local function stop(edit)
+  edit.is_stopped = true
+  local session = session_of(edit.root)
+  if edit.turn_id and session then
+    session:request("pygent/turn/cancel", { sessionId = session.id, turnId = edit.turn_id }, function() end)
+    return
+  end
+  finish(edit)
+end
+
+---Stop the edit at a line of a buffer; without a line all of the buffer, without a buffer all of the project.
+---@param buffer? integer
+---@param line? integer
+---@return boolean is_one whether there was one
+function M.stop(buffer, line)
+  local found = vim.tbl_filter(function(edit)
+    local first, last = marks.lines(edit.buffer, edit.mark)
+    return (buffer == nil or edit.buffer == buffer) and (line == nil or (first and first <= line and line <= last))
+  end, queues[roots.current()] or {})
+  for index = #found, 1, -1 do -- the next one does not begin
+    stop(found[index])
+  end
+  return #found > 0
 end
 
 return M

@@ -29,32 +29,13 @@ function M.is_prompt()
   return vim.bo.filetype == "pygent-prompt"
 end
 
----Find the items for the text before the cursor of the current buffer.
----@param on_items fun(items: lsp.CompletionItem[]) called once, unless it is cancelled
----@return fun() cancel
-function M.find(on_items)
-  if not M.is_prompt() or not completion.can_complete() then
-    on_items({})
-    return function() end
-  end
-  local row, column = unpack(vim.api.nvim_win_get_cursor(0))
-  local typed = vim.api.nvim_get_current_line():sub(1, column)
-  return completion.find(function(found)
-    local items = {} ---@type lsp.CompletionItem[]
-    for index, item in ipairs(found and found.items or {}) do
-      items[index] = M._item(item, index, found --[[@as pygent.prompt.Found]], typed, row - 1)
-    end
-    on_items(items)
-  end)
-end
-
 ---@param item pygent.CompletionItem
 ---@param index integer
 ---@param found pygent.prompt.Found
 ---@param typed string the line up to the cursor
 ---@param row integer from 0
 ---@return lsp.CompletionItem
-function M._item(item, index, found, typed, row)
+local function to_item(item, index, found, typed, row)
   local inserted, label = plain.line(item.insertText), plain.line(item.label)
   return {
     label = label,
@@ -72,6 +53,25 @@ function M._item(item, index, found, typed, row)
       },
     },
   }
+end
+
+---Find the items for the text before the cursor of the current buffer.
+---@param on_items fun(items: lsp.CompletionItem[]) called once, unless it is cancelled
+---@return fun() cancel
+function M.find(on_items)
+  if not M.is_prompt() or not completion.can_complete() then
+    on_items({})
+    return function() end
+  end
+  local row, column = unpack(vim.api.nvim_win_get_cursor(0))
+  local typed = vim.api.nvim_get_current_line():sub(1, column)
+  return completion.find(function(found)
+    local items = {} ---@type lsp.CompletionItem[]
+    for index, item in ipairs(found and found.items or {}) do
+      items[index] = to_item(item, index, found --[[@as pygent.prompt.Found]], typed, row - 1)
+    end
+    on_items(items)
+  end)
 end
 
 ---A plugin shows the items from now on.

@@ -16,6 +16,12 @@ local M = {}
 local Choices = {}
 Choices.__index = Choices
 
+---@param option pygent.PermissionOption
+---@return boolean
+local function rejects(option)
+  return option.kind == "reject_once" or option.kind == "reject_always"
+end
+
 ---@param ask pygent.PermissionAsk
 ---@return pygent.PermissionChoices
 function M.of(ask)
@@ -26,7 +32,7 @@ function M.of(ask)
   for index, option in ipairs(ask.request.options or {}) do
     local key = M.key(option)
     local is_free = key ~= nil and not taken[key]
-    local is_grave = is_high and not M._rejects(option)
+    local is_grave = is_high and not rejects(option)
     if not is_grave then
       self.proposed = self.proposed or index
     end
@@ -54,13 +60,7 @@ end
 function M.key(option)
   local name = option.optionId == "accept_edits" and option.optionId or option.kind
   local key = keys.of(name)
-  return (vim.startswith(option.kind, "allow_") or M._rejects(option)) and key ~= "" and key or nil
-end
-
----@param option pygent.PermissionOption
----@return boolean
-function M._rejects(option)
-  return option.kind == "reject_once" or option.kind == "reject_always"
+  return (vim.startswith(option.kind, "allow_") or rejects(option)) and key ~= "" and key or nil
 end
 
 ---@param option pygent.PermissionOption

@@ -16,6 +16,23 @@ local LONGEST_LINE = 200
 ---@field run fun()
 ---@field is_answer boolean
 
+---@param dialog pygent.Dialog
+---@return string
+local function prompt(dialog)
+  local lines = { plain.line(dialog.heading, LONGEST_LINE) }
+  for _, part in ipairs({ dialog.body, dialog.notes }) do
+    for _, line in ipairs(part) do
+      table.insert(lines, plain.line(line.text, LONGEST_LINE))
+    end
+  end
+  if #lines > MOST_LINES then
+    local n_more = #lines - MOST_LINES
+    lines = vim.list_slice(lines, 1, MOST_LINES)
+    table.insert(lines, ("… %d more lines"):format(n_more))
+  end
+  return table.concat(lines, "\n") .. ": "
+end
+
 ---Ask. What was chosen is done before `over` is called, also where nothing was.
 ---@param dialog pygent.Dialog
 ---@param over fun(is_chosen: boolean, is_answer: boolean)
@@ -28,7 +45,7 @@ function M.choose(dialog, over)
     table.insert(items, { title = plain.line(key.title), run = key.run, is_answer = true })
   end
   local options = {
-    prompt = M._prompt(dialog),
+    prompt = prompt(dialog),
     kind = "pygent_ask",
     ---@param item pygent.ChosenItem
     ---@return string
@@ -44,23 +61,6 @@ function M.choose(dialog, over)
     end
     over(item ~= nil, item ~= nil and item.is_answer)
   end)
-end
-
----@param dialog pygent.Dialog
----@return string
-function M._prompt(dialog)
-  local lines = { plain.line(dialog.heading, LONGEST_LINE) }
-  for _, part in ipairs({ dialog.body, dialog.notes }) do
-    for _, line in ipairs(part) do
-      table.insert(lines, plain.line(line.text, LONGEST_LINE))
-    end
-  end
-  if #lines > MOST_LINES then
-    local n_more = #lines - MOST_LINES
-    lines = vim.list_slice(lines, 1, MOST_LINES)
-    table.insert(lines, ("… %d more lines"):format(n_more))
-  end
-  return table.concat(lines, "\n") .. ": "
 end
 
 return M

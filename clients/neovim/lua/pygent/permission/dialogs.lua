@@ -69,15 +69,155 @@ local shown
 local timer ---@type uv.uv_timer_t?
 local last_key_ms = 0
 
+local function take_away()
+  local view = shown and shown.view
+  shown = nil
+  if view then
+    view:close()
+  end
+end
+
+---@return pygent.Dialog?
+local function next_one()
+  for _, dialog in ipairs(waiting) do
+    if not dialog.is_hidden then
+      return dialog
+    end
+  end
+end
+
+---Whether the focus can be taken: nothing was typed for a while, nothing is half typed, and no other window that lies
+---over the text is used.
+---@return boolean
+local function is_idle()
+  if vim.uv.now() - last_key_ms < IDLE_MS then
+    return false
+  end
+  local mode = vim.api.nvim_get_mode()
+  if mode.mode ~= "n" or mode.blocking or vim.fn.getcmdwintype() ~= "" or vim.fn.reg_recording() ~= "" then
+    return false
+  end
+  return vim.api.nvim_win_get_config(0).relative == ""
+end
+local look ---@type function
+
+---Neovim's own `vim.ui.select` takes all keys from the moment on at which it is called: it waits for a pause, too.
+---@param dialog pygent.Dialog
+local function select(dialog)
+  if not is_idle() then
+    return
+  end
+  shown = { dialog = dialog, since_ms = vim.uv.now(), had_focus = true }
+  vim.schedule(function()
+    choosing.choose(dialog, function(is_chosen, is_answer)
+      if shown and shown.dialog == dialog then
+        shown = nil
+      end
+      if not is_chosen then
+        M.hide(dialog)
+      elseif is_answer then
+        dialog.is_hidden = true -- a text or a look at the diff may still be on its way
+      end
+      look()
+    end)
+  end)
+end
+
+---@param dialog pygent.Dialog
+local function show(dialog)
+  if config.get().permission.ui == "select" then
+    return select(dialog)
+  end
+  local is_open, view = pcall(window.open, dialog, M)
+  if is_open then
+    shown = { dialog = dialog, view = view, since_ms = vim.uv.now(), had_focus = false }
+    return view:hint(false)
+  end
+  local is_locked = tostring(view):match("E11:") or tostring(view):match("E565:")
+  if not is_locked then
+    select(dialog)
+  end
+end
+
+---Show what is to be shown now.
+function look()
+  if shown == nil then
+    local dialog = next_one()
+    if dialog then
+      show(dialog)
+    end
+    return
+  end
+  if shown.view == nil then
+    return
+  end
+  if not shown.view:is_here() then
+    if vim.t.pygent_diff then
+      return -- it was opened from the dialog, which is left where it is
+    end
+    local had_focus, dialog = shown.had_focus, shown.dialog
+    take_away()
+    show(dialog)
+    if shown then
+      shown.had_focus = had_focus
+    end
+    return
+  end
+  if not shown.had_focus and not shown.view:is_focused() and is_idle() then
+    shown.since_ms = vim.uv.now()
+    shown.view:focus()
+  end
+  shown.had_focus = shown.had_focus or shown.view:is_focused()
+  shown.view:hint(M.counts(shown.dialog))
+end
+
+---@param dialog pygent.Dialog
+local function remove(dialog)
+  if dialog.is_over then
+    return
+  end
+  dialog.is_over = true
+  for index, each in ipairs(waiting) do
+    if each == dialog then
+      table.remove(waiting, index)
+      break
+    end
+  end
+  if shown and shown.dialog == dialog then
+    take_away()
+  end
+  look()
+end
+
+---The timer runs while something waits.
+local function keep_looking()
+  if timer or next_one() == nil then
+    return
+  end
+  timer = assert(vim.uv.new_timer())
+  timer:start(
+    LOOK_MS,
+    LOOK_MS,
+    vim.schedule_wrap(function()
+      if next_one() == nil and timer then
+        timer:close()
+        timer = nil
+        return
+      end
+      look()
+    end)
+  )
+end
+
 ---Show it as soon as it is its turn.
 ---@param dialog pygent.Dialog
 ---@return fun() remove it is over
 function M.add(dialog)
   table.insert(waiting, dialog)
-  M._look()
-  M._keep_looking()
+  look()
+  keep_looking()
   return function()
-    M._remove(dialog)
+    remove(dialog)
   end
 end
 
@@ -92,11 +232,11 @@ function M.again(id)
     end
   end
   if shown and shown.view and shown.dialog ~= waiting[1] then
-    M._take_away()
+    take_away()
   end
   last_key_ms = 0 -- who asks for it is not typing something else
-  M._look()
-  M._keep_looking()
+  look()
+  keep_looking()
   if shown and shown.view then
     shown.had_focus = true
     shown.view:focus()
@@ -132,10 +272,10 @@ function M.hide(dialog)
   end
   dialog.is_hidden = true
   if shown and shown.dialog == dialog then
-    M._take_away()
+    take_away()
   end
   telling.user(("%s: hidden; `:Pygent answer` shows it again"):format(dialog.heading))
-  M._look()
+  look()
 end
 
 ---Stop the turn that asks, which takes the dialog along.
@@ -145,145 +285,6 @@ function M.stop(dialog)
   if session then
     session:cancel()
   end
-end
-
----@param dialog pygent.Dialog
-function M._remove(dialog)
-  if dialog.is_over then
-    return
-  end
-  dialog.is_over = true
-  for index, each in ipairs(waiting) do
-    if each == dialog then
-      table.remove(waiting, index)
-      break
-    end
-  end
-  if shown and shown.dialog == dialog then
-    M._take_away()
-  end
-  M._look()
-end
-
-function M._take_away()
-  local view = shown and shown.view
-  shown = nil
-  if view then
-    view:close()
-  end
-end
-
----@return pygent.Dialog?
-local function next_one()
-  for _, dialog in ipairs(waiting) do
-    if not dialog.is_hidden then
-      return dialog
-    end
-  end
-end
-
----Show what is to be shown now.
-function M._look()
-  if shown == nil then
-    local dialog = next_one()
-    if dialog then
-      M._show(dialog)
-    end
-    return
-  end
-  if shown.view == nil then
-    return
-  end
-  if not shown.view:is_here() then
-    if vim.t.pygent_diff then
-      return -- it was opened from the dialog, which is left where it is
-    end
-    local had_focus, dialog = shown.had_focus, shown.dialog
-    M._take_away()
-    M._show(dialog)
-    if shown then
-      shown.had_focus = had_focus
-    end
-    return
-  end
-  if not shown.had_focus and not shown.view:is_focused() and M._is_idle() then
-    shown.since_ms = vim.uv.now()
-    shown.view:focus()
-  end
-  shown.had_focus = shown.had_focus or shown.view:is_focused()
-  shown.view:hint(M.counts(shown.dialog))
-end
-
----@param dialog pygent.Dialog
-function M._show(dialog)
-  if config.get().permission.ui == "select" then
-    return M._select(dialog)
-  end
-  local is_open, view = pcall(window.open, dialog, M)
-  if is_open then
-    shown = { dialog = dialog, view = view, since_ms = vim.uv.now(), had_focus = false }
-    return view:hint(false)
-  end
-  local is_locked = tostring(view):match("E11:") or tostring(view):match("E565:")
-  if not is_locked then
-    M._select(dialog)
-  end
-end
-
----Neovim's own `vim.ui.select` takes all keys from the moment on at which it is called: it waits for a pause, too.
----@param dialog pygent.Dialog
-function M._select(dialog)
-  if not M._is_idle() then
-    return
-  end
-  shown = { dialog = dialog, since_ms = vim.uv.now(), had_focus = true }
-  vim.schedule(function()
-    choosing.choose(dialog, function(is_chosen, is_answer)
-      if shown and shown.dialog == dialog then
-        shown = nil
-      end
-      if not is_chosen then
-        M.hide(dialog)
-      elseif is_answer then
-        dialog.is_hidden = true -- a text or a look at the diff may still be on its way
-      end
-      M._look()
-    end)
-  end)
-end
-
----Whether the focus can be taken: nothing was typed for a while, nothing is half typed, and no other window that lies
----over the text is used.
----@return boolean
-function M._is_idle()
-  if vim.uv.now() - last_key_ms < IDLE_MS then
-    return false
-  end
-  local mode = vim.api.nvim_get_mode()
-  if mode.mode ~= "n" or mode.blocking or vim.fn.getcmdwintype() ~= "" or vim.fn.reg_recording() ~= "" then
-    return false
-  end
-  return vim.api.nvim_win_get_config(0).relative == ""
-end
-
----The timer runs while something waits.
-function M._keep_looking()
-  if timer or next_one() == nil then
-    return
-  end
-  timer = assert(vim.uv.new_timer())
-  timer:start(
-    LOOK_MS,
-    LOOK_MS,
-    vim.schedule_wrap(function()
-      if next_one() == nil and timer then
-        timer:close()
-        timer = nil
-        return
-      end
-      M._look()
-    end)
-  )
 end
 
 vim.on_key(function(_, typed)
@@ -306,7 +307,7 @@ vim.api.nvim_create_autocmd("TabEnter", {
   group = group,
   desc = "pygent: what is asked is shown in the tab that is looked at",
   callback = function()
-    vim.schedule(M._look)
+    vim.schedule(look)
   end,
 })
 

@@ -15,48 +15,16 @@ local n_asked = 0
 ---@type table<integer, table<fun(), true>>
 local open = {}
 
----Take them from now on. Before the client is started.
-function M.begin()
-  client.answer("window/showMessageRequest", M._ask)
-  client.listen("window/showMessage", function(told)
-    telling.user(M._without_name(told.message), M._level(told.type))
-  end)
-  client.watch(function(gone, is_ready)
-    if not is_ready then
-      for over in pairs(open[gone.id] or {}) do
-        over()
-      end
-      open[gone.id] = nil
-    end
-  end)
-end
-
----@param request lsp.ShowMessageRequestParams
----@param respond fun(result: any)
----@param ctx lsp.HandlerContext
-function M._ask(request, respond, ctx)
-  n_asked = n_asked + 1
-  local remove = nil ---@type fun()?
-  open[ctx.client_id] = open[ctx.client_id] or {}
-  local of_client = open[ctx.client_id]
-  local function over()
-    if remove then
-      remove()
-    end
-  end
-  local function answer(action)
-    of_client[over] = nil
-    over()
-    respond(action)
-  end
-  of_client[over] = true
-  remove = dialogs.add(M._dialog(request, answer))
+---@param message string
+---@return string
+local function without_name(message)
+  return (message:gsub("^pygent%-ls: ", ""):gsub("^pygent: ", ""))
 end
 
 ---@param request lsp.ShowMessageRequestParams
 ---@param answer fun(action: lsp.MessageActionItem?)
 ---@return pygent.Dialog
-function M._dialog(request, answer)
+local function dialog(request, answer)
   local choices = {} ---@type pygent.DialogChoice[]
   for _, action in ipairs(request.actions or {}) do
     table.insert(choices, {
@@ -77,18 +45,34 @@ function M._dialog(request, answer)
   local is_warning = request.type == vim.lsp.protocol.MessageType.Warning
   local is_error = request.type == vim.lsp.protocol.MessageType.Error
   local group = is_error and "PygentAskHigh" or is_warning and "PygentAskMedium" or "PygentAskLow"
-  return wording.dialog(("message-%d"):format(n_asked), group, M._without_name(request.message), choices)
+  return wording.dialog(("message-%d"):format(n_asked), group, without_name(request.message), choices)
 end
 
----@param message string
----@return string
-function M._without_name(message)
-  return (message:gsub("^pygent%-ls: ", ""):gsub("^pygent: ", ""))
+---@param request lsp.ShowMessageRequestParams
+---@param respond fun(result: any)
+---@param ctx lsp.HandlerContext
+local function ask(request, respond, ctx)
+  n_asked = n_asked + 1
+  local remove = nil ---@type fun()?
+  open[ctx.client_id] = open[ctx.client_id] or {}
+  local of_client = open[ctx.client_id]
+  local function over()
+    if remove then
+      remove()
+    end
+  end
+  local function answer(action)
+    of_client[over] = nil
+    over()
+    respond(action)
+  end
+  of_client[over] = true
+  remove = dialogs.add(dialog(request, answer))
 end
 
 ---@param type integer `lsp.MessageType`
 ---@return integer `vim.log.levels`
-function M._level(type)
+local function level(type)
   local levels, types = vim.log.levels, vim.lsp.protocol.MessageType
   if type == types.Error then
     return levels.ERROR
@@ -98,6 +82,22 @@ function M._level(type)
     return levels.INFO
   end
   return levels.DEBUG
+end
+
+---Take them from now on. Before the client is started.
+function M.begin()
+  client.answer("window/showMessageRequest", ask)
+  client.listen("window/showMessage", function(told)
+    telling.user(without_name(told.message), level(told.type))
+  end)
+  client.watch(function(gone, is_ready)
+    if not is_ready then
+      for over in pairs(open[gone.id] or {}) do
+        over()
+      end
+      open[gone.id] = nil
+    end
+  end)
 end
 
 return M

@@ -14,6 +14,25 @@ function M.show(ask)
   return dialogs.add(M.dialog(ask))
 end
 
+---@param choice pygent.Choice
+---@return string
+local function title_of(choice)
+  local title = plain.line(choice.title)
+  if type(choice.description) == "string" and choice.description ~= "" then
+    return ("%s: %s"):format(title, plain.line(choice.description))
+  end
+  return title
+end
+
+---@param ask pygent.QuestionAsk
+local function ask_for_words(ask)
+  vim.ui.input({ prompt = "Your answer: " }, function(words)
+    if words and vim.trim(words) ~= "" then
+      ask.answer({ text = words })
+    end
+  end)
+end
+
 ---What is shown of it.
 ---@param ask pygent.QuestionAsk
 ---@return pygent.Dialog
@@ -22,7 +41,7 @@ function M.dialog(ask)
   local choices = {} ---@type pygent.DialogChoice[]
   for _, choice in ipairs(request.choices or {}) do
     table.insert(choices, {
-      title = M._title(choice),
+      title = title_of(choice),
       choose = function()
         ask.answer({ choice = choice.title })
       end,
@@ -33,7 +52,7 @@ function M.dialog(ask)
       title = "In your own words",
       key = keys.of("own_words"),
       choose = function()
-        M._ask_for_words(ask)
+        ask_for_words(ask)
       end,
     })
   end
@@ -47,25 +66,6 @@ function M.dialog(ask)
   local dialog = wording.dialog(ask.id, "PygentAskLow", request.question, choices)
   dialog.session_id = request.sessionId
   return dialog
-end
-
----@param choice pygent.Choice
----@return string
-function M._title(choice)
-  local title = plain.line(choice.title)
-  if type(choice.description) == "string" and choice.description ~= "" then
-    return ("%s: %s"):format(title, plain.line(choice.description))
-  end
-  return title
-end
-
----@param ask pygent.QuestionAsk
-function M._ask_for_words(ask)
-  vim.ui.input({ prompt = "Your answer: " }, function(words)
-    if words and vim.trim(words) ~= "" then
-      ask.answer({ text = words })
-    end
-  end)
 end
 
 return M

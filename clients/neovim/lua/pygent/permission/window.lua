@@ -146,14 +146,14 @@ end
 
 ---The lines of the screen below it: the command line and the statusline.
 ---@return integer
-function M._below()
+local function below()
   return vim.o.cmdheight + (vim.o.laststatus > 0 and 1 or 0)
 end
 
 ---The most lines of text that it shows at once.
 ---@return integer
-function M._room()
-  local most = math.max(1, vim.o.lines - M._below() - 3)
+local function room()
+  local most = math.max(1, vim.o.lines - below() - 3)
   return vim.o.lines > 24 and math.floor(most * 0.7) or most
 end
 
@@ -162,13 +162,13 @@ end
 ---@return vim.api.keyset.win_config
 function Window:_shape(height)
   local width = math.max(1, math.min(WIDEST, vim.o.columns - 4))
-  height = math.max(1, math.min(height, M._room()))
+  height = math.max(1, math.min(height, room()))
   local is_above = self:_cursor_row() >= math.floor(vim.o.lines / 2)
   local border = vim.o.winborder == "" and "rounded" or nil
   return {
     relative = "editor",
     anchor = is_above and "NE" or "SE",
-    row = is_above and (vim.o.showtabline > 0 and 1 or 0) or vim.o.lines - M._below(),
+    row = is_above and (vim.o.showtabline > 0 and 1 or 0) or vim.o.lines - below(),
     col = vim.o.columns,
     width = width,
     height = height,
@@ -203,10 +203,22 @@ function Window:_cut(given, width)
   return line == "" and "" or (" %s "):format(line)
 end
 
+---@param index integer
+---@param choice pygent.DialogChoice
+---@return pygent.DialogLine
+local function choice_line(index, choice)
+  local keys = {} ---@type string[]
+  if index <= 9 then
+    table.insert(keys, tostring(index))
+  end
+  table.insert(keys, choice.key)
+  return { text = ("  %-4s%s"):format(table.concat(keys, " "), choice.title) }
+end
+
 ---@return integer line of the choice that is proposed
 function Window:_fill()
   local dialog = self._dialog
-  local most = math.max(FEWEST_BODY_LINES, M._room() - #dialog.choices - #dialog.notes - 2)
+  local most = math.max(FEWEST_BODY_LINES, room() - #dialog.choices - #dialog.notes - 2)
   local body, rest = dialog.body, {}
   if #body > most then
     rest = vim.list_slice(body, most)
@@ -218,7 +230,7 @@ function Window:_fill()
   self._choice_lines = {}
   local first = #shown
   for index, choice in ipairs(dialog.choices) do
-    table.insert(shown, M._choice(index, choice))
+    table.insert(shown, choice_line(index, choice))
     self._choice_lines[#shown] = choice
   end
   for _, part in ipairs({ dialog.notes, rest }) do
@@ -239,18 +251,6 @@ function Window:refresh()
   vim.bo[self._buffer].modifiable = true
   self:_fill()
   self:place()
-end
-
----@param index integer
----@param choice pygent.DialogChoice
----@return pygent.DialogLine
-function M._choice(index, choice)
-  local keys = {} ---@type string[]
-  if index <= 9 then
-    table.insert(keys, tostring(index))
-  end
-  table.insert(keys, choice.key)
-  return { text = ("  %-4s%s"):format(table.concat(keys, " "), choice.title) }
 end
 
 ---@param shown pygent.DialogLine[]

@@ -20,6 +20,55 @@ local M = {}
 ---@field to? integer
 ---@field text? string where it is not all that lies between, as of a block
 
+---What lies in a file as the user sees it. Without a name nobody can change it.
+---@param buffer integer
+---@return boolean
+local function is_file(buffer)
+  return vim.bo[buffer].buftype == ""
+    and vim.startswith(vim.uri_from_bufnr(buffer), "file:///")
+    and vim.api.nvim_buf_get_name(buffer) ~= ""
+end
+
+---@param lines string[]
+---@param from integer
+---@param to integer
+---@return string
+local function between(lines, from, to)
+  local chosen = vim.list_slice(lines)
+  if #chosen > 0 then
+    chosen[#chosen] = chosen[#chosen]:sub(1, to)
+    chosen[1] = chosen[1]:sub(from + 1)
+  end
+  return table.concat(chosen, "\n")
+end
+
+---@param label string
+---@param chosen string
+---@return pygent.Attachment
+local function quoted(label, chosen)
+  local fence = plain.fence(vim.split(chosen, "\n", { plain = true }))
+  return {
+    label = label,
+    block = function()
+      return { type = "text", text = ("From %s:\n%s\n%s\n%s\n"):format(label, fence, text.valid(chosen), fence) }
+    end,
+  }
+end
+
+---@param buffer integer
+---@return string
+local function name_of(buffer)
+  local name = vim.api.nvim_buf_get_name(buffer)
+  return name == "" and "an unnamed buffer" or plain.line(vim.fn.fnamemodify(name, ":~:."))
+end
+
+---@param first integer
+---@param last integer
+---@return string
+local function line_range(first, last)
+  return first == last and (":%d"):format(first) or (":%d-%d"):format(first, last)
+end
+
 ---@param region pygent.Region
 ---@return pygent.Attachment
 function M.region(region)
@@ -27,10 +76,10 @@ function M.region(region)
   local lines = vim.api.nvim_buf_get_lines(buffer, region.first - 1, region.last, false)
   local from = region.from or 0
   local to = math.min(region.to or math.huge, #(lines[#lines] or ""))
-  local chosen = region.text or M._between(lines, from, to)
-  local label = M._name(buffer) .. M._lines(region.first, region.last)
-  if not M._is_file(buffer) then
-    return M._quoted(label, chosen)
+  local chosen = region.text or between(lines, from, to)
+  local label = name_of(buffer) .. line_range(region.first, region.last)
+  if not is_file(buffer) then
+    return quoted(label, chosen)
   end
   local uri = vim.uri_from_bufnr(buffer)
   return {
@@ -47,13 +96,13 @@ end
 ---@param buffer integer
 ---@return pygent.Attachment
 function M.buffer(buffer)
-  if not M._is_file(buffer) then
+  if not is_file(buffer) then
     local lines = vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
-    return M._quoted(M._name(buffer), table.concat(lines, "\n"))
+    return quoted(name_of(buffer), table.concat(lines, "\n"))
   end
   local uri = vim.uri_from_bufnr(buffer)
   return {
-    label = M._name(buffer),
+    label = name_of(buffer),
     block = function()
       return { type = "file", uri = uri }
     end,
@@ -68,11 +117,11 @@ end
 ---@return string? problem
 function M.diagnostics(buffer, first, last)
   local found = diagnostics.of(buffer, first, last)
-  local where = M._name(buffer) .. (first and M._lines(first, last or first) or "")
+  local where = name_of(buffer) .. (first and line_range(first, last or first) or "")
   if #found == 0 then
     return nil, ("no diagnostics in %s"):format(where)
   end
-  if not M._is_file(buffer) then
+  if not is_file(buffer) then
     return nil, ("%s is not a file: its diagnostics cannot be attached"):format(where)
   end
   local uri = vim.uri_from_bufnr(buffer)
@@ -105,60 +154,12 @@ function M.again(attachment)
   end
   local range = type(attachment.range) == "table" and attachment.range or nil
   return {
-    label = range and name .. M._lines(range.start.line + 1, math.max(range.start.line + 1, range["end"].line)) or name,
+    label = range and name .. line_range(range.start.line + 1, math.max(range.start.line + 1, range["end"].line))
+      or name,
     block = function()
       return { type = "file", uri = uri, range = range }
     end,
   }
-end
-
----What lies in a file as the user sees it. Without a name nobody can change it.
----@param buffer integer
----@return boolean
-function M._is_file(buffer)
-  return vim.bo[buffer].buftype == ""
-    and vim.startswith(vim.uri_from_bufnr(buffer), "file:///")
-    and vim.api.nvim_buf_get_name(buffer) ~= ""
-end
-
----@param lines string[]
----@param from integer
----@param to integer
----@return string
-function M._between(lines, from, to)
-  local chosen = vim.list_slice(lines)
-  if #chosen > 0 then
-    chosen[#chosen] = chosen[#chosen]:sub(1, to)
-    chosen[1] = chosen[1]:sub(from + 1)
-  end
-  return table.concat(chosen, "\n")
-end
-
----@param label string
----@param chosen string
----@return pygent.Attachment
-function M._quoted(label, chosen)
-  local fence = plain.fence(vim.split(chosen, "\n", { plain = true }))
-  return {
-    label = label,
-    block = function()
-      return { type = "text", text = ("From %s:\n%s\n%s\n%s\n"):format(label, fence, text.valid(chosen), fence) }
-    end,
-  }
-end
-
----@param buffer integer
----@return string
-function M._name(buffer)
-  local name = vim.api.nvim_buf_get_name(buffer)
-  return name == "" and "an unnamed buffer" or plain.line(vim.fn.fnamemodify(name, ":~:."))
-end
-
----@param first integer
----@param last integer
----@return string
-function M._lines(first, last)
-  return first == last and (":%d"):format(first) or (":%d-%d"):format(first, last)
 end
 
 return M

@@ -20,30 +20,12 @@ function M.text()
   return draft and M.of(draft, vim.api.nvim_win_get_width(0)) or ""
 end
 
----@param draft pygent.Draft
----@param width integer of the window, in cells
----@return string in the language of 'statusline'
-function M.of(draft, width)
-  local labels = M._labels(draft)
-  local is_about = labels ~= ""
-  local room = width - 2 - (is_about and 2 + #ABOUT or 0) -- spaces at the ends and between
-  local keys = M._fitting(M._keys(draft), room, vim.fn.strdisplaywidth(labels))
-  local last = ("%%=%%#PygentPromptHint#%s %%*"):format(text.fit(keys, room))
-  if not is_about then
-    return last
-  end
-  local left = room - vim.fn.strdisplaywidth(keys)
-  local hint = vim.fn.strdisplaywidth(labels .. REMOVE_HINT) <= left and REMOVE_HINT or ""
-  local shown = text.no_items(ABOUT .. text.fit(labels, left, "start"))
-  return ("%%#PygentPromptAbout# %s%%#PygentPromptHint#%s%s"):format(shown, hint, last)
-end
-
 ---The first that leaves room for the labels, else for a part of them, else the last.
 ---@param candidates string[] the longest first
 ---@param room integer in cells, for the keys and the labels
 ---@param needed integer cells of the labels
 ---@return string
-function M._fitting(candidates, room, needed)
+local function fitting(candidates, room, needed)
   for _, least in ipairs({ needed, math.min(needed, MIN_LABEL_CELLS) }) do
     for _, keys in ipairs(candidates) do
       if vim.fn.strdisplaywidth(keys) + least <= room then
@@ -56,7 +38,7 @@ end
 
 ---@param draft pygent.Draft
 ---@return string
-function M._labels(draft)
+local function labels_of(draft)
   return table.concat(
     vim.tbl_map(function(attachment)
       return plain.line(attachment.label)
@@ -67,7 +49,7 @@ end
 
 ---@param draft pygent.Draft
 ---@return string[] the longest first
-function M._keys(draft)
+local function key_hints(draft)
   if draft.is_sending then
     return { "starting the daemon …" }
   end
@@ -76,6 +58,24 @@ function M._keys(draft)
     return { "<C-s> next · <M-CR> now · <C-c> stop", "<C-s> next · <C-c> stop", KEYS_HINT }
   end
   return { "<C-s> send · " .. KEYS_HINT, KEYS_HINT }
+end
+
+---@param draft pygent.Draft
+---@param width integer of the window, in cells
+---@return string in the language of 'statusline'
+function M.of(draft, width)
+  local labels = labels_of(draft)
+  local is_about = labels ~= ""
+  local room = width - 2 - (is_about and 2 + #ABOUT or 0) -- spaces at the ends and between
+  local keys = fitting(key_hints(draft), room, vim.fn.strdisplaywidth(labels))
+  local last = ("%%=%%#PygentPromptHint#%s %%*"):format(text.fit(keys, room))
+  if not is_about then
+    return last
+  end
+  local left = room - vim.fn.strdisplaywidth(keys)
+  local hint = vim.fn.strdisplaywidth(labels .. REMOVE_HINT) <= left and REMOVE_HINT or ""
+  local shown = text.no_items(ABOUT .. text.fit(labels, left, "start"))
+  return ("%%#PygentPromptAbout# %s%%#PygentPromptHint#%s%s"):format(shown, hint, last)
 end
 
 return M

@@ -37,23 +37,67 @@ local n_asked = 0
 ---@type integer?
 local probe
 
+---Whether text may not be changed now, as while Neovim itself completes. What happens during a wait would want to, such
+---as the chat with what has come: the menu opens later, then.
+---@return boolean
+local function is_locked()
+  if probe == nil or not vim.api.nvim_buf_is_valid(probe) then
+    local is_made, made = pcall(vim.api.nvim_create_buf, false, true)
+    probe = is_made and made or nil
+  end
+  return probe == nil or not pcall(vim.api.nvim_buf_set_lines, probe, 0, -1, false, { "" })
+end
+
+---All text up to the cursor.
+---@return string
+local function text_before()
+  local row, column = unpack(vim.api.nvim_win_get_cursor(0))
+  local lines = vim.api.nvim_buf_get_lines(0, 0, row, false)
+  lines[#lines] = (lines[#lines] or ""):sub(1, column)
+  return table.concat(lines, "\n")
+end
+
+---@param item pygent.CompletionItem
+---@return table
+local function to_item(item)
+  return {
+    word = plain.line(item.insertText),
+    abbr = plain.line(item.label),
+    kind = item.kind,
+    menu = item.detail and plain.line(item.detail, MAX_DETAIL_CHARS) or "",
+    equal = 1, -- the daemon knows what fits: `@main` finds `src/main.py`
+    dup = 1,
+  }
+end
+
+---@param found pygent.prompt.Found
+local function show(found)
+  local is_typing = vim.startswith(vim.fn.mode(), "i") and drafts.in_buffer(vim.api.nvim_get_current_buf())
+  if not is_typing or text_before() ~= found.before then
+    return
+  end
+  if #found.items > 0 or vim.fn.pumvisible() == 1 then
+    vim.fn.complete(found.start + 1, vim.tbl_map(to_item, found.items))
+  end
+end
+
 ---See `complete-functions`.
 ---@param find_start integer
 ---@param _ string
 ---@return any
 function M.omnifunc(find_start, _)
   if find_start == 0 then
-    return last and { words = vim.tbl_map(M._item, last.items), refresh = "always" } or {}
+    return last and { words = vim.tbl_map(to_item, last.items), refresh = "always" } or {}
   end
-  local before = M._before()
+  local before = text_before()
   if last and last.before == before then
     return last.start
   end
   last = nil
-  local may_wait = not M._is_locked()
+  local may_wait = not is_locked()
   M.find(function(found)
     if found and not may_wait then
-      M._show(found)
+      show(found)
     end
   end)
   if may_wait then
@@ -64,17 +108,25 @@ function M.omnifunc(find_start, _)
   return last and last.before == before and last.start or -2
 end
 
+---Whether the user goes through the menu, whose words are then inserted one after the other.
+---@return boolean
+local function is_browsing()
+  local info = vim.fn.complete_info({ "mode", "selected", "items" })
+  local item = info.selected and info.selected >= 0 and info.items[info.selected + 1]
+  return item and info.mode ~= "" and vim.endswith(text_before(), item.word) or false
+end
+
 ---Text has changed: where it ends in what can be completed, the menu opens.
 function M.changed()
-  local before = M._before()
-  if M.has_plugin or before == taken or M._is_browsing() then
+  local before = text_before()
+  if M.has_plugin or before == taken or is_browsing() then
     return
   end
   taken = nil
   if M.can_complete() then
     M.find(function(found)
       if found then
-        M._show(found)
+        show(found)
       end
     end)
   end
@@ -83,7 +135,7 @@ end
 ---Whether the text before the cursor ends in a mention or a command.
 ---@return boolean
 function M.can_complete()
-  local before = M._before()
+  local before = text_before()
   local is_mention = before:find("^@[^%s]*$") or before:find("[%s(\"'%[`]@[^%s]*$") or before:find('@"[^"\n]*$')
   return (is_mention or before:find("^%s*/[^\n]*$")) ~= nil
 end
@@ -91,35 +143,20 @@ end
 ---An item was taken, or none.
 function M.done()
   local item = vim.v.completed_item
-  taken = type(item) == "table" and item.word and M._before() or nil
+  taken = type(item) == "table" and item.word and text_before() or nil
 end
 
----Whether text may not be changed now, as while Neovim itself completes. What happens during a wait would want to, such
----as the chat with what has come: the menu opens later, then.
----@return boolean
-function M._is_locked()
-  if probe == nil or not vim.api.nvim_buf_is_valid(probe) then
-    local is_made, made = pcall(vim.api.nvim_create_buf, false, true)
-    probe = is_made and made or nil
+---@param before string
+---@param result pygent.Completion
+---@param encoding pygent.Encoding
+---@return pygent.prompt.Found?
+local function to_found(before, result, encoding)
+  local n_before_line = #(before:match("^.*\n") or "")
+  local start = vim.str_byteindex(before, encoding, result.start, false) - n_before_line
+  if start < 0 then
+    return nil
   end
-  return probe == nil or not pcall(vim.api.nvim_buf_set_lines, probe, 0, -1, false, { "" })
-end
-
----All text up to the cursor.
----@return string
-function M._before()
-  local row, column = unpack(vim.api.nvim_win_get_cursor(0))
-  local lines = vim.api.nvim_buf_get_lines(0, 0, row, false)
-  lines[#lines] = (lines[#lines] or ""):sub(1, column)
-  return table.concat(lines, "\n")
-end
-
----Whether the user goes through the menu, whose words are then inserted one after the other.
----@return boolean
-function M._is_browsing()
-  local info = vim.fn.complete_info({ "mode", "selected", "items" })
-  local item = info.selected and info.selected >= 0 and info.items[info.selected + 1]
-  return item and info.mode ~= "" and vim.endswith(M._before(), item.word) or false
+  return { before = before, start = start, items = result.items }
 end
 
 ---Ask the daemon how the text before the cursor can go on.
@@ -127,7 +164,7 @@ end
 ---nothing was, or where another one was asked for since
 ---@return fun() cancel
 function M.find(on_found)
-  local before, draft = M._before(), drafts.in_buffer(vim.api.nvim_get_current_buf())
+  local before, draft = text_before(), drafts.in_buffer(vim.api.nvim_get_current_buf())
   local is_over, cancel_request = false, nil ---@type boolean, fun()?
   local function finish(found)
     if not is_over then
@@ -158,48 +195,11 @@ function M.find(on_found)
       if err or mine ~= n_asked then
         return finish(nil)
       end
-      last = M._found(before, result, encoding)
+      last = to_found(before, result, encoding)
       finish(last)
     end)
   end, draft.root)
   return cancel
-end
-
----@param before string
----@param result pygent.Completion
----@param encoding pygent.Encoding
----@return pygent.prompt.Found?
-function M._found(before, result, encoding)
-  local n_before_line = #(before:match("^.*\n") or "")
-  local start = vim.str_byteindex(before, encoding, result.start, false) - n_before_line
-  if start < 0 then
-    return nil
-  end
-  return { before = before, start = start, items = result.items }
-end
-
----@param item pygent.CompletionItem
----@return table
-function M._item(item)
-  return {
-    word = plain.line(item.insertText),
-    abbr = plain.line(item.label),
-    kind = item.kind,
-    menu = item.detail and plain.line(item.detail, MAX_DETAIL_CHARS) or "",
-    equal = 1, -- the daemon knows what fits: `@main` finds `src/main.py`
-    dup = 1,
-  }
-end
-
----@param found pygent.prompt.Found
-function M._show(found)
-  local is_typing = vim.startswith(vim.fn.mode(), "i") and drafts.in_buffer(vim.api.nvim_get_current_buf())
-  if not is_typing or M._before() ~= found.before then
-    return
-  end
-  if #found.items > 0 or vim.fn.pumvisible() == 1 then
-    vim.fn.complete(found.start + 1, vim.tbl_map(M._item, found.items))
-  end
 end
 
 return M

@@ -40,6 +40,74 @@ function M.on_make(made)
   on_make = made
 end
 
+---What was written for a session that was deleted is the project's own again.
+---@param root string
+local function keep_orphan(root)
+  local key, orphan = vim.iter(pairs(drafts)):find(function(_, draft)
+    return draft.root == root and draft.session_id ~= nil and M.session(draft) == nil
+  end)
+  if orphan and drafts[root] == nil then
+    drafts[key] = nil
+    drafts[root], orphan.session_id = orphan, nil
+  end
+end
+
+---The first draft of a project has what was not sent when Neovim was left.
+---@param draft pygent.Draft
+local function take_left(draft)
+  if next(known_roots) == nil then
+    leaving.keep(M.all, M.text)
+  end
+  if not known_roots[draft.root] then
+    known_roots[draft.root] = true
+    draft.kept = vim.split(leaving.left(draft.root), "\n", { plain = true })
+  end
+end
+
+---Its buffer may have been deleted or wiped: what stood there comes back with it.
+---@param draft pygent.Draft
+local function load(draft)
+  if vim.api.nvim_buf_is_loaded(draft.buffer) then
+    return
+  end
+  local is_new = not vim.api.nvim_buf_is_valid(draft.buffer)
+  if is_new then
+    draft.buffer = vim.api.nvim_create_buf(false, true)
+    vim.api.nvim_buf_set_name(draft.buffer, ("pygent://prompt/%d"):format(draft.buffer))
+  end
+  vim.fn.bufload(draft.buffer)
+  vim.b[draft.buffer].pygent_root = draft.root
+  vim.bo[draft.buffer].bufhidden = "hide"
+  if draft.kept then
+    vim.api.nvim_buf_set_lines(draft.buffer, 0, -1, false, draft.kept)
+    draft.kept = nil
+  end
+  vim.api.nvim_create_autocmd("BufUnload", {
+    buffer = draft.buffer,
+    desc = "pygent: nothing that was written is lost",
+    callback = function()
+      draft.kept = vim.api.nvim_buf_get_lines(draft.buffer, 0, -1, false)
+      return true
+    end,
+  })
+  on_make(draft)
+end
+
+---@param key string
+---@param root string
+---@param session_id? string
+---@return pygent.Draft
+local function of(key, root, session_id)
+  local draft = drafts[key]
+  if draft == nil then
+    draft = { root = root, session_id = session_id, buffer = -1, attachments = {}, is_sending = false, sent = {} }
+    drafts[key] = draft
+    take_left(draft)
+  end
+  load(draft)
+  return draft
+end
+
 ---The draft of the session that prompts go to.
 ---@param root? string of the project; without it that which is worked in
 ---@return pygent.Draft
@@ -47,8 +115,8 @@ function M.current(root)
   root = root or roots.current()
   local session = sessions.current(root)
   if session == nil then
-    M._keep_orphan(root)
-    return M._of(root, root)
+    keep_orphan(root)
+    return of(root, root)
   end
   local waiting = drafts[root]
   if waiting and drafts[session.id] == nil then
@@ -60,7 +128,7 @@ end
 ---@param session pygent.FollowedSession
 ---@return pygent.Draft
 function M.of(session)
-  return M._of(session.id, session.root, session.id)
+  return of(session.id, session.root, session.id)
 end
 
 ---Those that there are.
@@ -107,7 +175,7 @@ end
 ---@param draft pygent.Draft
 ---@param text string
 function M.write(draft, text)
-  M._load(draft)
+  load(draft)
   local lines = vim.split(text, "\n", { plain = true })
   vim.api.nvim_buf_set_lines(draft.buffer, 0, -1, false, lines)
   for _, window in ipairs(vim.fn.win_findbuf(draft.buffer)) do
@@ -129,74 +197,6 @@ function M.give_back(draft, prompt)
   local since = M.text(draft)
   M.write(draft, since:find("%S") and prompt.text .. "\n\n" .. since or prompt.text)
   draft.attachments = vim.list_extend(vim.list_slice(prompt.attachments), draft.attachments)
-end
-
----What was written for a session that was deleted is the project's own again.
----@param root string
-function M._keep_orphan(root)
-  local key, orphan = vim.iter(pairs(drafts)):find(function(_, draft)
-    return draft.root == root and draft.session_id ~= nil and M.session(draft) == nil
-  end)
-  if orphan and drafts[root] == nil then
-    drafts[key] = nil
-    drafts[root], orphan.session_id = orphan, nil
-  end
-end
-
----@param key string
----@param root string
----@param session_id? string
----@return pygent.Draft
-function M._of(key, root, session_id)
-  local draft = drafts[key]
-  if draft == nil then
-    draft = { root = root, session_id = session_id, buffer = -1, attachments = {}, is_sending = false, sent = {} }
-    drafts[key] = draft
-    M._take_left(draft)
-  end
-  M._load(draft)
-  return draft
-end
-
----The first draft of a project has what was not sent when Neovim was left.
----@param draft pygent.Draft
-function M._take_left(draft)
-  if next(known_roots) == nil then
-    leaving.keep(M.all, M.text)
-  end
-  if not known_roots[draft.root] then
-    known_roots[draft.root] = true
-    draft.kept = vim.split(leaving.left(draft.root), "\n", { plain = true })
-  end
-end
-
----Its buffer may have been deleted or wiped: what stood there comes back with it.
----@param draft pygent.Draft
-function M._load(draft)
-  if vim.api.nvim_buf_is_loaded(draft.buffer) then
-    return
-  end
-  local is_new = not vim.api.nvim_buf_is_valid(draft.buffer)
-  if is_new then
-    draft.buffer = vim.api.nvim_create_buf(false, true)
-    vim.api.nvim_buf_set_name(draft.buffer, ("pygent://prompt/%d"):format(draft.buffer))
-  end
-  vim.fn.bufload(draft.buffer)
-  vim.b[draft.buffer].pygent_root = draft.root
-  vim.bo[draft.buffer].bufhidden = "hide"
-  if draft.kept then
-    vim.api.nvim_buf_set_lines(draft.buffer, 0, -1, false, draft.kept)
-    draft.kept = nil
-  end
-  vim.api.nvim_create_autocmd("BufUnload", {
-    buffer = draft.buffer,
-    desc = "pygent: nothing that was written is lost",
-    callback = function()
-      draft.kept = vim.api.nvim_buf_get_lines(draft.buffer, 0, -1, false)
-      return true
-    end,
-  })
-  on_make(draft)
 end
 
 return M

@@ -18,13 +18,24 @@ M.FILETYPE = "pygent-prompt"
 ---@field text? string to be written there, behind what stands there already
 ---@field about? pygent.Attachment what the prompt is about, beside what it is about already
 
+---@param draft pygent.Draft
+---@param about pygent.Attachment
+local function attach(draft, about)
+  for _, attachment in ipairs(draft.attachments) do
+    if vim.deep_equal(attachment.block("utf-8"), about.block("utf-8")) then
+      return
+    end
+  end
+  table.insert(draft.attachments, about)
+end
+
 ---Go to the prompt, in insert mode.
 ---@param opened? pygent.prompt.Opened
 function M.open(opened)
   opened = opened or {}
   local draft = drafts.current()
   if opened.about then
-    M._attach(draft, opened.about)
+    attach(draft, opened.about)
   end
   if opened.text and opened.text ~= "" then
     local before = drafts.text(draft)
@@ -57,14 +68,33 @@ function M.close()
   end
 end
 
+---The draft of this buffer, else the one that counts now.
+---@return pygent.Draft
+local function here()
+  return drafts.in_buffer(vim.api.nvim_get_current_buf()) or drafts.current()
+end
+
+---@param way pygent.Way
+local function send(way)
+  local draft, shown = here(), window.find()
+  local is_float = shown ~= nil and vim.api.nvim_win_get_config(shown).relative ~= ""
+  sending.send(draft, way, function(session)
+    if is_float then
+      M.close()
+    end
+    require("pygent.commands.asking").show(session)
+  end)
+  window.decorate(draft)
+end
+
 ---Send what is written there; while a turn runs, it is the next one.
 function M.send()
-  M._send("prompt")
+  send("prompt")
 end
 
 ---Say it to the turn that runs, before the next call of its model; where none runs, it is sent.
 function M.steer()
-  M._send("steer")
+  send("steer")
 end
 
 ---Stop the turn that runs.
@@ -74,7 +104,7 @@ end
 
 ---Take off the last thing that the prompt is about.
 function M.detach()
-  local draft = M._here()
+  local draft = here()
   if table.remove(draft.attachments) == nil then
     return telling.user("nothing is attached to the prompt")
   end
@@ -84,7 +114,7 @@ end
 ---Show an older prompt (-1), or a newer one (1).
 ---@param step -1|1
 function M.history(step)
-  local draft = M._here()
+  local draft = here()
   history.go(draft, step)
   window.decorate(draft)
 end
@@ -112,38 +142,8 @@ function M.hold(session, waiting)
   end
 end
 
----@param way pygent.Way
-function M._send(way)
-  local draft, shown = M._here(), window.find()
-  local is_float = shown ~= nil and vim.api.nvim_win_get_config(shown).relative ~= ""
-  sending.send(draft, way, function(session)
-    if is_float then
-      M.close()
-    end
-    require("pygent.commands.asking").show(session)
-  end)
-  window.decorate(draft)
-end
-
----The draft of this buffer, else the one that counts now.
----@return pygent.Draft
-function M._here()
-  return drafts.in_buffer(vim.api.nvim_get_current_buf()) or drafts.current()
-end
-
 ---@param draft pygent.Draft
----@param about pygent.Attachment
-function M._attach(draft, about)
-  for _, attachment in ipairs(draft.attachments) do
-    if vim.deep_equal(attachment.block("utf-8"), about.block("utf-8")) then
-      return
-    end
-  end
-  table.insert(draft.attachments, about)
-end
-
----@param draft pygent.Draft
-function M._begin(draft)
+local function begin(draft)
   local buffer = draft.buffer
   highlights.define()
   vim.bo[buffer].omnifunc = "v:lua.require'pygent.prompt.completion'.omnifunc"
@@ -167,9 +167,16 @@ function M._begin(draft)
   vim.bo[buffer].filetype = M.FILETYPE -- the last: what the user sets for it comes after
   pcall(vim.treesitter.start, buffer)
 end
+drafts.on_make(begin)
+sending.on_change = function(draft, is_back)
+  window.decorate(draft)
+  if is_back then
+    telling.user("prompts that were not started are in the prompt window again", vim.log.levels.WARN)
+  end
+end
 
 ---The session that prompts go to is another one, or does something else now.
-function M._refresh()
+local function refresh()
   local shown = window.find()
   if shown then
     local before = drafts.in_buffer(vim.api.nvim_win_get_buf(shown))
@@ -180,19 +187,11 @@ function M._refresh()
     window.decorate(draft)
   end
 end
-
-drafts.on_make(M._begin)
-sending.on_change = function(draft, is_back)
-  window.decorate(draft)
-  if is_back then
-    telling.user("prompts that were not started are in the prompt window again", vim.log.levels.WARN)
-  end
-end
 vim.api.nvim_create_autocmd("User", {
   group = vim.api.nvim_create_augroup("pygent.prompt", {}),
   pattern = { "PygentSession", "PygentTurnStarted", "PygentTurnFinished", "PygentExit" },
   desc = "pygent: the prompt says what its keys do now",
-  callback = M._refresh,
+  callback = refresh,
 })
 
 return M

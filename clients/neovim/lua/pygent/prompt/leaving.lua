@@ -4,38 +4,32 @@ local M = {}
 
 ---Kept by project's root; those of projects that were not worked in meanwhile stay.
 ---@return string path
-function M._path()
+local function state_path()
   return vim.fs.joinpath(vim.fn.stdpath("state") --[[@as string]], "pygent-drafts.json")
+end
+
+---@return table<string, string>
+local function read()
+  local file = io.open(state_path(), "r")
+  if file == nil then
+    return {}
+  end
+  local is_read, kept = pcall(vim.json.decode, file:read("*a"))
+  file:close()
+  return is_read and type(kept) == "table" and kept or {}
 end
 
 ---What was left in a project; empty where nothing was. It is kept until Neovim is left again.
 ---@param root string
 ---@return string
 function M.left(root)
-  return M._read()[root] or ""
-end
-
----Keep what is written, and nothing where nothing is: when Neovim is left, and before, since it may be killed, as it is
----with its terminal's window.
----@param all fun(): pygent.Draft[]
----@param text fun(draft: pygent.Draft): string
-function M.keep(all, text)
-  local group = vim.api.nvim_create_augroup("pygent.prompt.leaving", {})
-  local options = { group = group, desc = "pygent: keeps the prompts that were not sent" }
-  function options.callback()
-    if vim.v.dying == 0 then -- else the text of buffers is gone already
-      M._write(M._by_root(all(), text))
-    end
-  end
-  vim.api.nvim_create_autocmd({ "VimLeavePre", "FocusLost" }, options)
-  options.pattern = "pygent://prompt/*"
-  vim.api.nvim_create_autocmd({ "InsertLeave", "BufLeave", "CursorHold", "CursorHoldI" }, options)
+  return read()[root] or ""
 end
 
 ---@param drafts pygent.Draft[]
 ---@param text fun(draft: pygent.Draft): string
 ---@return table<string, string>
-function M._by_root(drafts, text)
+local function by_root(drafts, text)
   local parts = {} ---@type table<string, string[]>
   for _, draft in ipairs(drafts) do
     parts[draft.root] = parts[draft.root] or {}
@@ -49,20 +43,9 @@ function M._by_root(drafts, text)
   end, parts)
 end
 
----@return table<string, string>
-function M._read()
-  local file = io.open(M._path(), "r")
-  if file == nil then
-    return {}
-  end
-  local is_read, kept = pcall(vim.json.decode, file:read("*a"))
-  file:close()
-  return is_read and type(kept) == "table" and kept or {}
-end
-
 ---@param changed table<string, string> by root; an empty text is nothing to keep
-function M._write(changed)
-  local before = M._read()
+local function write(changed)
+  local before = read()
   local after = vim.tbl_extend("force", before, changed)
   for root, text in pairs(after) do
     after[root] = text ~= "" and text or nil
@@ -70,7 +53,7 @@ function M._write(changed)
   if vim.deep_equal(before, after) then
     return
   end
-  local path = M._path()
+  local path = state_path()
   vim.fn.mkdir(vim.fs.dirname(path), "p")
   local whole = ("%s.%d"):format(path, vim.uv.os_getpid())
   local file = vim.uv.fs_open(whole, "w", tonumber("600", 8)) -- what is written is nobody else's business
@@ -81,6 +64,23 @@ function M._write(changed)
       vim.uv.fs_rename(whole, path)
     end
   end
+end
+
+---Keep what is written, and nothing where nothing is: when Neovim is left, and before, since it may be killed, as it is
+---with its terminal's window.
+---@param all fun(): pygent.Draft[]
+---@param text fun(draft: pygent.Draft): string
+function M.keep(all, text)
+  local group = vim.api.nvim_create_augroup("pygent.prompt.leaving", {})
+  local options = { group = group, desc = "pygent: keeps the prompts that were not sent" }
+  function options.callback()
+    if vim.v.dying == 0 then -- else the text of buffers is gone already
+      write(by_root(all(), text))
+    end
+  end
+  vim.api.nvim_create_autocmd({ "VimLeavePre", "FocusLost" }, options)
+  options.pattern = "pygent://prompt/*"
+  vim.api.nvim_create_autocmd({ "InsertLeave", "BufLeave", "CursorHold", "CursorHoldI" }, options)
 end
 
 return M

@@ -17,49 +17,9 @@ local M = {}
 ---@type fun(draft: pygent.Draft, is_back: boolean)
 M.on_change = function() end
 
----Send what is written. The text goes away once there is a session that takes it, and comes back if it does not.
----@param draft pygent.Draft
----@param way pygent.Way
----@param on_taken? fun(session: pygent.FollowedSession)
-function M.send(draft, way, on_taken)
-  local prompt = { text = drafts.text(draft), attachments = draft.attachments } ---@type pygent.SentPrompt
-  if not prompt.text:find("%S") then
-    local lacks = #prompt.attachments > 0 and ": say what to do with the attachments" or ""
-    return telling.user("the prompt is empty" .. lacks, vim.log.levels.WARN)
-  end
-  if draft.is_sending then
-    return telling.user("the prompt is being sent: the daemon is starting", vim.log.levels.WARN)
-  end
-  M._with_session(draft, function(session)
-    M._clear(draft, prompt)
-    M._deliver(draft, session, prompt, way)
-    if on_taken then
-      on_taken(session)
-    end
-  end)
-end
-
----Send a prompt that was never written in a draft, to the session that prompts go to once it is there.
----@param prompt pygent.SentPrompt
----@param way pygent.Way
----@param on_taken? fun(session: pygent.FollowedSession)
-function M.send_at_once(prompt, way, on_taken)
-  local draft = drafts.current()
-  sessions.need(function(session)
-    drafts.adopt(draft, session)
-    M._deliver(drafts.of(session), session, prompt, way)
-    if on_taken then
-      on_taken(session)
-    end
-  end, function()
-    drafts.give_back(draft, prompt)
-    M.on_change(draft, true)
-  end)
-end
-
 ---@param draft pygent.Draft
 ---@param go_on fun(session: pygent.FollowedSession)
-function M._with_session(draft, go_on)
+local function with_session(draft, go_on)
   local session = drafts.session(draft)
   if session then
     return go_on(session)
@@ -77,7 +37,7 @@ end
 ---What was written since it was sent stays.
 ---@param draft pygent.Draft
 ---@param prompt pygent.SentPrompt
-function M._clear(draft, prompt)
+local function clear(draft, prompt)
   local now = drafts.text(draft)
   if vim.startswith(now, prompt.text) then
     drafts.write(draft, (now:sub(#prompt.text + 1):gsub("^\n+", "")))
@@ -85,46 +45,10 @@ function M._clear(draft, prompt)
   draft.attachments = {}
 end
 
----@param draft pygent.Draft
----@param session pygent.FollowedSession
----@param prompt pygent.SentPrompt
----@param way pygent.Way
-function M._deliver(draft, session, prompt, way)
-  history.add(draft, prompt.text)
-  require("pygent.chat").follow(session)
-  table.insert(draft.sent, prompt)
-  prompt.turn_id = vim.text.hexencode(vim.uv.random(12))
-  prompt.stop_listening = session:listen(function(change)
-    for _, event in ipairs(change.events or {}) do
-      if event.turnId == prompt.turn_id then
-        M._follow(draft, session, prompt, event)
-      end
-    end
-  end)
-  local function on_end(err)
-    local is_lost = err ~= nil and err.code ~= -32800
-    if M._take(draft, prompt) and is_lost then
-      drafts.give_back(draft, prompt)
-    end
-    if err == nil or err.code ~= client.ENDED then
-      prompt.stop_listening()
-    end
-    M.on_change(draft, is_lost)
-  end
-  local blocks = M._blocks(prompt, session.root)
-  if way == "steer" then
-    session:steer(blocks, on_end, prompt.turn_id, M._shown(prompt))
-  else
-    session:send(blocks, on_end, prompt.turn_id)
-  end
-  prompt.client_id = session.client_id
-  M.on_change(draft, false)
-end
-
 ---The prompt with what it is about, on one line.
 ---@param prompt pygent.SentPrompt
 ---@return string
-function M._shown(prompt)
+local function shown(prompt)
   local parts = { prompt.text }
   for _, attachment in ipairs(prompt.attachments) do
     table.insert(parts, attachment.label)
@@ -132,27 +56,11 @@ function M._shown(prompt)
   return table.concat(parts, " · ")
 end
 
----What the daemon tells of the prompt's turn.
----@param draft pygent.Draft
----@param session pygent.FollowedSession
----@param prompt pygent.SentPrompt
----@param event pygent.Event
-function M._follow(draft, session, prompt, event)
-  if event.type == "turn_started" then
-    M._take(draft, prompt)
-    prompt.stop_listening()
-  elseif event.type == "turn_queued" and event.held then
-    -- It was given back when the daemon before this one ended: it must not be sent twice.
-    session:request("pygent/turn/dequeue", { sessionId = session.id, turnId = prompt.turn_id }, function() end)
-    prompt.stop_listening()
-  end
-end
-
 ---It is in the daemon's hands.
 ---@param draft pygent.Draft
 ---@param prompt pygent.SentPrompt
 ---@return boolean was_waiting
-function M._take(draft, prompt)
+local function take(draft, prompt)
   for index, each in ipairs(draft.sent) do
     if each == prompt then
       table.remove(draft.sent, index)
@@ -162,10 +70,26 @@ function M._take(draft, prompt)
   return false
 end
 
+---What the daemon tells of the prompt's turn.
+---@param draft pygent.Draft
+---@param session pygent.FollowedSession
+---@param prompt pygent.SentPrompt
+---@param event pygent.Event
+local function follow(draft, session, prompt, event)
+  if event.type == "turn_started" then
+    take(draft, prompt)
+    prompt.stop_listening()
+  elseif event.type == "turn_queued" and event.held then
+    -- It was given back when the daemon before this one ended: it must not be sent twice.
+    session:request("pygent/turn/dequeue", { sessionId = session.id, turnId = prompt.turn_id }, function() end)
+    prompt.stop_listening()
+  end
+end
+
 ---@param prompt pygent.SentPrompt
 ---@param root string
 ---@return pygent.Prompt
-function M._blocks(prompt, root)
+local function blocks_of(prompt, root)
   local words = text.valid(prompt.text)
   if #prompt.attachments == 0 then
     return words
@@ -178,6 +102,82 @@ function M._blocks(prompt, root)
   end, prompt.attachments)
   table.insert(blocks, { type = "text", text = words })
   return blocks
+end
+
+---@param draft pygent.Draft
+---@param session pygent.FollowedSession
+---@param prompt pygent.SentPrompt
+---@param way pygent.Way
+local function deliver(draft, session, prompt, way)
+  history.add(draft, prompt.text)
+  require("pygent.chat").follow(session)
+  table.insert(draft.sent, prompt)
+  prompt.turn_id = vim.text.hexencode(vim.uv.random(12))
+  prompt.stop_listening = session:listen(function(change)
+    for _, event in ipairs(change.events or {}) do
+      if event.turnId == prompt.turn_id then
+        follow(draft, session, prompt, event)
+      end
+    end
+  end)
+  local function on_end(err)
+    local is_lost = err ~= nil and err.code ~= -32800
+    if take(draft, prompt) and is_lost then
+      drafts.give_back(draft, prompt)
+    end
+    if err == nil or err.code ~= client.ENDED then
+      prompt.stop_listening()
+    end
+    M.on_change(draft, is_lost)
+  end
+  local blocks = blocks_of(prompt, session.root)
+  if way == "steer" then
+    session:steer(blocks, on_end, prompt.turn_id, shown(prompt))
+  else
+    session:send(blocks, on_end, prompt.turn_id)
+  end
+  prompt.client_id = session.client_id
+  M.on_change(draft, false)
+end
+
+---Send what is written. The text goes away once there is a session that takes it, and comes back if it does not.
+---@param draft pygent.Draft
+---@param way pygent.Way
+---@param on_taken? fun(session: pygent.FollowedSession)
+function M.send(draft, way, on_taken)
+  local prompt = { text = drafts.text(draft), attachments = draft.attachments } ---@type pygent.SentPrompt
+  if not prompt.text:find("%S") then
+    local lacks = #prompt.attachments > 0 and ": say what to do with the attachments" or ""
+    return telling.user("the prompt is empty" .. lacks, vim.log.levels.WARN)
+  end
+  if draft.is_sending then
+    return telling.user("the prompt is being sent: the daemon is starting", vim.log.levels.WARN)
+  end
+  with_session(draft, function(session)
+    clear(draft, prompt)
+    deliver(draft, session, prompt, way)
+    if on_taken then
+      on_taken(session)
+    end
+  end)
+end
+
+---Send a prompt that was never written in a draft, to the session that prompts go to once it is there.
+---@param prompt pygent.SentPrompt
+---@param way pygent.Way
+---@param on_taken? fun(session: pygent.FollowedSession)
+function M.send_at_once(prompt, way, on_taken)
+  local draft = drafts.current()
+  sessions.need(function(session)
+    drafts.adopt(draft, session)
+    deliver(drafts.of(session), session, prompt, way)
+    if on_taken then
+      on_taken(session)
+    end
+  end, function()
+    drafts.give_back(draft, prompt)
+    M.on_change(draft, true)
+  end)
 end
 
 -- A daemon that is gone answers no request: what it had not begun is written again, in the order in which it was sent.

@@ -25,59 +25,8 @@ function M.find()
   end
 end
 
----Show a draft, and go there.
----@param draft pygent.Draft
-function M.show(draft)
-  local window = M.find()
-  if window then
-    vim.api.nvim_win_set_buf(window, draft.buffer)
-    vim.api.nvim_set_current_win(window)
-  else
-    window = M._open(draft.buffer)
-  end
-  local last = vim.api.nvim_buf_line_count(draft.buffer)
-  vim.api.nvim_win_set_cursor(window, { last, #vim.fn.getbufoneline(draft.buffer, last) })
-  M.decorate(draft)
-end
-
----Show a draft in windows of other buffers.
----@param draft pygent.Draft
----@param windows integer[]
-function M.restore(draft, windows)
-  for _, window in ipairs(windows) do
-    vim.api.nvim_win_set_buf(window, draft.buffer)
-    M._set_options(window)
-  end
-  M.decorate(draft)
-end
-
----Say around the draft what it is about, and what the keys do now.
----@param draft pygent.Draft
-function M.decorate(draft)
-  if not vim.api.nvim_buf_is_loaded(draft.buffer) then
-    return
-  end
-  for _, window in ipairs(vim.fn.win_findbuf(draft.buffer)) do
-    vim.wo[window][0].winbar = BAR
-  end
-  vim.api.nvim_buf_clear_namespace(draft.buffer, hints, 0, -1)
-  if M._is_blank(draft) then
-    local mark = { virt_text = { { INVITATION, "PygentPromptHint" } }, virt_text_pos = "overlay" }
-    vim.api.nvim_buf_set_extmark(draft.buffer, hints, 0, 0, mark)
-  end
-end
-
----@param buffer integer
----@return integer window
-function M._open(buffer)
-  local chat = M._chat()
-  local window = chat and M._below(buffer, chat) or M._float(buffer)
-  M._set_options(window)
-  return window
-end
-
 ---@param window integer
-function M._set_options(window)
+local function set_options(window)
   local options = vim.wo[window][0]
   options.wrap, options.linebreak, options.number, options.relativenumber = true, true, false, false
   options.signcolumn, options.foldcolumn, options.foldenable, options.winfixheight = "no", "0", false, true
@@ -85,7 +34,7 @@ end
 
 ---The chat's window, unless it floats.
 ---@return integer?
-function M._chat()
+local function chat_window()
   for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
     local is_chat = vim.bo[vim.api.nvim_win_get_buf(window)].filetype == "pygent-chat"
     if is_chat and vim.api.nvim_win_get_config(window).relative == "" then
@@ -97,14 +46,14 @@ end
 ---@param buffer integer
 ---@param chat integer
 ---@return integer
-function M._below(buffer, chat)
+local function below(buffer, chat)
   local height = math.max(1, math.min(HEIGHT, math.floor(vim.api.nvim_win_get_height(chat) / 3)))
   return vim.api.nvim_open_win(buffer, true, { split = "below", win = chat, height = height })
 end
 
 ---@param buffer integer
 ---@return integer
-function M._float(buffer)
+local function float(buffer)
   local width = math.max(1, math.min(MAX_WIDTH, vim.o.columns - 4))
   local height = math.max(1, math.min(HEIGHT, vim.o.lines - 6))
   return vim.api.nvim_open_win(buffer, true, {
@@ -119,10 +68,61 @@ function M._float(buffer)
   })
 end
 
+---@param buffer integer
+---@return integer window
+local function open(buffer)
+  local chat = chat_window()
+  local window = chat and below(buffer, chat) or float(buffer)
+  set_options(window)
+  return window
+end
+
+---Show a draft, and go there.
+---@param draft pygent.Draft
+function M.show(draft)
+  local window = M.find()
+  if window then
+    vim.api.nvim_win_set_buf(window, draft.buffer)
+    vim.api.nvim_set_current_win(window)
+  else
+    window = open(draft.buffer)
+  end
+  local last = vim.api.nvim_buf_line_count(draft.buffer)
+  vim.api.nvim_win_set_cursor(window, { last, #vim.fn.getbufoneline(draft.buffer, last) })
+  M.decorate(draft)
+end
+
+---Show a draft in windows of other buffers.
+---@param draft pygent.Draft
+---@param windows integer[]
+function M.restore(draft, windows)
+  for _, window in ipairs(windows) do
+    vim.api.nvim_win_set_buf(window, draft.buffer)
+    set_options(window)
+  end
+  M.decorate(draft)
+end
+
 ---@param draft pygent.Draft
 ---@return boolean
-function M._is_blank(draft)
+local function is_blank(draft)
   return vim.api.nvim_buf_line_count(draft.buffer) == 1 and vim.fn.getbufoneline(draft.buffer, 1) == ""
+end
+
+---Say around the draft what it is about, and what the keys do now.
+---@param draft pygent.Draft
+function M.decorate(draft)
+  if not vim.api.nvim_buf_is_loaded(draft.buffer) then
+    return
+  end
+  for _, window in ipairs(vim.fn.win_findbuf(draft.buffer)) do
+    vim.wo[window][0].winbar = BAR
+  end
+  vim.api.nvim_buf_clear_namespace(draft.buffer, hints, 0, -1)
+  if is_blank(draft) then
+    local mark = { virt_text = { { INVITATION, "PygentPromptHint" } }, virt_text_pos = "overlay" }
+    vim.api.nvim_buf_set_extmark(draft.buffer, hints, 0, 0, mark)
+  end
 end
 
 return M

@@ -50,6 +50,38 @@ function M.was_judged(call)
   return judged[call] == true
 end
 
+---@param review_id string
+---@param path string
+---@param given pygent.Hunk
+---@return pygent.AskedHunk
+local function opened(review_id, path, given)
+  local line = given.range.start.line
+  local hunk = {
+    old_first = line,
+    new_first = line,
+    old_lines = hunks.lines((given.oldText:gsub("\r\n", "\n"))),
+    new_lines = hunks.lines((given.newText:gsub("\r\n", "\n"))),
+  }
+  local buffer = documents.loaded(path)
+  local mark = buffer
+    and api.nvim_buf_set_extmark(buffer, namespace, math.min(line, api.nvim_buf_line_count(buffer)), 0, {
+      strict = false,
+    })
+  local id = ("%s %s"):format(review_id, given.hunkId)
+  return { id = id, hunk_id = given.hunkId, path = path, hunk = hunk, mark = mark or nil }
+end
+
+---@param open pygent.AskedHunk[]
+local function tell_decided(open)
+  local paths = {} ---@type table<string, true>
+  for _, each in ipairs(open) do
+    paths[each.path] = true
+  end
+  for path in pairs(paths) do
+    tell(path)
+  end
+end
+
 ---Let the user decide about its hunks.
 ---@param ask pygent.ReviewAsk
 ---@return fun() hide
@@ -57,17 +89,29 @@ function M.begin(ask)
   local open = {} ---@type pygent.AskedHunk[]
   for _, file in ipairs(ask.request.files) do
     for _, hunk in ipairs(file.hunks) do
-      table.insert(open, M._opened(ask.id, vim.uri_to_fname(file.uri), hunk))
+      table.insert(open, opened(ask.id, vim.uri_to_fname(file.uri), hunk))
     end
   end
   local request = ask.request
   judged[M.call(request.sessionId, request.turnId, request.toolId)] = true
   asked[ask.id] = { ask = ask, open = open, decided = {} }
-  M._tell(open)
+  tell_decided(open)
   return function()
     asked[ask.id] = nil
-    M._tell(open)
+    tell_decided(open)
   end
+end
+
+---@param open pygent.AskedHunk
+---@return pygent.AskedHunk
+local function current(open)
+  local buffer = open.mark and documents.loaded(open.path)
+  local place = buffer and api.nvim_buf_get_extmark_by_id(buffer, namespace, open.mark, {})
+  if not place or #place == 0 then
+    return open
+  end
+  local moved = vim.tbl_extend("force", open.hunk, { new_first = place[1] })
+  return vim.tbl_extend("force", open, { hunk = moved })
 end
 
 ---The hunks of a file that wait, where they stand now; or those of all files.
@@ -78,11 +122,22 @@ function M.open(path)
   for _, each in pairs(asked) do
     for _, hunk in ipairs(each.open) do
       if path == nil or hunk.path == path then
-        table.insert(found, M._now(hunk))
+        table.insert(found, current(hunk))
       end
     end
   end
   return found
+end
+
+---@param judged_now pygent.Asked
+local function answer(judged_now)
+  for _, file in ipairs(judged_now.ask.request.files) do
+    local buffer = documents.loaded(vim.uri_to_fname(file.uri))
+    if buffer then
+      documents.tell(buffer)
+    end
+  end
+  judged_now.ask.answer({ hunks = judged_now.decided })
 end
 
 ---What is rejected stands until the whole review is decided.
@@ -100,64 +155,9 @@ function M.decide(ids, is_accepted)
       return ids[hunk.id] == nil
     end, each.open)
     if #now > 0 and #each.open == 0 then
-      M._answer(each)
+      answer(each)
     end
-    M._tell(now)
-  end
-end
-
----@param judged_now pygent.Asked
-function M._answer(judged_now)
-  for _, file in ipairs(judged_now.ask.request.files) do
-    local buffer = documents.loaded(vim.uri_to_fname(file.uri))
-    if buffer then
-      documents.tell(buffer)
-    end
-  end
-  judged_now.ask.answer({ hunks = judged_now.decided })
-end
-
----@param review_id string
----@param path string
----@param given pygent.Hunk
----@return pygent.AskedHunk
-function M._opened(review_id, path, given)
-  local line = given.range.start.line
-  local hunk = {
-    old_first = line,
-    new_first = line,
-    old_lines = hunks.lines((given.oldText:gsub("\r\n", "\n"))),
-    new_lines = hunks.lines((given.newText:gsub("\r\n", "\n"))),
-  }
-  local buffer = documents.loaded(path)
-  local mark = buffer
-    and api.nvim_buf_set_extmark(buffer, namespace, math.min(line, api.nvim_buf_line_count(buffer)), 0, {
-      strict = false,
-    })
-  local id = ("%s %s"):format(review_id, given.hunkId)
-  return { id = id, hunk_id = given.hunkId, path = path, hunk = hunk, mark = mark or nil }
-end
-
----@param open pygent.AskedHunk
----@return pygent.AskedHunk
-function M._now(open)
-  local buffer = open.mark and documents.loaded(open.path)
-  local place = buffer and api.nvim_buf_get_extmark_by_id(buffer, namespace, open.mark, {})
-  if not place or #place == 0 then
-    return open
-  end
-  local moved = vim.tbl_extend("force", open.hunk, { new_first = place[1] })
-  return vim.tbl_extend("force", open, { hunk = moved })
-end
-
----@param open pygent.AskedHunk[]
-function M._tell(open)
-  local paths = {} ---@type table<string, true>
-  for _, each in ipairs(open) do
-    paths[each.path] = true
-  end
-  for path in pairs(paths) do
-    tell(path)
+    tell_decided(now)
   end
 end
 

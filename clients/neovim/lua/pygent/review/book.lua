@@ -53,9 +53,112 @@ local attached = {}
 ---@type table<string, uv.uv_timer_t>
 local timers = {}
 
+---@param paths string[]
+local function remember(paths)
+  for _, path in ipairs(paths) do
+    M.look(path)
+  end
+end
+
+---@param path string
+local function look_soon(path)
+  local timer = timers[path] or assert(vim.uv.new_timer())
+  timers[path] = timer
+  timer:stop()
+  timer:start(QUIET_MS, 0, function()
+    timer:close()
+    timers[path] = nil
+    vim.schedule(function()
+      M.look(path)
+    end)
+  end)
+end
+
+---@param buffer integer
+local function attach(buffer)
+  if attached[buffer] then
+    return
+  end
+  local function look()
+    local path = api.nvim_buf_get_name(buffer)
+    if entries[path] == nil and rejected[path] == nil then
+      attached[buffer] = nil
+      return true
+    end
+    look_soon(path)
+  end
+  attached[buffer] = api.nvim_buf_attach(buffer, false, {
+    on_lines = look,
+    on_reload = look,
+    on_detach = function()
+      attached[buffer] = nil
+    end,
+  }) or nil
+end
+
+---@param path string
+local function tell_change(path)
+  local buffer = documents.loaded(path)
+  if buffer and (entries[path] or rejected[path]) then
+    attach(buffer)
+  end
+  for _, watcher in ipairs(watchers) do
+    watcher(path)
+  end
+end
+
+---@param path string
+local function forget(path)
+  if entries[path] then
+    entries[path] = nil
+    tell_change(path)
+  end
+end
+
+---@param path string
+---@param session_id string
+---@param file pygent.PendingText
+---@param removed? pygent.RawFile
+local function put(path, session_id, file, removed)
+  if hunks.is_settled(file) then
+    return forget(path)
+  end
+  removed = file.current == nil and removed or nil
+  entries[path] = { path = path, session_id = session_id, file = file, hunks = hunks.of(file), removed = removed }
+  tell_change(path)
+end
+
+---@param all pygent.Applied[]
+local function after(all)
+  for _, each in ipairs(all) do
+    local entry = entries[each.path]
+    if each.label == RESTORE then
+      M.look(each.path)
+    elseif each.before ~= each.after then
+      local waiting = applied[each.path] or {}
+      table.insert(waiting, each)
+      applied[each.path] = vim.list_slice(waiting, math.max(1, #waiting - MOST_APPLIED + 1))
+      if entry then
+        put(each.path, entry.session_id, { baseline = entry.file.baseline, current = each.after }, each.removed)
+      end
+    end
+  end
+end
+
+---@param from string
+---@param to string
+local function moved(from, to)
+  for path, entry in pairs(vim.deepcopy(entries)) do
+    if path == from or vim.startswith(path, from .. "/") then
+      forget(path)
+      put(to .. path:sub(#from + 1), entry.session_id, entry.file, entry.removed)
+    end
+  end
+end
+
 ---Follow what is edited, by the agent and by others.
 function M.begin()
-  editing.watch({ before = M._before, after = M._after, moved = M._moved })
+  editing.watch({ before = remember, after = after, moved = moved })
   api.nvim_create_autocmd({ "BufReadPost", "BufWinEnter", "BufUnload" }, {
     group = api.nvim_create_augroup("pygent.review.book", {}),
     desc = "pygent: a file that waits for review is shown, or closed",
@@ -65,7 +168,7 @@ function M.begin()
         rejected[path] = nil -- with the buffer's undo
       end
       if entries[path] and vim.bo[about.buf].buftype == "" then
-        M._look_soon(path)
+        look_soon(path)
       end
     end,
   })
@@ -93,12 +196,41 @@ function M.all()
   return all
 end
 
+---@param current? string
+---@param patch string
+---@return boolean fits
+---@return string? before
+local function before_patch(current, patch)
+  local fits, before = patches.text_before(current, patch)
+  if not fits and patch:find("\r\n", 1, true) then
+    fits, before = patches.text_before(current, (patch:gsub("\r\n", "\n")))
+  end
+  return fits, before
+end
+
+---The edit that a tool call tells of: it, and those before it, are of no more use.
+---@param path string
+---@param patch string
+---@return pygent.Applied?
+local function forget_told(path, patch)
+  local waiting = applied[path] or {}
+  for index, each in ipairs(waiting) do
+    local fits, before = before_patch(each.after, patch)
+    if fits and before == each.before then
+      applied[path] = vim.list_slice(waiting, index + 1)
+      return each
+    end
+  end
+  applied[path] = vim.list_slice(waiting, 2)
+  return waiting[1] -- what is secret is masked in a patch, which then fits no text
+end
+
 ---The agent changed a file: what a tool call says when it is over.
 ---@param session_id string
 ---@param change pygent.FileChange
 function M.changed(session_id, change)
   local path = vim.uri_to_fname(change.uri)
-  local told = M._told(path, change.patch)
+  local told = forget_told(path, change.patch)
   if change.kind == "move" or config.get().review.when == "off" then
     return -- one that was only moved has no lines to judge, and what waited has moved with it
   end
@@ -106,14 +238,14 @@ function M.changed(session_id, change)
   local entry = entries[path]
   if entry then
     local removed = told and told.removed or entry.removed
-    return M._put(path, session_id, { baseline = entry.file.baseline, current = current }, removed)
+    return put(path, session_id, { baseline = entry.file.baseline, current = current }, removed)
   end
   local fits, before = told ~= nil, told and told.before
   if not fits then
-    fits, before = M._before_patch(current, change.patch)
+    fits, before = before_patch(current, change.patch)
   end
   if fits then -- else it is no text, or another program has changed it since
-    M._put(path, session_id, { baseline = before, current = current }, told and told.removed)
+    put(path, session_id, { baseline = before, current = current }, told and told.removed)
   end
 end
 
@@ -121,7 +253,7 @@ end
 ---@param entry pygent.ReviewEntry
 ---@param file pygent.PendingText
 function M.decided(entry, file)
-  M._put(entry.path, entry.session_id, file)
+  put(entry.path, entry.session_id, file)
 end
 
 ---The user rejected some hunks of the entry, as it was then.
@@ -142,40 +274,14 @@ function M.rejected(entry, file, chosen)
     })
     rejected[path] = vim.list_slice(all, math.max(1, #all - MOST_REJECTIONS + 1))
   end
-  M._put(path, entry.session_id, file)
-end
-
----Take in what others than the agent have done to the file.
----@param path string
-function M.look(path)
-  local entry = entries[path]
-  if entry == nil and rejected[path] == nil then
-    return
-  end
-  local current = documents.text_of(path)
-  if M._undone(path, current) or entry == nil then
-    return
-  end
-  if current == entry.file.current then
-    return M._tell(path)
-  end
-  local is_agents = vim.iter(applied[path] or {}):any(function(each)
-    return each.after == current
-  end)
-  if is_agents then
-    M._put(path, entry.session_id, { baseline = entry.file.baseline, current = current })
-  elseif current == nil then
-    M._forget(path) -- the user deleted it, with all that is in it
-  else
-    M._put(path, entry.session_id, hunks.followed(entry.file, current))
-  end
+  put(path, entry.session_id, file)
 end
 
 ---Whether the text is that of before a rejection, which was undone, or that of after it, which was redone.
 ---@param path string
 ---@param current? string
 ---@return boolean
-function M._undone(path, current)
+local function undone(path, current)
   local entry, all = entries[path], rejected[path] or {}
   if entry and entry.file.current == current then
     return false
@@ -187,143 +293,37 @@ function M._undone(path, current)
       each.is_undone = not each.is_undone
       local tell = each.is_undone and rejections.withdraw or rejections.add
       tell(each.session_id, path, each.hunks)
-      M._put(path, each.session_id, { baseline = entry and entry.file.baseline or from, current = current })
+      put(path, each.session_id, { baseline = entry and entry.file.baseline or from, current = current })
       return true
     end
   end
   return false
 end
 
----@param paths string[]
-function M._before(paths)
-  for _, path in ipairs(paths) do
-    M.look(path)
-  end
-end
-
----@param all pygent.Applied[]
-function M._after(all)
-  for _, each in ipairs(all) do
-    local entry = entries[each.path]
-    if each.label == RESTORE then
-      M.look(each.path)
-    elseif each.before ~= each.after then
-      local waiting = applied[each.path] or {}
-      table.insert(waiting, each)
-      applied[each.path] = vim.list_slice(waiting, math.max(1, #waiting - MOST_APPLIED + 1))
-      if entry then
-        M._put(each.path, entry.session_id, { baseline = entry.file.baseline, current = each.after }, each.removed)
-      end
-    end
-  end
-end
-
----@param from string
----@param to string
-function M._moved(from, to)
-  for path, entry in pairs(vim.deepcopy(entries)) do
-    if path == from or vim.startswith(path, from .. "/") then
-      M._forget(path)
-      M._put(to .. path:sub(#from + 1), entry.session_id, entry.file, entry.removed)
-    end
-  end
-end
-
----The edit that a tool call tells of: it, and those before it, are of no more use.
+---Take in what others than the agent have done to the file.
 ---@param path string
----@param patch string
----@return pygent.Applied?
-function M._told(path, patch)
-  local waiting = applied[path] or {}
-  for index, each in ipairs(waiting) do
-    local fits, before = M._before_patch(each.after, patch)
-    if fits and before == each.before then
-      applied[path] = vim.list_slice(waiting, index + 1)
-      return each
-    end
-  end
-  applied[path] = vim.list_slice(waiting, 2)
-  return waiting[1] -- what is secret is masked in a patch, which then fits no text
-end
-
----@param current? string
----@param patch string
----@return boolean fits
----@return string? before
-function M._before_patch(current, patch)
-  local fits, before = patches.text_before(current, patch)
-  if not fits and patch:find("\r\n", 1, true) then
-    fits, before = patches.text_before(current, (patch:gsub("\r\n", "\n")))
-  end
-  return fits, before
-end
-
----@param path string
----@param session_id string
----@param file pygent.PendingText
----@param removed? pygent.RawFile
-function M._put(path, session_id, file, removed)
-  if hunks.is_settled(file) then
-    return M._forget(path)
-  end
-  removed = file.current == nil and removed or nil
-  entries[path] = { path = path, session_id = session_id, file = file, hunks = hunks.of(file), removed = removed }
-  M._tell(path)
-end
-
----@param path string
-function M._forget(path)
-  if entries[path] then
-    entries[path] = nil
-    M._tell(path)
-  end
-end
-
----@param path string
-function M._tell(path)
-  local buffer = documents.loaded(path)
-  if buffer and (entries[path] or rejected[path]) then
-    M._attach(buffer)
-  end
-  for _, watcher in ipairs(watchers) do
-    watcher(path)
-  end
-end
-
----@param buffer integer
-function M._attach(buffer)
-  if attached[buffer] then
+function M.look(path)
+  local entry = entries[path]
+  if entry == nil and rejected[path] == nil then
     return
   end
-  local function look()
-    local path = api.nvim_buf_get_name(buffer)
-    if entries[path] == nil and rejected[path] == nil then
-      attached[buffer] = nil
-      return true
-    end
-    M._look_soon(path)
+  local current = documents.text_of(path)
+  if undone(path, current) or entry == nil then
+    return
   end
-  attached[buffer] = api.nvim_buf_attach(buffer, false, {
-    on_lines = look,
-    on_reload = look,
-    on_detach = function()
-      attached[buffer] = nil
-    end,
-  }) or nil
-end
-
----@param path string
-function M._look_soon(path)
-  local timer = timers[path] or assert(vim.uv.new_timer())
-  timers[path] = timer
-  timer:stop()
-  timer:start(QUIET_MS, 0, function()
-    timer:close()
-    timers[path] = nil
-    vim.schedule(function()
-      M.look(path)
-    end)
+  if current == entry.file.current then
+    return tell_change(path)
+  end
+  local is_agents = vim.iter(applied[path] or {}):any(function(each)
+    return each.after == current
   end)
+  if is_agents then
+    put(path, entry.session_id, { baseline = entry.file.baseline, current = current })
+  elseif current == nil then
+    forget(path) -- the user deleted it, with all that is in it
+  else
+    put(path, entry.session_id, hunks.followed(entry.file, current))
+  end
 end
 
 return M

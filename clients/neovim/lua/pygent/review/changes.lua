@@ -35,6 +35,33 @@ function M.begin()
   })
 end
 
+---@param path string
+---@param line integer
+---@param text string
+---@return vim.quickfix.entry
+local function item(path, line, text)
+  return {
+    filename = documents.name(path),
+    lnum = line,
+    text = plain.line(text, MAX_TEXT_CHARS),
+    user_data = { path = path },
+  }
+end
+
+---@param items vim.quickfix.entry[]
+---@param path string
+---@param change pygent.FileChange
+local function add(items, path, change)
+  local places = change.kind == "edit" and patches.places(change.patch) or {}
+  for _, place in ipairs(places) do
+    table.insert(items, item(path, place.line, place.text))
+  end
+  if #places == 0 then
+    local text = ("%s, +%d −%d lines"):format(change.kind, change.added, change.removed)
+    table.insert(items, item(path, 1, text))
+  end
+end
+
 ---For the quickfix list: hunks that wait for review, then what else the session's last turn changed, in files where
 ---nothing waits.
 ---@param session_id? string
@@ -44,43 +71,16 @@ function M.items(session_id)
   for _, each in ipairs(require("pygent.review").waiting()) do
     is_listed[each.path] = true
     local line = each.hunk.new_lines[1] and "+" .. each.hunk.new_lines[1] or "-" .. (each.hunk.old_lines[1] or "")
-    table.insert(items, M._item(each.path, each.hunk.new_first + 1, "pending: " .. line))
+    table.insert(items, item(each.path, each.hunk.new_first + 1, "pending: " .. line))
   end
   local made = last[session_id or ""]
   for _, change in ipairs(made and made.changes or {}) do
     local path = vim.uri_to_fname(change.uri)
     if not is_listed[path] then
-      M._add(items, path, change)
+      add(items, path, change)
     end
   end
   return items
-end
-
----@param items vim.quickfix.entry[]
----@param path string
----@param change pygent.FileChange
-function M._add(items, path, change)
-  local places = change.kind == "edit" and patches.places(change.patch) or {}
-  for _, place in ipairs(places) do
-    table.insert(items, M._item(path, place.line, place.text))
-  end
-  if #places == 0 then
-    local text = ("%s, +%d −%d lines"):format(change.kind, change.added, change.removed)
-    table.insert(items, M._item(path, 1, text))
-  end
-end
-
----@param path string
----@param line integer
----@param text string
----@return vim.quickfix.entry
-function M._item(path, line, text)
-  return {
-    filename = documents.name(path),
-    lnum = line,
-    text = plain.line(text, MAX_TEXT_CHARS),
-    user_data = { path = path },
-  }
 end
 
 return M

@@ -27,12 +27,31 @@ local api = vim.api
 ---@type table<string, true>
 local taken = {}
 
+---@param path string
+local function changed(path)
+  local buffer = documents.loaded(path)
+  if buffer == nil then
+    return
+  end
+  local waiting = M.waiting(path)
+  marks.draw(
+    buffer,
+    vim.tbl_map(function(each)
+      return each.hunk
+    end, waiting)
+  )
+  if #waiting == 0 then
+    return keys.unmap(buffer)
+  end
+  keys.map(buffer)
+end
+
 ---Called once, with the first client.
 function M.begin()
   highlights.define()
   book.begin()
-  book.watch(M._changed)
-  asked.watch(M._changed)
+  book.watch(changed)
+  asked.watch(changed)
   rejections.begin()
   changes.begin()
   local began = os.date("!%Y-%m-%dT%H:%M:%S")
@@ -157,25 +176,6 @@ function M.nothing_here(n_waiting)
   return elsewhere > 0
       and ("no edit waits in this file; %d wait in other files, `:Pygent review` goes there"):format(elsewhere)
     or "no edit waits for review"
-end
-
----@param path string
-function M._changed(path)
-  local buffer = documents.loaded(path)
-  if buffer == nil then
-    return
-  end
-  local waiting = M.waiting(path)
-  marks.draw(
-    buffer,
-    vim.tbl_map(function(each)
-      return each.hunk
-    end, waiting)
-  )
-  if #waiting == 0 then
-    return keys.unmap(buffer)
-  end
-  keys.map(buffer)
 end
 
 return M

@@ -100,6 +100,20 @@ M.all = {
 local mapped = {}
 
 ---@param buffer integer
+---@param mode string
+---@param key string
+---@param does pygent.ReviewMapping
+local function map(buffer, mode, key, does)
+  local before = api.nvim_buf_call(buffer, function()
+    return vim.fn.maparg(key, mode, false, true) --[[@as table<string, any>]]
+  end)
+  local is_own = before.buffer == 1 and not vim.startswith(before.desc or "", PREFIX)
+  mapped[buffer][mode .. " " .. key] = { mode = mode, key = key, map = is_own and before or nil }
+  local options = { buffer = buffer, nowait = true, expr = does.is_expr, desc = PREFIX .. does.summary }
+  vim.keymap.set(mode, key, does.run, options)
+end
+
+---@param buffer integer
 function M.map(buffer)
   local keys = config.get().review.keys
   if mapped[buffer] or not keys then
@@ -109,7 +123,7 @@ function M.map(buffer)
   for _, each in ipairs(M.all) do
     local key = keys[each.name]
     for _, mode in ipairs(key and each.modes or {}) do
-      M._map(buffer, mode, key, each)
+      map(buffer, mode, key, each)
     end
   end
 end
@@ -129,20 +143,6 @@ function M.unmap(buffer)
       end)
     end
   end
-end
-
----@param buffer integer
----@param mode string
----@param key string
----@param does pygent.ReviewMapping
-function M._map(buffer, mode, key, does)
-  local before = api.nvim_buf_call(buffer, function()
-    return vim.fn.maparg(key, mode, false, true) --[[@as table<string, any>]]
-  end)
-  local is_own = before.buffer == 1 and not vim.startswith(before.desc or "", PREFIX)
-  mapped[buffer][mode .. " " .. key] = { mode = mode, key = key, map = is_own and before or nil }
-  local options = { buffer = buffer, nowait = true, expr = does.is_expr, desc = PREFIX .. does.summary }
-  vim.keymap.set(mode, key, does.run, options)
 end
 
 api.nvim_create_autocmd({ "BufDelete", "BufWipeout" }, { -- with which the buffer's mappings are gone

@@ -30,45 +30,11 @@ local MARGIN = 100
 ---@type table<integer, pygent.ReviewHunk[]>
 local many = {}
 
----Show these hunks, and no others, from the first line to the last.
----@param buffer integer
----@param hunks pygent.ReviewHunk[]
-function M.draw(buffer, hunks)
-  many[buffer] = #hunks > MAX_HUNKS and hunks or nil
-  if many[buffer] then
-    M._draw_shown(buffer)
-  else
-    api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
-    M._draw(buffer, hunks, 1, #hunks)
-  end
-  if hunks[1] and hunks[1].new_first == 0 and #hunks[1].old_lines > 0 then
-    M._make_room(buffer, math.min(#hunks[1].old_lines, MAX_DELETED_LINES + 1))
-  end
-end
-
----Mark the hunks that windows show of a buffer that has many.
----@param buffer integer
-function M._draw_shown(buffer)
-  api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
-  local hunks, drawn = many[buffer], 0
-  local windows = vim.fn.win_findbuf(buffer)
-  table.sort(windows, function(one, other)
-    return vim.fn.line("w0", one) < vim.fn.line("w0", other)
-  end)
-  for _, window in ipairs(windows) do
-    local top = vim.fn.line("w0", window)
-    local first = math.max(drawn + 1, M._index(hunks, top - MARGIN))
-    local last = M._index(hunks, top + api.nvim_win_get_height(window) + MARGIN) - 1
-    M._draw(buffer, hunks, first, last)
-    drawn = math.max(drawn, last)
-  end
-end
-
 ---The first hunk at a line or below it; that behind the last one if there is none.
 ---@param hunks pygent.ReviewHunk[]
 ---@param line integer
 ---@return integer
-function M._index(hunks, line)
+local function index_of(hunks, line)
   local first, last = 1, #hunks + 1
   while first < last do
     local middle = math.floor((first + last) / 2)
@@ -82,22 +48,29 @@ function M._index(hunks, line)
 end
 
 ---@param buffer integer
----@param hunks pygent.ReviewHunk[]
----@param first integer index of the first hunk to mark
----@param last integer
-function M._draw(buffer, hunks, first, last)
-  local n_lines = api.nvim_buf_line_count(buffer)
-  for index = first, last do
-    M._draw_added(buffer, hunks[index], n_lines)
-    M._draw_deleted(buffer, hunks[index], n_lines)
-    M._draw_hint(buffer, hunks[index], n_lines, ("%d of %d"):format(index, #hunks))
+---@param row integer
+---@param old string
+---@param new string
+local function draw_changed(buffer, row, old, new)
+  if #new > MAX_COMPARED_BYTES then
+    return
+  end
+  local head, tail = rewriting.common(old, new)
+  local is_all = head == 0 and tail <= 1 -- of two lines that share their end alone
+  if not is_all and #new - tail > head then
+    api.nvim_buf_set_extmark(buffer, namespace, row, head, {
+      end_row = row,
+      end_col = #new - tail,
+      hl_group = "PygentChanged",
+      strict = false,
+    })
   end
 end
 
 ---@param buffer integer
 ---@param hunk pygent.ReviewHunk
 ---@param n_lines integer
-function M._draw_added(buffer, hunk, n_lines)
+local function draw_added(buffer, hunk, n_lines)
   local last = math.min(hunk.new_first + math.min(#hunk.new_lines, MAX_ADDED_LINES), n_lines) - 1
   for row = hunk.new_first, last do
     api.nvim_buf_set_extmark(buffer, namespace, row, 0, {
@@ -119,58 +92,15 @@ function M._draw_added(buffer, hunk, n_lines)
   end
   for row = hunk.new_first, last do
     local index = row - hunk.new_first + 1
-    M._draw_changed(buffer, row, hunk.old_lines[index], hunk.new_lines[index])
+    draw_changed(buffer, row, hunk.old_lines[index], hunk.new_lines[index])
   end
-end
-
----@param buffer integer
----@param row integer
----@param old string
----@param new string
-function M._draw_changed(buffer, row, old, new)
-  if #new > MAX_COMPARED_BYTES then
-    return
-  end
-  local head, tail = rewriting.common(old, new)
-  local is_all = head == 0 and tail <= 1 -- of two lines that share their end alone
-  if not is_all and #new - tail > head then
-    api.nvim_buf_set_extmark(buffer, namespace, row, head, {
-      end_row = row,
-      end_col = #new - tail,
-      hl_group = "PygentChanged",
-      strict = false,
-    })
-  end
-end
-
----@param buffer integer
----@param hunk pygent.ReviewHunk
----@param n_lines integer
-function M._draw_deleted(buffer, hunk, n_lines)
-  if #hunk.old_lines == 0 then
-    return
-  end
-  local shown = {} ---@type [string, string][][]
-  for _, line in ipairs(vim.list_slice(hunk.old_lines, 1, MAX_DELETED_LINES)) do
-    table.insert(shown, { { M._shown(line, vim.bo[buffer].tabstop), "PygentDeleted" } })
-  end
-  if #hunk.old_lines > MAX_DELETED_LINES then
-    table.insert(shown, { { ("… %d more lines"):format(#hunk.old_lines - MAX_DELETED_LINES), "PygentHint" } })
-  end
-  local is_behind = hunk.new_first >= n_lines
-  api.nvim_buf_set_extmark(buffer, namespace, math.min(hunk.new_first, n_lines - 1), 0, {
-    virt_lines = shown,
-    virt_lines_above = not is_behind,
-    sign_text = #hunk.new_lines == 0 and "▁" or nil,
-    sign_hl_group = #hunk.new_lines == 0 and "PygentDeletedSign" or nil,
-  })
 end
 
 ---A file's line as it can be drawn: with spaces for tabs, filled to the width of the screen.
 ---@param line string
 ---@param tabstop integer
 ---@return string
-function M._shown(line, tabstop)
+local function to_shown(line, tabstop)
   local parts, width = {}, 0 ---@type string[], integer
   local cut = plain.piece((line:gsub("\r?\n$", ""):sub(1, MAX_DELETED_CHARS * 4)))
   for part in cut:gmatch("[^\t]*\t?") do
@@ -187,8 +117,31 @@ end
 ---@param buffer integer
 ---@param hunk pygent.ReviewHunk
 ---@param n_lines integer
+local function draw_deleted(buffer, hunk, n_lines)
+  if #hunk.old_lines == 0 then
+    return
+  end
+  local shown = {} ---@type [string, string][][]
+  for _, line in ipairs(vim.list_slice(hunk.old_lines, 1, MAX_DELETED_LINES)) do
+    table.insert(shown, { { to_shown(line, vim.bo[buffer].tabstop), "PygentDeleted" } })
+  end
+  if #hunk.old_lines > MAX_DELETED_LINES then
+    table.insert(shown, { { ("… %d more lines"):format(#hunk.old_lines - MAX_DELETED_LINES), "PygentHint" } })
+  end
+  local is_behind = hunk.new_first >= n_lines
+  api.nvim_buf_set_extmark(buffer, namespace, math.min(hunk.new_first, n_lines - 1), 0, {
+    virt_lines = shown,
+    virt_lines_above = not is_behind,
+    sign_text = #hunk.new_lines == 0 and "▁" or nil,
+    sign_hl_group = #hunk.new_lines == 0 and "PygentDeletedSign" or nil,
+  })
+end
+
+---@param buffer integer
+---@param hunk pygent.ReviewHunk
+---@param n_lines integer
 ---@param place string
-function M._draw_hint(buffer, hunk, n_lines, place)
+local function draw_hint(buffer, hunk, n_lines, place)
   local keys = config.get().review.keys or {}
   local parts = { " " .. place } ---@type string[]
   for _, each in ipairs({ { keys.accept, "accept" }, { keys.reject, "reject" } }) do
@@ -202,10 +155,41 @@ function M._draw_hint(buffer, hunk, n_lines, place)
   })
 end
 
+---@param buffer integer
+---@param hunks pygent.ReviewHunk[]
+---@param first integer index of the first hunk to mark
+---@param last integer
+local function draw(buffer, hunks, first, last)
+  local n_lines = api.nvim_buf_line_count(buffer)
+  for index = first, last do
+    draw_added(buffer, hunks[index], n_lines)
+    draw_deleted(buffer, hunks[index], n_lines)
+    draw_hint(buffer, hunks[index], n_lines, ("%d of %d"):format(index, #hunks))
+  end
+end
+
+---Mark the hunks that windows show of a buffer that has many.
+---@param buffer integer
+local function draw_shown(buffer)
+  api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
+  local hunks, drawn = many[buffer], 0
+  local windows = vim.fn.win_findbuf(buffer)
+  table.sort(windows, function(one, other)
+    return vim.fn.line("w0", one) < vim.fn.line("w0", other)
+  end)
+  for _, window in ipairs(windows) do
+    local top = vim.fn.line("w0", window)
+    local first = math.max(drawn + 1, index_of(hunks, top - MARGIN))
+    local last = index_of(hunks, top + api.nvim_win_get_height(window) + MARGIN) - 1
+    draw(buffer, hunks, first, last)
+    drawn = math.max(drawn, last)
+  end
+end
+
 ---Neovim draws lines above the first one only where a window was scrolled to them.
 ---@param buffer integer
 ---@param count integer
-function M._make_room(buffer, count)
+local function make_room(buffer, count)
   for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
     api.nvim_win_call(window, function()
       if vim.fn.line("w0") == 1 then
@@ -215,12 +199,28 @@ function M._make_room(buffer, count)
   end
 end
 
+---Show these hunks, and no others, from the first line to the last.
+---@param buffer integer
+---@param hunks pygent.ReviewHunk[]
+function M.draw(buffer, hunks)
+  many[buffer] = #hunks > MAX_HUNKS and hunks or nil
+  if many[buffer] then
+    draw_shown(buffer)
+  else
+    api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
+    draw(buffer, hunks, 1, #hunks)
+  end
+  if hunks[1] and hunks[1].new_first == 0 and #hunks[1].old_lines > 0 then
+    make_room(buffer, math.min(#hunks[1].old_lines, MAX_DELETED_LINES + 1))
+  end
+end
+
 local group = api.nvim_create_augroup("pygent.review.marks", {})
 api.nvim_create_autocmd("WinScrolled", {
   group = group,
   desc = "pygent: marks the hunks that are scrolled to",
   callback = function()
-    vim.tbl_map(M._draw_shown, vim.tbl_keys(many))
+    vim.tbl_map(draw_shown, vim.tbl_keys(many))
   end,
 })
 api.nvim_create_autocmd("BufUnload", {

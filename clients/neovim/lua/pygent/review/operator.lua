@@ -24,18 +24,18 @@ function M.motion(name)
   return vim.v.operator == "g@" and vim.o.operatorfunc == FUNCTIONS[name] and "_" or "<Esc>"
 end
 
+---@param is_accepted boolean
+local function decide(is_accepted)
+  local buffer = vim.api.nvim_get_current_buf()
+  require("pygent.review").decide(buffer, is_accepted, vim.fn.line("'["), vim.fn.line("']"))
+end
+
 function M.accept()
-  M._decide(true)
+  decide(true)
 end
 
 function M.reject()
-  M._decide(false)
-end
-
----@param is_accepted boolean
-function M._decide(is_accepted)
-  local buffer = vim.api.nvim_get_current_buf()
-  require("pygent.review").decide(buffer, is_accepted, vim.fn.line("'["), vim.fn.line("']"))
+  decide(false)
 end
 
 return M

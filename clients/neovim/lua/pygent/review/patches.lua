@@ -2,6 +2,39 @@
 
 local M = {}
 
+---One hunk of a patch, back from the text that it made.
+---@param lines string[] of the patch
+---@param index integer its first line behind "@@"
+---@param now string[]
+---@param at integer
+---@param before string[] what is made
+---@return boolean fits
+---@return integer index
+---@return integer at
+local function reverse(lines, index, now, at, before)
+  while lines[index] and not vim.startswith(lines[index], "@@") do
+    local sign, text = lines[index]:sub(1, 1), lines[index]:sub(2)
+    local ending = vim.startswith(lines[index + 1] or "", "\\") and "" or "\n"
+    if sign == " " or sign == "+" then
+      if now[at] ~= text .. ending then
+        return false, index, at
+      end
+      at = at + 1
+    end
+    if sign == " " or sign == "-" then
+      table.insert(before, text .. ending)
+    end
+    index = index + 1
+  end
+  return true, index, at
+end
+
+---@param text string
+---@return string[]
+local function lines_of(text)
+  return require("pygent.review.hunks").lines(text)
+end
+
 ---The text that a unified diff of one file was made from, of the text that it makes; nil for `existed = false`.
 ---@param current? string nil: the file is gone
 ---@param patch string
@@ -15,7 +48,7 @@ function M.text_before(current, patch)
   if patch:match("^%-%-%- /dev/null") then
     return true, nil
   end
-  local now = M._lines(current or "")
+  local now = lines_of(current or "")
   local before, at = {}, 1 ---@type string[], integer
   local index = 1
   while lines[index] do
@@ -31,7 +64,7 @@ function M.text_before(current, patch)
         at = at + 1
       end
       local fits
-      fits, index, at = M._reverse(lines, index + 1, now, at, before)
+      fits, index, at = reverse(lines, index + 1, now, at, before)
       if not fits then
         return false
       end
@@ -64,39 +97,6 @@ function M.places(patch)
     end
   end
   return places
-end
-
----One hunk of a patch, back from the text that it made.
----@param lines string[] of the patch
----@param index integer its first line behind "@@"
----@param now string[]
----@param at integer
----@param before string[] what is made
----@return boolean fits
----@return integer index
----@return integer at
-function M._reverse(lines, index, now, at, before)
-  while lines[index] and not vim.startswith(lines[index], "@@") do
-    local sign, text = lines[index]:sub(1, 1), lines[index]:sub(2)
-    local ending = vim.startswith(lines[index + 1] or "", "\\") and "" or "\n"
-    if sign == " " or sign == "+" then
-      if now[at] ~= text .. ending then
-        return false, index, at
-      end
-      at = at + 1
-    end
-    if sign == " " or sign == "-" then
-      table.insert(before, text .. ending)
-    end
-    index = index + 1
-  end
-  return true, index, at
-end
-
----@param text string
----@return string[]
-function M._lines(text)
-  return require("pygent.review.hunks").lines(text)
 end
 
 return M

@@ -21,29 +21,100 @@ local undone = {}
 ---@type table<string, uv.uv_timer_t>
 local timers = {}
 
+---What comes too late for this turn is kept for the next.
+---@param session_id string
+local function tell(session_id)
+  local session = require("pygent.sessions").get(session_id)
+  local turn_id = session and session.conversation.running_turn_id
+  if session == nil or turn_id == nil then
+    return
+  end
+  local block, give_back = M.take(session_id)
+  if block == nil then
+    return
+  end
+  local params = { sessionId = session_id, turnId = turn_id, prompt = { block } }
+  session:request("pygent/turn/steer", params, function(err, result)
+    if err or not result.accepted then
+      give_back()
+    end
+  end)
+end
+
+---@param session_id string
+---@param delay_ms integer
+local function soon(session_id, delay_ms)
+  if untold[session_id] == nil and undone[session_id] == nil then
+    return
+  end
+  local timer = timers[session_id] or assert(vim.uv.new_timer())
+  timers[session_id] = timer
+  timer:stop()
+  timer:start(delay_ms, 0, function()
+    timer:close()
+    timers[session_id] = nil
+    vim.schedule(function()
+      tell(session_id)
+    end)
+  end)
+end
+
 function M.begin()
   vim.api.nvim_create_autocmd("User", {
     group = vim.api.nvim_create_augroup("pygent.review.rejections", {}),
     pattern = "PygentTurnStarted",
     desc = "pygent: tells the model what was rejected",
     callback = function(about)
-      M._soon(about.data.session_id, AFTER_START_MS)
+      soon(about.data.session_id, AFTER_START_MS)
     end,
   })
+end
+
+---@param path string
+---@param hunks pygent.ReviewHunk[]
+---@return pygent.Rejected[]
+local function of(path, hunks)
+  return vim.tbl_map(function(hunk)
+    return { uri = vim.uri_from_fname(path), path = documents.name(path), hunk = hunk }
+  end, hunks)
+end
+
+---The chat says how many changes of a turn are rejected.
+---@param session_id string
+---@param path string
+---@param count integer
+local function count_rejections(session_id, path, count)
+  local session = require("pygent.sessions").get(session_id)
+  if session then
+    session:tell({ items = conversation.reject(session.conversation, vim.uri_from_fname(path), count) })
+  end
+end
+
+---@param from table<string, pygent.Rejected[]>
+---@param session_id string
+---@param hunk pygent.ReviewHunk
+---@return boolean was_there
+local function remove(from, session_id, hunk)
+  local all = from[session_id] or {}
+  local left = vim.tbl_filter(function(each)
+    return each.hunk ~= hunk
+  end, all)
+  from[session_id] = #left > 0 and left or nil
+  return #left < #all
 end
 
 ---@param session_id string
 ---@param path string
 ---@param hunks pygent.ReviewHunk[]
 function M.add(session_id, path, hunks)
-  for _, each in ipairs(M._of(path, hunks)) do
-    if not M._remove(undone, session_id, each.hunk) then -- else the model knows of it as it is again
+  for _, each in ipairs(of(path, hunks)) do
+    if not remove(undone, session_id, each.hunk) then -- else the model knows of it as it is again
       untold[session_id] = untold[session_id] or {}
       table.insert(untold[session_id], each)
     end
   end
-  M._count(session_id, path, #hunks)
-  M._soon(session_id, GATHER_MS)
+  count_rejections(session_id, path, #hunks)
+  soon(session_id, GATHER_MS)
 end
 
 ---The user undid a rejection: what the model has not been told yet is not told.
@@ -51,14 +122,14 @@ end
 ---@param path string
 ---@param hunks pygent.ReviewHunk[]
 function M.withdraw(session_id, path, hunks)
-  for _, each in ipairs(M._of(path, hunks)) do
-    if not M._remove(untold, session_id, each.hunk) then
+  for _, each in ipairs(of(path, hunks)) do
+    if not remove(untold, session_id, each.hunk) then
       undone[session_id] = undone[session_id] or {}
       table.insert(undone[session_id], each)
     end
   end
-  M._count(session_id, path, -#hunks)
-  M._soon(session_id, GATHER_MS)
+  count_rejections(session_id, path, -#hunks)
+  soon(session_id, GATHER_MS)
 end
 
 ---What was rejected, or brought back, since the model was last told, in words for it; nil if nothing was. It counts as
@@ -77,77 +148,6 @@ function M.take(session_id)
       untold[session_id] = all and vim.list_extend(all, untold[session_id] or {}) or untold[session_id]
       undone[session_id] = back and vim.list_extend(back, undone[session_id] or {}) or undone[session_id]
     end
-end
-
----@param path string
----@param hunks pygent.ReviewHunk[]
----@return pygent.Rejected[]
-function M._of(path, hunks)
-  return vim.tbl_map(function(hunk)
-    return { uri = vim.uri_from_fname(path), path = documents.name(path), hunk = hunk }
-  end, hunks)
-end
-
----The chat says how many changes of a turn are rejected.
----@param session_id string
----@param path string
----@param count integer
-function M._count(session_id, path, count)
-  local session = require("pygent.sessions").get(session_id)
-  if session then
-    session:tell({ items = conversation.reject(session.conversation, vim.uri_from_fname(path), count) })
-  end
-end
-
----@param from table<string, pygent.Rejected[]>
----@param session_id string
----@param hunk pygent.ReviewHunk
----@return boolean was_there
-function M._remove(from, session_id, hunk)
-  local all = from[session_id] or {}
-  local left = vim.tbl_filter(function(each)
-    return each.hunk ~= hunk
-  end, all)
-  from[session_id] = #left > 0 and left or nil
-  return #left < #all
-end
-
----@param session_id string
----@param delay_ms integer
-function M._soon(session_id, delay_ms)
-  if untold[session_id] == nil and undone[session_id] == nil then
-    return
-  end
-  local timer = timers[session_id] or assert(vim.uv.new_timer())
-  timers[session_id] = timer
-  timer:stop()
-  timer:start(delay_ms, 0, function()
-    timer:close()
-    timers[session_id] = nil
-    vim.schedule(function()
-      M._tell(session_id)
-    end)
-  end)
-end
-
----What comes too late for this turn is kept for the next.
----@param session_id string
-function M._tell(session_id)
-  local session = require("pygent.sessions").get(session_id)
-  local turn_id = session and session.conversation.running_turn_id
-  if session == nil or turn_id == nil then
-    return
-  end
-  local block, give_back = M.take(session_id)
-  if block == nil then
-    return
-  end
-  local params = { sessionId = session_id, turnId = turn_id, prompt = { block } }
-  session:request("pygent/turn/steer", params, function(err, result)
-    if err or not result.accepted then
-      give_back()
-    end
-  end)
 end
 
 return M

@@ -16,33 +16,9 @@ local INTRO = "I reviewed your edits and took some back. The files no longer hol
 
 local UNDONE = "I undid the rejection of these edits: the files hold the lines marked + again."
 
----It is the user's own decision, so it is told as theirs.
----@param rejected pygent.Rejected[]
----@param undone pygent.Rejected[] rejections that were told before and no longer hold
----@return pygent.ReviewContent|pygent.TextContent
-function M.of(rejected, undone)
-  local parts, size = {}, 0 ---@type string[], integer
-  for _, told in ipairs({ { INTRO, rejected }, { UNDONE, undone } }) do
-    local intro, all = unpack(told) ---@type string, pygent.Rejected[]
-    if #all > 0 then
-      table.insert(parts, intro .. "\n")
-    end
-    for _, each in ipairs(all) do
-      local part = size < MAX_BYTES and M._patch(each) or M._head(each)
-      table.insert(parts, part)
-      size = size + #part
-    end
-  end
-  local text = table.concat(parts, "\n")
-  if #rejected == 0 then
-    return { type = "text", text = text } -- a review report is of files with rejected changes
-  end
-  return { type = "review", text = text, files = M._files(rejected) }
-end
-
 ---@param rejected pygent.Rejected[]
 ---@return pygent.RejectedFileContent[]
-function M._files(rejected)
+local function files_of(rejected)
   local files, places = {}, {} ---@type pygent.RejectedFileContent[], table<string, integer>
   for _, each in ipairs(rejected) do
     if places[each.uri] == nil then
@@ -57,29 +33,53 @@ end
 
 ---@param rejected pygent.Rejected
 ---@return string
-function M._head(rejected)
+local function head(rejected)
   local hunk = rejected.hunk
   local old, new = #hunk.old_lines, #hunk.new_lines
   return ("%s @@ -%d,%d +%d,%d @@"):format(rejected.path, hunk.old_first + 1, old, hunk.new_first + 1, new)
 end
 
----@param rejected pygent.Rejected
----@return string
-function M._patch(rejected)
-  local lines = { M._head(rejected) }
-  M._mark(lines, "-", rejected.hunk.old_lines)
-  M._mark(lines, "+", rejected.hunk.new_lines)
-  return table.concat(lines, "\n")
-end
-
 ---@param lines string[]
 ---@param sign string
 ---@param marked string[]
-function M._mark(lines, sign, marked)
+local function mark(lines, sign, marked)
   for _, line in ipairs(marked) do
     local text = line:gsub("\r?\n$", "")
     table.insert(lines, sign .. text)
   end
+end
+
+---@param rejected pygent.Rejected
+---@return string
+local function patch(rejected)
+  local lines = { head(rejected) }
+  mark(lines, "-", rejected.hunk.old_lines)
+  mark(lines, "+", rejected.hunk.new_lines)
+  return table.concat(lines, "\n")
+end
+
+---It is the user's own decision, so it is told as theirs.
+---@param rejected pygent.Rejected[]
+---@param undone pygent.Rejected[] rejections that were told before and no longer hold
+---@return pygent.ReviewContent|pygent.TextContent
+function M.of(rejected, undone)
+  local parts, size = {}, 0 ---@type string[], integer
+  for _, told in ipairs({ { INTRO, rejected }, { UNDONE, undone } }) do
+    local intro, all = unpack(told) ---@type string, pygent.Rejected[]
+    if #all > 0 then
+      table.insert(parts, intro .. "\n")
+    end
+    for _, each in ipairs(all) do
+      local part = size < MAX_BYTES and patch(each) or head(each)
+      table.insert(parts, part)
+      size = size + #part
+    end
+  end
+  local text = table.concat(parts, "\n")
+  if #rejected == 0 then
+    return { type = "text", text = text } -- a review report is of files with rejected changes
+  end
+  return { type = "review", text = text, files = files_of(rejected) }
 end
 
 return M

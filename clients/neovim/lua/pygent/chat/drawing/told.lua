@@ -23,56 +23,90 @@ local M = {}
 ---Of what the user said: what is longer can be read in the file it was taken from.
 local MAX_PROMPT_LINES = 400
 
----@param item pygent.PromptItem
----@param turn? pygent.Turn
----@return pygent.chat.Drawing
-function M.prompt(item, turn)
-  local said = M._some(plain.lines(vim.trim(item.text)), MAX_PROMPT_LINES)
-  if item.steered then
-    local quoted = vim.tbl_map(function(line)
-      return "> " .. line
-    end, said)
-    local marks = M._all(#quoted, "PygentChatYou")
-    M._attach(quoted, marks, item.attachments)
-    return { lines = quoted, marks = marks }
-  end
-  local lines, marks = vim.list_extend({ "## You", "" }, fences.closed(said)), {} ---@type string[], pygent.chat.Mark[]
-  M._attach(lines, marks, item.attachments)
-  vim.list_extend(lines, { "", "## pygent" })
-  local facts = { M._clock(item.at) }
-  if turn and turn.model ~= "" then
-    vim.list_extend(facts, { plain.line(turn.model, 40), plain.line(turn.mode, 20) })
-  end
-  return {
-    lines = lines,
-    marks = vim.list_extend(marks, {
-      { line = 1, group = "PygentChatYou", chunks = M._beside_prompt(item, turn) },
-      { line = #lines, group = "PygentChatAgent", chunks = { { table.concat(facts, " · ", 2), "PygentChatTime" } } },
-    }),
-  }
-end
-
 ---Below the words, a line for each thing that the prompt carried.
 ---@param lines string[]
 ---@param marks pygent.chat.Mark[]
 ---@param attachments pygent.PromptAttachment[]
-function M._attach(lines, marks, attachments)
+local function attach(lines, marks, attachments)
   for _, each in ipairs(attachments) do
     table.insert(lines, "· attached " .. M.called(each))
     table.insert(marks, { line = #lines, group = "PygentChatNote" })
   end
 end
 
----`src/cart.py:2-4`, on one line.
----@param attachment pygent.PromptAttachment
----@return string
-function M.called(attachment)
-  return plain.line(M._called(attachment), 200)
+---@param at string RFC 3339
+---@return string of the user's own clock
+local function clock(at)
+  local seconds = timestamps.seconds(at)
+  return seconds == 0 and "" or tostring(os.date("%H:%M", math.floor(seconds)))
+end
+
+---@param item pygent.PromptItem
+---@param turn? pygent.Turn
+---@return pygent.chat.Chunk[]
+local function beside_prompt(item, turn)
+  local chunks = { { clock(item.at), "PygentChatTime" } } ---@type pygent.chat.Chunk[]
+  if turn and turn.is_taken_back then
+    table.insert(chunks, { " · undone: no longer part of the conversation", "PygentChatWarning" })
+  end
+  return chunks
+end
+
+---@param n_lines integer
+---@param group string
+---@return pygent.chat.Mark[]
+local function all(n_lines, group)
+  local marks = {} ---@type pygent.chat.Mark[]
+  for line = 1, n_lines do
+    marks[line] = { line = line, group = group }
+  end
+  return marks
+end
+
+---@param lines string[]
+---@param most integer
+---@return string[]
+local function first_lines(lines, most)
+  if #lines <= most then
+    return lines
+  end
+  local some = vim.list_slice(lines, 1, most)
+  table.insert(some, ("… %d more lines"):format(#lines - most))
+  return some
+end
+
+---@param item pygent.PromptItem
+---@param turn? pygent.Turn
+---@return pygent.chat.Drawing
+function M.prompt(item, turn)
+  local said = first_lines(plain.lines(vim.trim(item.text)), MAX_PROMPT_LINES)
+  if item.steered then
+    local quoted = vim.tbl_map(function(line)
+      return "> " .. line
+    end, said)
+    local marks = all(#quoted, "PygentChatYou")
+    attach(quoted, marks, item.attachments)
+    return { lines = quoted, marks = marks }
+  end
+  local lines, marks = vim.list_extend({ "## You", "" }, fences.closed(said)), {} ---@type string[], pygent.chat.Mark[]
+  attach(lines, marks, item.attachments)
+  vim.list_extend(lines, { "", "## pygent" })
+  local facts = { clock(item.at) }
+  if turn and turn.model ~= "" then
+    vim.list_extend(facts, { plain.line(turn.model, 40), plain.line(turn.mode, 20) })
+  end
+  return {
+    lines = lines,
+    marks = vim.list_extend(marks, {
+      { line = 1, group = "PygentChatYou", chunks = beside_prompt(item, turn) },
+      { line = #lines, group = "PygentChatAgent", chunks = { { table.concat(facts, " · ", 2), "PygentChatTime" } } },
+    }),
+  }
 end
 
 ---@param attachment pygent.PromptAttachment
 ---@return string
-function M._called(attachment)
+local function called(attachment)
   if attachment.type == "terminal" then
     return type(attachment.command) == "string" and attachment.command ~= "" and attachment.command or "terminal output"
   end
@@ -89,15 +123,11 @@ function M._called(attachment)
   return last <= first and ("%s:%d"):format(name, first) or ("%s:%d-%d"):format(name, first, last)
 end
 
----@param item pygent.PromptItem
----@param turn? pygent.Turn
----@return pygent.chat.Chunk[]
-function M._beside_prompt(item, turn)
-  local chunks = { { M._clock(item.at), "PygentChatTime" } } ---@type pygent.chat.Chunk[]
-  if turn and turn.is_taken_back then
-    table.insert(chunks, { " · undone: no longer part of the conversation", "PygentChatWarning" })
-  end
-  return chunks
+---`src/cart.py:2-4`, on one line.
+---@param attachment pygent.PromptAttachment
+---@return string
+function M.called(attachment)
+  return plain.line(called(attachment), 200)
 end
 
 ---@param item pygent.ReviewItem
@@ -108,7 +138,7 @@ function M.review(item)
   local lines = { "· " .. plain.line(amounts.rejections(item.files), 300), fence .. "diff" }
   vim.list_extend(lines, report)
   table.insert(lines, fence)
-  return { lines = lines, marks = M._all(1, "PygentChatNote") }
+  return { lines = lines, marks = all(1, "PygentChatNote") }
 end
 
 ---What a failure of that kind means.
@@ -126,22 +156,29 @@ local TITLES = {
   unknown = "The model call failed",
 }
 
+---@param line string
+---@param group string
+---@return pygent.chat.Drawing
+local function draw_line(line, group)
+  return { lines = { line }, marks = { { line = 1, group = group } } }
+end
+
 ---@param item pygent.FailureItem
 ---@return pygent.chat.Drawing
 function M.failure(item)
   local title = TITLES[item.error_type] or TITLES.unknown
   if item.state == "retried" then
     local what = "retried" .. (item.fallback_model and " with " .. plain.line(item.fallback_model, 60) or "")
-    return M._line(("! %s; %s."):format(title, what), "PygentChatNote")
+    return draw_line(("! %s; %s."):format(title, what), "PygentChatNote")
   end
   local lines = { ("! %s: %s"):format(title, plain.line(item.message, 1000)) }
   if item.state == "final" then
-    return { lines = lines, marks = M._all(1, "PygentChatError") }
+    return { lines = lines, marks = all(1, "PygentChatError") }
   end
   local with = item.fallback_model and " with " .. plain.line(item.fallback_model, 60) or ""
   local when = os.date("%H:%M:%S", math.floor(item.retry_at or 0))
   lines[2] = ("  Attempt %d failed; next attempt%s at %s."):format(item.attempt or 1, with, when)
-  return { lines = lines, marks = M._all(2, "PygentChatWarning") }
+  return { lines = lines, marks = all(2, "PygentChatWarning") }
 end
 
 ---@type table<string, fun(item: pygent.LimitItem): string>
@@ -170,13 +207,13 @@ local LIMITS = {
 ---@return pygent.chat.Drawing
 function M.limit(item)
   local words = LIMITS[item.limit_type]
-  return M._line("! " .. (words and words(item) or "Limit of the turn reached."), "PygentChatWarning")
+  return draw_line("! " .. (words and words(item) or "Limit of the turn reached."), "PygentChatWarning")
 end
 
 ---@param item pygent.CompactedItem
 ---@return pygent.chat.Drawing
 function M.compacted(item)
-  return M._line(
+  return draw_line(
     ("· Compacted %s: %s → %s tokens"):format(
       amounts.many(item.messages_summarised, "message"),
       amounts.count(item.tokens_before),
@@ -189,7 +226,7 @@ end
 ---@param item pygent.HookItem
 ---@return pygent.chat.Drawing
 function M.hook(item)
-  local drawing = M._line(
+  local drawing = draw_line(
     ("· Hook %s: %s%s"):format(
       plain.line(item.hook_event, 40),
       plain.line(item.command, 200),
@@ -212,7 +249,7 @@ function M.notice(item)
   for index, line in ipairs(plain.lines(vim.trim(item.text))) do
     lines[index] = (index == 1 and sign or "  ") .. line
   end
-  return { lines = lines, marks = M._all(#lines, LEVELS[item.level] or "PygentChatNote") }
+  return { lines = lines, marks = all(#lines, LEVELS[item.level] or "PygentChatNote") }
 end
 
 ---Why a turn ended, where it did not end because all was said.
@@ -251,7 +288,7 @@ function M.finished(item)
   end
   local chunks = { { table.concat(facts, " · "), "PygentChatTime" } }
   if #item.files_changed > 0 then
-    M._add_counts(chunks, item.files_changed, amounts.many(#item.files_changed, "file") .. " changed")
+    M.add_counts(chunks, item.files_changed, amounts.many(#item.files_changed, "file") .. " changed")
   end
   local group = is_done and "PygentChatNote"
     or (item.stop_reason == "cancelled" and "PygentChatWarning" or "PygentChatError")
@@ -262,7 +299,7 @@ end
 ---@param chunks pygent.chat.Chunk[]
 ---@param changes {added: integer, removed: integer}[]
 ---@param what string
-function M._add_counts(chunks, changes, what)
+function M.add_counts(chunks, changes, what)
   local added, removed = 0, 0
   for _, change in ipairs(changes) do
     added, removed = added + change.added, removed + change.removed
@@ -270,43 +307,6 @@ function M._add_counts(chunks, changes, what)
   table.insert(chunks, { (#chunks > 0 and " · " or "") .. what, "PygentChatTime" })
   table.insert(chunks, { ("%s+%d"):format(what == "" and "" or " ", added), "PygentChatAdded" })
   table.insert(chunks, { (" −%d"):format(removed), "PygentChatRemoved" })
-end
-
----@param line string
----@param group string
----@return pygent.chat.Drawing
-function M._line(line, group)
-  return { lines = { line }, marks = { { line = 1, group = group } } }
-end
-
----@param n_lines integer
----@param group string
----@return pygent.chat.Mark[]
-function M._all(n_lines, group)
-  local marks = {} ---@type pygent.chat.Mark[]
-  for line = 1, n_lines do
-    marks[line] = { line = line, group = group }
-  end
-  return marks
-end
-
----@param lines string[]
----@param most integer
----@return string[]
-function M._some(lines, most)
-  if #lines <= most then
-    return lines
-  end
-  local some = vim.list_slice(lines, 1, most)
-  table.insert(some, ("… %d more lines"):format(#lines - most))
-  return some
-end
-
----@param at string RFC 3339
----@return string of the user's own clock
-function M._clock(at)
-  local seconds = timestamps.seconds(at)
-  return seconds == 0 and "" or tostring(os.date("%H:%M", math.floor(seconds)))
 end
 
 return M

@@ -29,73 +29,16 @@ local STATES = {
   cancelled = { sign = "⊘", words = "stopped", group = "PygentChatCancelled" },
 }
 
----Its line, and below it all that stands before what its subagent did.
----@param item pygent.ToolItem
----@param show_all? boolean of results, too
----@return pygent.chat.Drawing
-function M.call(item, show_all)
-  local state = STATES[item.status] or STATES.running
-  local title = plain.line(item.title ~= "" and item.title or item.tool_name, 300)
-  local lines = { ("%s %s"):format(state.sign, title) }
-  if item.denied_reason and item.denied_reason ~= "" then
-    vim.list_extend(lines, M._quoted(plain.lines(item.denied_reason)))
-  end
-  if #item.changes == 0 then
-    vim.list_extend(lines, M._input(item.input))
-  end
-  for _, change in ipairs(item.changes) do
-    vim.list_extend(lines, M._fenced(plain.lines(vim.trim(change.patch)), "diff", show_all and math.huge or MAX_LINES))
-  end
-  if #item.children == 0 then
-    vim.list_extend(lines, M._outcome(item, show_all))
-  end
-  return {
-    lines = lines,
-    marks = {
-      { line = 1, group = "PygentChatTool", chunks = M._facts(item, state) },
-      { line = 1, group = state.group, bytes = #state.sign },
-    },
-  }
-end
-
----What stands behind what its subagent did; the last line is empty, and the end of the fold.
----@param item pygent.ToolItem
----@return pygent.chat.Drawing
-function M.tail(item)
-  local lines = #item.children > 0 and M._outcome(item) or {}
-  table.insert(lines, "")
-  return { lines = lines, marks = {} }
-end
-
----@param item pygent.ToolItem
----@param state pygent.chat.State
----@return pygent.chat.Chunk[]
-function M._facts(item, state)
-  local words = M._ending(item) or state.words
-  local facts = { words and { words, state.group } } ---@type pygent.chat.Chunk[]
-  if item.result and item.status ~= "denied" then
-    table.insert(facts, { M._took(item.result), "PygentChatTime" })
-  end
-  local chunks = {} ---@type pygent.chat.Chunk[]
-  for index, fact in ipairs(facts) do
-    chunks[index] = { (index > 1 and " · " or "") .. fact[1], fact[2] }
-  end
-  if #item.changes > 0 then
-    told._add_counts(chunks, item.changes, #item.changes > 1 and amounts.many(#item.changes, "file") or "")
-  end
-  return chunks
-end
-
 ---@param result pygent.ToolOutcome
 ---@return string
-function M._took(result)
+local function took(result)
   return result.cached and "cached" or amounts.duration(result.duration_ms)
 end
 
 ---How its command failed.
 ---@param item pygent.ToolItem
 ---@return string?
-function M._ending(item)
+local function ending(item)
   local exit_code = item.result and item.result.exit_code or 0
   if exit_code == 0 then
     return nil
@@ -104,24 +47,63 @@ function M._ending(item)
 end
 
 ---@param item pygent.ToolItem
+---@param state pygent.chat.State
+---@return pygent.chat.Chunk[]
+local function facts_of(item, state)
+  local words = ending(item) or state.words
+  local facts = { words and { words, state.group } } ---@type pygent.chat.Chunk[]
+  if item.result and item.status ~= "denied" then
+    table.insert(facts, { took(item.result), "PygentChatTime" })
+  end
+  local chunks = {} ---@type pygent.chat.Chunk[]
+  for index, fact in ipairs(facts) do
+    chunks[index] = { (index > 1 and " · " or "") .. fact[1], fact[2] }
+  end
+  if #item.changes > 0 then
+    told.add_counts(chunks, item.changes, #item.changes > 1 and amounts.many(#item.changes, "file") or "")
+  end
+  return chunks
+end
+
+---@param lines string[]
+---@param language string
+---@param most? number
+---@return string[]
+local function fenced_lines(lines, language, most)
+  if #lines == 0 then
+    return {}
+  end
+  local left = #lines - (most or math.huge)
+  local shown = left > 0 and vim.list_slice(lines, 1, most) or lines
+  local fence = plain.fence(shown)
+  local fenced = { fence .. language }
+  vim.list_extend(fenced, shown)
+  table.insert(fenced, fence)
+  if left > 0 then
+    table.insert(fenced, ("… %s; `gd` shows all"):format(amounts.many(left, "more line")))
+  end
+  return fenced
+end
+
+---@param item pygent.ToolItem
 ---@param show_all? boolean
 ---@return string[]
-function M._outcome(item, show_all)
+local function outcome(item, show_all)
   local lines = {} ---@type string[]
   if #item.output_parts > 0 then
     local output = plain.output(conversation.output(item))
-    vim.list_extend(lines, M._fenced(vim.list_slice(output, math.max(1, #output - MAX_LIVE_LINES + 1)), ""))
+    vim.list_extend(lines, fenced_lines(vim.list_slice(output, math.max(1, #output - MAX_LIVE_LINES + 1)), ""))
   end
   if item.result and item.result.content ~= "" then
     local result = plain.output(item.result.content)
-    vim.list_extend(lines, M._fenced(result, "", show_all and math.huge or MAX_LINES))
+    vim.list_extend(lines, fenced_lines(result, "", show_all and math.huge or MAX_LINES))
   end
   return lines
 end
 
 ---@param input table<string, any>
 ---@return string[]
-function M._input(input)
+local function input_lines(input)
   local names = vim.tbl_keys(input)
   table.sort(names, function(one, other)
     return tostring(one) < tostring(other)
@@ -143,35 +125,56 @@ function M._input(input)
       )
     end
   end
-  return M._fenced(lines, "yaml", MAX_INPUT_LINES)
-end
-
----@param lines string[]
----@param language string
----@param most? number
----@return string[]
-function M._fenced(lines, language, most)
-  if #lines == 0 then
-    return {}
-  end
-  local left = #lines - (most or math.huge)
-  local shown = left > 0 and vim.list_slice(lines, 1, most) or lines
-  local fence = plain.fence(shown)
-  local fenced = { fence .. language }
-  vim.list_extend(fenced, shown)
-  table.insert(fenced, fence)
-  if left > 0 then
-    table.insert(fenced, ("… %s; `gd` shows all"):format(amounts.many(left, "more line")))
-  end
-  return fenced
+  return fenced_lines(lines, "yaml", MAX_INPUT_LINES)
 end
 
 ---@param lines string[]
 ---@return string[]
-function M._quoted(lines)
+local function quoted(lines)
   return vim.tbl_map(function(line)
     return "> " .. line
   end, lines)
+end
+
+---Its line, and below it all that stands before what its subagent did.
+---@param item pygent.ToolItem
+---@param show_all? boolean of results, too
+---@return pygent.chat.Drawing
+function M.call(item, show_all)
+  local state = STATES[item.status] or STATES.running
+  local title = plain.line(item.title ~= "" and item.title or item.tool_name, 300)
+  local lines = { ("%s %s"):format(state.sign, title) }
+  if item.denied_reason and item.denied_reason ~= "" then
+    vim.list_extend(lines, quoted(plain.lines(item.denied_reason)))
+  end
+  if #item.changes == 0 then
+    vim.list_extend(lines, input_lines(item.input))
+  end
+  for _, change in ipairs(item.changes) do
+    vim.list_extend(
+      lines,
+      fenced_lines(plain.lines(vim.trim(change.patch)), "diff", show_all and math.huge or MAX_LINES)
+    )
+  end
+  if #item.children == 0 then
+    vim.list_extend(lines, outcome(item, show_all))
+  end
+  return {
+    lines = lines,
+    marks = {
+      { line = 1, group = "PygentChatTool", chunks = facts_of(item, state) },
+      { line = 1, group = state.group, bytes = #state.sign },
+    },
+  }
+end
+
+---What stands behind what its subagent did; the last line is empty, and the end of the fold.
+---@param item pygent.ToolItem
+---@return pygent.chat.Drawing
+function M.tail(item)
+  local lines = #item.children > 0 and outcome(item) or {}
+  table.insert(lines, "")
+  return { lines = lines, marks = {} }
 end
 
 return M
