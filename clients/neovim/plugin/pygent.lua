@@ -28,7 +28,7 @@ vim.api.nvim_create_autocmd({ "BufReadCmd", "SessionLoadPost" }, {
   pattern = "pygent://*",
   desc = "pygent: read its buffers again",
   callback = function(event)
-    require("pygent.restoring").restore(event.buf)
+    require("pygent.session_restore").restore(event.buf)
   end,
 })
 

@@ -79,7 +79,7 @@ def help_page(plugin: Path) -> str:
         ("pygent-options", "Options", "".join(_options(options_in(lua / "config.lua")))),
         ("pygent-mappings", "Keys", "".join(_keys(plugin))),
         ("pygent-functions", "Functions", "".join(_functions(functions_in(lua / "init.lua")))),
-        ("pygent-events", "Autocommands", "".join(_events(events_in(lua / "telling.lua")))),
+        ("pygent-events", "Autocommands", "".join(_events(events_in(lua / "notifications.lua")))),
         ("pygent-highlights", "Highlight groups", "".join(_highlights(highlights_in(lua)))),
     ]
     contents = "".join(_spread(f"{n}. {title}", f"|{tag}|", ".") for n, (tag, title, _) in enumerate(sections, 1))

@@ -162,11 +162,11 @@ def _parameter(tag: Tag) -> tuple[str, str, str]:
     return name, written, text.strip()
 
 
-def events_in(telling: Path) -> list[Named]:
+def events_in(notifications: Path) -> list[Named]:
     """The patterns of `User` autocommands, with what is said behind each."""
-    alias = re.search(r"---@alias pygent\.UserEvent\n((?:---\|.*\n)+)", telling.read_text(encoding="utf-8"))
+    alias = re.search(r"---@alias pygent\.UserEvent\n((?:---\|.*\n)+)", notifications.read_text(encoding="utf-8"))
     if alias is None:
-        raise HelpError(f"{telling} has no alias `pygent.UserEvent`")
+        raise HelpError(f"{notifications} has no alias `pygent.UserEvent`")
     return [Named(name, text) for name, text in re.findall(r'---\| "(\w+)" # (.+)', alias[1])]
 
 

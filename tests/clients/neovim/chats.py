@@ -46,7 +46,7 @@ def chat(editor: Editor) -> list[str]:
     return cast(
         "list[str]",
         editor.lua(
-            "local buffer = require('pygent.chat.naming').buffer(require('pygent.sessions').current())\n"
+            "local buffer = require('pygent.chat.buffer_names').buffer(require('pygent.sessions').current())\n"
             "return vim.api.nvim_buf_get_lines(buffer, 0, -1, false)"
         ),
     )

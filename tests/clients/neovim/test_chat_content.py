@@ -296,7 +296,7 @@ def test_the_chat_and_the_prompt_are_markdown_to_other_plugins(start: Start) -> 
     editor.until(lambda: n_ends(editor) == 1)
 
     found = editor.lua(
-        "local buffer, found = require('pygent.chat.naming').buffer(require('pygent.sessions').current()), {}\n"
+        "local buffer, found = require('pygent.chat.buffer_names').buffer(require('pygent.sessions').current()), {}\n"
         "local parser = vim.treesitter.get_parser(buffer)\n"
         "parser:parse(true)\n"
         "parser:for_each_tree(function(tree, language)\n"

@@ -214,7 +214,7 @@ def test_the_state_before_a_turn_is_restored_as_far_as_is_chosen(start: Start) -
 def beside(editor: Editor) -> list[str]:
     """Virtual texts of the chat."""
     return editor.lua(
-        "local buffer = require('pygent.chat.naming').buffer(require('pygent.sessions').current())\n"
+        "local buffer = require('pygent.chat.buffer_names').buffer(require('pygent.sessions').current())\n"
         "local marks = vim.api.nvim_buf_get_extmarks(buffer, -1, 0, -1, { details = true })\n"
         "return vim.iter(marks):map(function(mark) return vim.iter(mark[4].virt_text or {}):map(function(chunk)\n"
         "  return chunk[1] end):join('') end):totable()"

@@ -424,8 +424,8 @@ def test_it_does_not_matter_how_events_are_batched_or_that_some_come_twice(
 
 STRANGE = """
 local conversation = require("pygent.conversation")
-local drawing = require("pygent.chat.drawing")
-local footer = require("pygent.chat.drawing.footer")
+local drawing = require("pygent.chat.renderer")
+local footer = require("pygent.chat.renderer.footer")
 local strange = { "from_the_future", 7, true, vim.NIL, {}, { "x" }, { x = 1 } }
 local function variants(value, visit)
   for name, inner in pairs(type(value) == "table" and value or {}) do

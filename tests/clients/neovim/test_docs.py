@@ -226,7 +226,7 @@ def test_a_plugin_that_renders_markdown_is_given_the_filetype_of_the_chat(start:
 def test_every_subcommand_and_event_that_is_named_exists(start: Start) -> None:
     editor = start()
     events = set(re.findall(r'"(Pygent[A-Z]\w+)"', PAGE)) - {"PygentChatYou"}
-    told = (PLUGIN / "lua/pygent/telling.lua").read_text(encoding="utf-8")
+    told = (PLUGIN / "lua/pygent/notifications.lua").read_text(encoding="utf-8")
 
     named = set(re.findall(r":Pygent (\w+)", PAGE))
     assert named <= set(editor.lua("return require('pygent.commands').names()"))

@@ -50,7 +50,7 @@ def test_what_is_typed_on_the_line_of_an_edit_stays_and_the_user_is_told(start: 
     typed(editor, " more<Esc>", "deux typed more")
     assert editor.lines(buffer) == ["zero", "one", "deux typed more", "three"]
     assert "your current line was changed: a.txt:3 (Edit a file)" in editor.messages()
-    signs = "return vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('pygent.editing'), 0, -1, {})"
+    signs = "return vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('pygent.edits'), 0, -1, {})"
     assert [mark[1] for mark in editor.lua(signs)] == [2]
 
 

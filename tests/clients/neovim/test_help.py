@@ -51,7 +51,7 @@ def test_every_option_has_a_tag(lua: Lua) -> None:
 
 def test_every_event_that_is_fired_has_a_tag() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in (PLUGIN / "lua").rglob("*.lua"))
-    fired = set(re.findall(r'telling\.plugins\("(\w+)"', sources)) | set(
+    fired = set(re.findall(r'notifications\.plugins\("(\w+)"', sources)) | set(
         re.findall(r'= "(Pygent(?:Turn|Tool)\w+)"', sources)
     )
 

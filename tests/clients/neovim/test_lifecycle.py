@@ -479,7 +479,7 @@ def test_what_fails_in_an_autocommand_is_told_and_stops_nothing(start: Start) ->
     editor.lua("vim.cmd('messages clear'); vim.api.nvim_clear_autocmds({ event = 'User', pattern = 'Pygent*' })")
     editor.lua(
         "vim.api.nvim_create_autocmd('User', { pattern = 'PygentTest', callback = function() "
-        "vim.cmd('silent! nosuch') end }); require('pygent.telling').plugins('PygentTest', {})"
+        "vim.cmd('silent! nosuch') end }); require('pygent.notifications').plugins('PygentTest', {})"
     )
     assert editor.messages() == ""
 

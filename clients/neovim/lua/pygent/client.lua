@@ -5,7 +5,7 @@ local consent = require("pygent.consent")
 local process = require("pygent.process")
 local roots = require("pygent.root")
 local start_failure = require("pygent.start_failure")
-local telling = require("pygent.telling")
+local notifications = require("pygent.notifications")
 
 local M = {}
 
@@ -152,7 +152,7 @@ function M.need(go_on, root)
   if client == nil then
     start_client(root)
   end
-  telling.while_waiting("starting …", function()
+  notifications.while_waiting("starting …", function()
     return waiting[root] ~= nil and started(root) ~= nil
   end)
 end
@@ -190,7 +190,7 @@ local function restart(root)
   local function start()
     M.need(function(client, problem)
       local done = ("restarted, for %s"):format(vim.fn.fnamemodify(root, ":~"))
-      telling.user(client and done or (problem or "it did not start"), client and nil or vim.log.levels.ERROR)
+      notifications.user(client and done or (problem or "it did not start"), client and nil or vim.log.levels.ERROR)
     end, root)
   end
   local client = started(root)
@@ -253,18 +253,18 @@ local function on_init(client)
     fail(client.root_dir, start_failure.of_protocol(own.protocolVersion, M.PROTOCOL_VERSION))
     return process.stop(client, function() end)
   end
-  require("pygent.attaching").begin(client)
+  require("pygent.buffer_attachment").begin(client)
   for _, watcher in ipairs(watchers) do
     watcher(client, true)
   end
-  telling.plugins("PygentReady", { client_id = client.id, root = client.root_dir })
+  notifications.plugins("PygentReady", { client_id = client.id, root = client.root_dir })
   tell(client.root_dir, client)
 end
 
 ---@param client vim.lsp.Client
 ---@param how string
 local function not_started(client, how)
-  telling.after_neovim(function()
+  notifications.after_neovim(function()
     if started(client.root_dir) == nil then
       fail(client.root_dir, start_failure.of_end(how, process.last_words(client.rpc)))
     end
@@ -277,8 +277,8 @@ end
 local function ended(client, how, was_expected)
   local problem = ("the daemon ended with %s; `:Pygent log` shows why, `:Pygent restart` starts it again"):format(how)
   if not was_expected and waiting[client.root_dir] == nil then
-    telling.after_neovim(function()
-      telling.user(problem, vim.log.levels.ERROR)
+    notifications.after_neovim(function()
+      notifications.user(problem, vim.log.levels.ERROR)
     end)
   end
   if started(client.root_dir) == nil then -- else who waits, waits for the one that came after it
@@ -310,7 +310,7 @@ local function on_exit(code, signal, id)
       watcher(client, false)
     end
     leave_unanswered(id)
-    telling.plugins("PygentExit", { client_id = id, code = code, signal = signal })
+    notifications.plugins("PygentExit", { client_id = id, code = code, signal = signal })
     local how = signal ~= 0 and ("signal %d"):format(signal) or ("code %d"):format(code)
     if tell_ended == nil and not client.initialized then
       not_started(client, how)
@@ -339,7 +339,7 @@ local function answered(answer, params, ctx)
     if is_waiting then
       local is_well, problem = coroutine.resume(waits, given)
       if not is_well then -- the answer was not sent
-        telling.user(telling.reason(problem), vim.log.levels.ERROR)
+        notifications.user(notifications.reason(problem), vim.log.levels.ERROR)
       end
     end
   end, ctx)

@@ -12,14 +12,14 @@ end
 ---@param prompt? string
 ---@param about? {buffer: integer, first: integer, last: integer} lines from 1, which the prompt is about
 function M.ask(prompt, about)
-  require("pygent.commands.asking").begin(prompt, about)
+  require("pygent.commands.prompts").begin(prompt, about)
 end
 
 ---An operator: `vim.keymap.set({ "n", "x" }, "gp", require("pygent").ask_operator, { expr = true })`, then `gpip` asks
 ---about a paragraph.
 ---@return string
 function M.ask_operator()
-  vim.o.operatorfunc = "v:lua.require'pygent.commands.asking'.operator"
+  vim.o.operatorfunc = "v:lua.require'pygent.commands.prompts'.operator"
   return "g@"
 end
 

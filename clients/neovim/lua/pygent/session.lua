@@ -3,7 +3,7 @@
 local client = require("pygent.client")
 local context = require("pygent.context")
 local conversation = require("pygent.conversation")
-local telling = require("pygent.telling")
+local notifications = require("pygent.notifications")
 
 local M = {}
 
@@ -102,7 +102,7 @@ function Session:send(prompt, on_end, turn_id)
       on_end(err, result)
     end
     if is_problem and err.code ~= client.ENDED then
-      telling.user(telling.reason(err), vim.log.levels.ERROR) -- the last thing that is told
+      notifications.user(notifications.reason(err), vim.log.levels.ERROR) -- the last thing that is told
     end
   end)
 end
@@ -142,7 +142,7 @@ end
 function Session:cancel(on_end)
   self:request("pygent/turn/cancel", { sessionId = self.id }, function(err, result)
     if err then
-      telling.user(telling.reason(err), vim.log.levels.ERROR)
+      notifications.user(notifications.reason(err), vim.log.levels.ERROR)
     end
     if on_end then
       on_end(err == nil and result.cancelled)
@@ -186,7 +186,7 @@ function Session:tell(change)
   for listener in pairs(self._listeners) do
     local is_well, problem = xpcall(listener, debug.traceback, change)
     if not is_well then
-      telling.user("error in a view of the session: " .. tostring(problem), vim.log.levels.ERROR)
+      notifications.user("error in a view of the session: " .. tostring(problem), vim.log.levels.ERROR)
     end
   end
 end
@@ -267,7 +267,7 @@ function Session:_take(events, since)
   local items = conversation.take(self.conversation, events)
   self:tell({ events = events, items = items })
   for _, event in ipairs(events) do
-    telling.of_event(self.id, event, event.seq <= self._replayed_to)
+    notifications.of_event(self.id, event, event.seq <= self._replayed_to)
   end
   self:_rest()
 end

@@ -3,7 +3,7 @@
 local client = require("pygent.client")
 local followed_session = require("pygent.session")
 local roots = require("pygent.root")
-local telling = require("pygent.telling")
+local notifications = require("pygent.notifications")
 
 local M = {}
 
@@ -108,7 +108,7 @@ local function asked(method, params, go_on)
   M.ask_daemon(method, params, function(given)
     local session = follow(given, root, given.lastSeq)
     current[root] = session.id
-    telling.plugins("PygentSession", { session_id = session.id, is_replay = not was_new })
+    notifications.plugins("PygentSession", { session_id = session.id, is_replay = not was_new })
     has_come(root, was_new, session)
     go_on(session)
   end, function()
@@ -180,7 +180,7 @@ function M.ask_daemon(method, params, go_on, on_problem)
     if on_problem then
       on_problem(reason)
     end
-    telling.user(reason, vim.log.levels.ERROR) -- the last thing that is told
+    notifications.user(reason, vim.log.levels.ERROR) -- the last thing that is told
   end
   client.need(function(ready, problem)
     if ready == nil then
@@ -188,7 +188,7 @@ function M.ask_daemon(method, params, go_on, on_problem)
     end
     client.request(ready, method, params, function(err, result)
       if err then
-        return fail(telling.reason(err))
+        return fail(notifications.reason(err))
       end
       go_on(result)
     end)

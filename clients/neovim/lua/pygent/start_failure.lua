@@ -1,7 +1,7 @@
 --- A daemon that does not start: why, what helps, and the window that says so last and stays.
 
 local config = require("pygent.config")
-local plain = require("pygent.chat.plain")
+local plain_text = require("pygent.chat.plain_text")
 
 local M = {}
 
@@ -60,7 +60,7 @@ function M.of_end(how, last_words)
   end
   local is_python = last_words:find("No module named", 1, true) or last_words:find("SyntaxError", 1, true)
   return {
-    what = ("%s: %s"):format(what, plain.line(last_words, MAX_WORDS)),
+    what = ("%s: %s"):format(what, plain_text.line(last_words, MAX_WORDS)),
     advice = is_python and "A Python package is missing: " .. again():gsub("^I", "i")
       or "`:Pygent log` shows the whole output",
   }
@@ -112,7 +112,7 @@ end
 local function start(root)
   require("pygent.client").need(function(client)
     if client then
-      require("pygent.telling").user("started")
+      require("pygent.notifications").user("started")
     end
   end, root)
 end
@@ -132,7 +132,7 @@ function M.show(root, failure)
     end),
     choice("Close", function() end),
   }
-  local dialog = require("pygent.permission.wording").dialog("start", "PygentAskHigh", words, choices)
+  local dialog = require("pygent.permission.text_dialog").dialog("start", "PygentAskHigh", words, choices)
   dialog.heading = "pygent did not start"
   remove = require("pygent.permission.dialogs").add(dialog)
 end

@@ -1,8 +1,8 @@
 --- One line on what the agent does, for a statusline. It asks nothing: it is what events told.
 
-local amounts = require("pygent.conversation.amounts")
+local number_format = require("pygent.conversation.number_format")
 local client = require("pygent.client")
-local plain = require("pygent.chat.plain")
+local plain_text = require("pygent.chat.plain_text")
 local roots = require("pygent.root")
 local sessions = require("pygent.sessions")
 
@@ -32,7 +32,7 @@ local function activity_of(session)
   end
   local running = calls[session.id] or {}
   local last = running[#running]
-  return last and plain.line(last.title, MAX_TITLE_CHARS) or "working"
+  return last and plain_text.line(last.title, MAX_TITLE_CHARS) or "working"
 end
 
 ---@return string
@@ -45,16 +45,16 @@ local function text_of()
   if session == nil then
     return "pygent"
   end
-  local parts = { plain.line(session.info.model) }
+  local parts = { plain_text.line(session.info.model) }
   if session.info.mode ~= "default" then
-    table.insert(parts, plain.line(session.info.mode))
+    table.insert(parts, plain_text.line(session.info.mode))
   end
   local doing = activity_of(session)
   if doing then
     table.insert(parts, doing)
   end
   if session.info.usage.costUsd then
-    table.insert(parts, amounts.dollars(session.info.usage.costUsd))
+    table.insert(parts, number_format.dollars(session.info.usage.costUsd))
   end
   -- `%` begins an item in some places where this is put, and is text in others: it is in neither.
   return (("pygent: " .. table.concat(parts, " · ")):gsub("%%", ""))

@@ -1,18 +1,18 @@
 --- Who shows what: loaded with the first client, so that whatever the daemon asks is shown, whoever began it.
 
-local asks = require("pygent.asks")
+local user_requests = require("pygent.user_requests")
 
-asks.shown_by("permission", function(ask)
+user_requests.shown_by("permission", function(ask)
   return require("pygent.permission").show(ask)
 end)
-asks.shown_by("question", function(ask)
+user_requests.shown_by("question", function(ask)
   return require("pygent.permission.question").show(ask)
 end)
-asks.shown_by("review", function(ask)
+user_requests.shown_by("review", function(ask)
   return require("pygent.review").show(ask)
 end)
 require("pygent.permission.message").begin()
-require("pygent.editing").begin()
+require("pygent.edits").begin()
 require("pygent.review").begin()
 require("pygent.context").begin()
 require("pygent.statusline").begin()

@@ -5,9 +5,9 @@ local conversation = require("pygent.conversation")
 local details = require("pygent.chat.details")
 local keys = require("pygent.chat.keys")
 local next_steps = require("pygent.chat.next_steps")
-local places = require("pygent.chat.places")
+local file_locations = require("pygent.chat.file_locations")
 local recovery = require("pygent.chat.recovery")
-local telling = require("pygent.telling")
+local notifications = require("pygent.notifications")
 local windows = require("pygent.chat.windows")
 
 local M = {}
@@ -49,7 +49,7 @@ local function show(ask)
   local file = ask.request.files[1]
   local hunk = file and file.hunks[1]
   if file then
-    places.open(vim.uri_to_fname(file.uri), hunk and hunk.range.start.line + 1)
+    file_locations.open(vim.uri_to_fname(file.uri), hunk and hunk.range.start.line + 1)
   end
 end
 
@@ -68,7 +68,7 @@ function M.enter()
   if vim.fn.foldclosed(line) ~= -1 or (view and view:is_head(line)) then
     return M.fold()
   end
-  if not (view and places.open_below_cursor(view)) then
+  if not (view and file_locations.open_below_cursor(view)) then
     M.fold()
   end
 end
@@ -83,8 +83,8 @@ end
 ---Open the file below the cursor, or that of the tool call.
 function M.file()
   local view = here()
-  if view and not (places.open_below_cursor(view) or places.open_of_call(view)) then
-    telling.user("no file name at the cursor", vim.log.levels.WARN)
+  if view and not (file_locations.open_below_cursor(view) or file_locations.open_of_call(view)) then
+    notifications.user("no file name at the cursor", vim.log.levels.WARN)
   end
 end
 
@@ -93,7 +93,7 @@ function M.details()
   local view = here()
   local call = view and view:call_at(vim.api.nvim_win_get_cursor(0)[1])
   if call == nil then
-    return telling.user("no tool call at the cursor", vim.log.levels.WARN)
+    return notifications.user("no tool call at the cursor", vim.log.levels.WARN)
   end
   details.show(call)
 end
@@ -116,7 +116,7 @@ end
 ---Yank the code block below the cursor, else the whole text.
 function M.yank()
   local view = here()
-  local said = places.code_below_cursor()
+  local said = file_locations.code_below_cursor()
   local what = "the code"
   if said == nil and view then
     local block = view:at(vim.api.nvim_win_get_cursor(0)[1])
@@ -124,10 +124,10 @@ function M.yank()
     said, what = words(item), "the text"
   end
   if said == nil then
-    return telling.user("nothing to yank at the cursor", vim.log.levels.WARN)
+    return notifications.user("nothing to yank at the cursor", vim.log.levels.WARN)
   end
   vim.fn.setreg(vim.v.register, said, "V")
-  telling.user(("yanked %s"):format(what))
+  notifications.user(("yanked %s"):format(what))
 end
 
 ---Ask the model again at once if a failure is waited out; else continue the last turn, or try it again.
@@ -144,7 +144,7 @@ function M.retry()
   local params = { sessionId = session.id, turnId = turn_id, action = "now" }
   session:request("pygent/turn/retry", params, function(err, result)
     if err or not result.accepted then
-      telling.user(err and telling.reason(err) or "no failed model call to retry", vim.log.levels.WARN)
+      notifications.user(err and notifications.reason(err) or "no failed model call to retry", vim.log.levels.WARN)
     end
   end)
 end
@@ -164,7 +164,7 @@ function M.recover(how)
   local view = here()
   local item = view and recovery.prompt_at(view, vim.api.nvim_win_get_cursor(0)[1])
   if view == nil or item == nil then
-    return telling.user("no turn at the cursor", vim.log.levels.WARN)
+    return notifications.user("no turn at the cursor", vim.log.levels.WARN)
   end
   recovery[how](view.session, item)
 end
@@ -181,7 +181,7 @@ function M.stop()
     return
   end
   if not view.session:is_running() then
-    return telling.user("no turn is running", vim.log.levels.WARN)
+    return notifications.user("no turn is running", vim.log.levels.WARN)
   end
   view.session:cancel()
 end

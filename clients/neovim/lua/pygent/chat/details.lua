@@ -1,6 +1,6 @@
 --- What a chat shows only a part of, in a buffer of its own.
 
-local plain = require("pygent.chat.plain")
+local plain_text = require("pygent.chat.plain_text")
 
 local M = {}
 
@@ -38,7 +38,7 @@ end
 function M.show_text(text, filetype)
   vim.cmd.tabnew()
   local buffer = vim.api.nvim_get_current_buf()
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, plain.output(text))
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, plain_text.output(text))
   finish(buffer, filetype or "")
 end
 

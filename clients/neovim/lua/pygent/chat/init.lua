@@ -2,7 +2,7 @@
 
 local highlights = require("pygent.chat.highlights")
 local keys = require("pygent.chat.keys")
-local naming = require("pygent.chat.naming")
+local buffer_names = require("pygent.chat.buffer_names")
 local roots = require("pygent.root")
 local sessions = require("pygent.sessions")
 local view = require("pygent.chat.view")
@@ -51,7 +51,7 @@ local function watch(shown)
   end
   local stop = shown.session:listen(function(change)
     if change.info then
-      naming.update(shown.session)
+      buffer_names.update(shown.session)
     end
   end)
   local group = vim.api.nvim_create_augroup("pygent.chat." .. buffer, {})
@@ -98,10 +98,10 @@ local function view_of(session)
     known:close()
   end
   highlights.define()
-  local buffer = naming.buffer(session)
+  local buffer = buffer_names.buffer(session)
   prepare(buffer)
   vim.b[buffer].pygent_root = session.root
-  naming.update(session)
+  buffer_names.update(session)
   views[session.id] = view.new(session, buffer)
   watch(views[session.id])
   return views[session.id]
@@ -132,7 +132,7 @@ end
 ---@param session pygent.FollowedSession
 ---@param buffer integer
 function M.adopt(session, buffer)
-  local own = naming.take(session, buffer)
+  local own = buffer_names.take(session, buffer)
   view_of(session)
   if own == buffer then
     return

@@ -1,6 +1,6 @@
 --- What the user can do after the last turn: have its plan implemented, continue it, or try again.
 
-local telling = require("pygent.telling")
+local notifications = require("pygent.notifications")
 
 local M = {}
 
@@ -110,20 +110,20 @@ end
 ---@param mode "default"|"accept_edits"
 function M.implement(session, mode)
   if not is_plan(session) then
-    return telling.user("there is no plan to approve", vim.log.levels.WARN)
+    return notifications.user("there is no plan to approve", vim.log.levels.WARN)
   end
   if taken[session] then
     return
   end
   taken[session] = true
   session:request("pygent/session/configure", { sessionId = session.id, mode = mode }, function(err, configured)
-    local problem = err and telling.reason(err)
+    local problem = err and notifications.reason(err)
     if configured and configured.mode == "plan" then
       problem = ("the agent %s only plans: choose another with `:Pygent agent`"):format(configured.agent)
     end
     if problem then
       taken[session] = nil
-      return telling.user(problem, vim.log.levels.ERROR)
+      return notifications.user(problem, vim.log.levels.ERROR)
     end
     send(session, APPROVED)
   end)
@@ -134,7 +134,7 @@ end
 function M.continue(session)
   local last = last_end(session)
   if last == nil or CONTINUE[last.stop_reason] == nil then
-    return telling.user("there is nothing to continue", vim.log.levels.WARN)
+    return notifications.user("there is nothing to continue", vim.log.levels.WARN)
   end
   if not taken[session] then
     taken[session] = true

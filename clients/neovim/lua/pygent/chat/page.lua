@@ -1,9 +1,9 @@
 --- The lines of a chat, item by item: each stands in its block, with its marks and its fold.
 
 local blocks = require("pygent.chat.blocks")
-local canvas = require("pygent.chat.canvas")
+local buffer_lines = require("pygent.chat.buffer_lines")
 local config = require("pygent.config")
-local drawing = require("pygent.chat.drawing")
+local renderer = require("pygent.chat.renderer")
 local folds = require("pygent.chat.folds")
 local windows = require("pygent.chat.windows")
 
@@ -29,7 +29,7 @@ Page.__index = Page
 function M.new(buffer)
   local page = setmetatable({
     buffer = buffer,
-    canvas = canvas.new(buffer),
+    canvas = buffer_lines.new(buffer),
     blocks = blocks.new(),
     footer = blocks.block({}),
   }, Page)
@@ -51,7 +51,7 @@ function Page:begin(item)
   local before = parent and parent.tail or self.footer
   local block = blocks.block({ item = item, prefix = parent and parent.prefix .. "  " or "" })
   self.blocks:insert(block, before)
-  if drawing.has_fold(item) then
+  if renderer.has_fold(item) then
     block.tail = blocks.block({ head = block, prefix = block.prefix })
     self.blocks:insert(block.tail, before)
   end
@@ -146,7 +146,8 @@ function Page:_gap(index, block)
   if above == nil or block.head then
     return 0
   end
-  return (drawing.is_close(above.item or (above.head and above.head.item)) and drawing.is_close(block.item)) and 0 or 1
+  return (renderer.is_close(above.item or (above.head and above.head.item)) and renderer.is_close(block.item)) and 0
+    or 1
 end
 
 ---@param block pygent.chat.Block

@@ -1,6 +1,6 @@
 --- A turn done differently: its prompt edited in a copy of the session, or the state before it restored.
 
-local about = require("pygent.prompt.about")
+local attachments = require("pygent.prompt.attachments")
 local sessions = require("pygent.sessions")
 
 local M = {}
@@ -24,7 +24,7 @@ end
 ---@param item pygent.PromptItem
 local function write_prompt(item)
   local prompt = require("pygent.prompt")
-  for _, attached in ipairs(vim.iter(item.attachments):map(about.again):totable()) do
+  for _, attached in ipairs(vim.iter(item.attachments):map(attachments.again):totable()) do
     prompt.open({ about = attached })
   end
   prompt.open({ text = item.text })

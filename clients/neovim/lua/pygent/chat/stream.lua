@@ -1,7 +1,7 @@
 --- A text that comes in pieces → what changes at the end of its lines. Pure.
 
 local fences = require("pygent.chat.fences")
-local plain = require("pygent.chat.plain")
+local plain_text = require("pygent.chat.plain_text")
 
 local M = {}
 
@@ -40,7 +40,7 @@ function Stream:read(item, max_bytes)
   if is_anew then
     self:_begin(item.parts)
   end
-  local step = self:_shown(plain.piece(self:_bytes(max_bytes)))
+  local step = self:_shown(plain_text.piece(self:_bytes(max_bytes)))
   step.is_anew = is_anew
   local is_all = self._part > #self._source
   if is_all and not item.streaming and not self._is_closed then
@@ -80,7 +80,7 @@ function Stream:_bytes(max_bytes)
   while self._part <= #self._source and n_bytes < max_bytes do
     local part = self._source[self._part]
     local left = part:sub(self._offset + 1)
-    local n_taken = plain.boundary(left, max_bytes - n_bytes)
+    local n_taken = plain_text.boundary(left, max_bytes - n_bytes)
     table.insert(pieces, left:sub(1, n_taken))
     n_bytes = n_bytes + n_taken
     if n_taken == #left then
@@ -109,7 +109,7 @@ function Stream:_shown(piece)
   self._held = #newlines
   lines[1] = (self._line or "") .. lines[1]
   for index, line in ipairs(lines) do
-    for n_part, part in ipairs(plain.broken(line)) do
+    for n_part, part in ipairs(plain_text.broken(line)) do
       if index == 1 and n_part == 1 then
         step.last = part
       else

@@ -1,8 +1,8 @@
 --- One session in one buffer: what has changed is drawn, a little at a time, and nothing else is touched.
 
 local conversation = require("pygent.conversation")
-local drawing = require("pygent.chat.drawing")
-local footer = require("pygent.chat.drawing.footer")
+local renderer = require("pygent.chat.renderer")
+local footer = require("pygent.chat.renderer.footer")
 local page = require("pygent.chat.page")
 local stream = require("pygent.chat.stream")
 local winbar = require("pygent.chat.winbar")
@@ -281,12 +281,12 @@ end
 ---@return boolean is_all
 function View:_draw(item)
   local block = self.page.blocks:of(item) or self.page:begin(item)
-  if drawing.is_streamed(item) then
+  if renderer.is_streamed(item) then
     return self:_draw_stream(block, item --[[@as pygent.TextItem]])
   end
-  self.page:put(block, drawing.of(item, self.session.conversation))
+  self.page:put(block, renderer.of(item, self.session.conversation))
   if block.tail then
-    self.page:put(block.tail, drawing.tail(item))
+    self.page:put(block.tail, renderer.tail(item))
     self.page:fold(block)
   end
   return true
@@ -298,7 +298,7 @@ end
 function View:_draw_stream(block, item)
   if item.withdrawn then
     block.stream = nil
-    self.page:put(block, drawing.withdrawn(item))
+    self.page:put(block, renderer.withdrawn(item))
     return true
   end
   block.stream = block.stream or stream.new()
@@ -322,11 +322,11 @@ end
 ---@param step pygent.chat.Step
 function View:_head_of_thinking(block, item, step)
   if block.n_lines == 0 and step.last then
-    self.page:put(block, drawing.thinking(item))
-    self.page:put(block.tail, drawing.tail(item))
+    self.page:put(block, renderer.thinking(item))
+    self.page:put(block.tail, renderer.tail(item))
   elseif block.n_lines > 0 then
     local _, first = self.page.blocks:place(block)
-    self.page:mark(block, first + block.gap, drawing.thinking(item).marks)
+    self.page:mark(block, first + block.gap, renderer.thinking(item).marks)
   end
 end
 

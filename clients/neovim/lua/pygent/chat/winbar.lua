@@ -1,7 +1,7 @@
 --- The line above a chat: which session it is, how it is set, and how it goes.
 
-local amounts = require("pygent.conversation.amounts")
-local plain = require("pygent.chat.plain")
+local number_format = require("pygent.conversation.number_format")
+local plain_text = require("pygent.chat.plain_text")
 local text = require("pygent.text")
 local timestamps = require("pygent.conversation.timestamps")
 
@@ -35,9 +35,9 @@ end
 ---@return string
 local function settings_of(session)
   local info = session.info
-  local parts = { plain.line(info.model, 40), plain.line(info.mode, 20) }
+  local parts = { plain_text.line(info.model, 40), plain_text.line(info.mode, 20) }
   if info.agent ~= "" and info.agent ~= "default" then
-    table.insert(parts, plain.line(info.agent, 20))
+    table.insert(parts, plain_text.line(info.agent, 20))
   end
   return table.concat(parts, " · ")
 end
@@ -57,7 +57,7 @@ local function state_of(session)
   local silent_s = math.floor(os.time() - timestamps.seconds(session.conversation.last_at or ""))
   local is_silent = silent_s >= SILENT_S and session.conversation.last_at ~= nil
   local silence = is_silent
-      and (silent_s < 60 and (" %d s"):format(silent_s) or " " .. amounts.duration(silent_s * 1000))
+      and (silent_s < 60 and (" %d s"):format(silent_s) or " " .. number_format.duration(silent_s * 1000))
     or ""
   return { words = "● working" .. silence, group = "PygentChatRunning" }
 end
@@ -68,9 +68,9 @@ local function usage_text(usage)
   if usage == nil or usage.totalTokens == 0 then
     return ""
   end
-  local parts = { amounts.count(usage.totalTokens) .. " tokens" }
+  local parts = { number_format.count(usage.totalTokens) .. " tokens" }
   if type(usage.costUsd) == "number" then
-    table.insert(parts, amounts.dollars(usage.costUsd))
+    table.insert(parts, number_format.dollars(usage.costUsd))
   end
   if type(usage.contextLimit) == "number" and usage.contextLimit > 0 then
     local share = math.min(1, usage.contextTokens / usage.contextLimit)
@@ -91,7 +91,7 @@ end
 ---@return string in the language of 'statusline'
 function M.of(session, width)
   local info = session.info
-  local name = plain.line(info.name ~= "" and info.name or "new session", 40)
+  local name = plain_text.line(info.name ~= "" and info.name or "new session", 40)
   local state, settings = state_of(session), settings_of(session)
   local usage = usage_text(session.conversation.usage)
   local room = width - 2 - cells_of(state and state.words or "")

@@ -2,12 +2,12 @@
 
 local ages = require("pygent.commands.ages")
 local details = require("pygent.chat.details")
-local keeping = require("pygent.commands.keeping")
+local session_actions = require("pygent.commands.session_actions")
 local lists = require("pygent.commands.lists")
-local picking = require("pygent.commands.picking")
-local plain = require("pygent.chat.plain")
+local picker = require("pygent.commands.picker")
+local plain_text = require("pygent.chat.plain_text")
 local sessions = require("pygent.sessions")
-local telling = require("pygent.telling")
+local notifications = require("pygent.notifications")
 
 local M = {}
 
@@ -16,7 +16,7 @@ local MAX_COMMAND_CHARS = 60
 ---@param command pygent.BackgroundCommand
 ---@return string
 local function line(command)
-  return plain.line(command.command, MAX_COMMAND_CHARS)
+  return plain_text.line(command.command, MAX_COMMAND_CHARS)
 end
 
 ---The daemon tells the user of the end.
@@ -25,7 +25,7 @@ end
 local function stop(session_id, command)
   sessions.ask_daemon("pygent/background/stop", { sessionId = session_id, id = command.id }, function(result)
     if not result.stopped then
-      telling.user(("%s had ended already"):format(line(command)), vim.log.levels.WARN)
+      notifications.user(("%s had ended already"):format(line(command)), vim.log.levels.WARN)
     end
   end)
 end
@@ -33,7 +33,8 @@ end
 ---@param command pygent.BackgroundCommand
 ---@return string
 local function described(command)
-  local parts = { command.id, line(command), plain.line(command.ending), "started " .. ages.age(command.startedAt) }
+  local parts =
+    { command.id, line(command), plain_text.line(command.ending), "started " .. ages.age(command.startedAt) }
   return table.concat(parts, " · ")
 end
 
@@ -56,7 +57,7 @@ local function act(session_id, command)
       end,
     })
   end
-  picking.act(actions, command, described(command))
+  picker.act(actions, command, described(command))
 end
 
 ---@param session_id string
@@ -73,7 +74,7 @@ local function stop_named(session_id, running, id)
     return command.id
   end, running)
   local known = #ids == 0 and "no command runs" or "running: " .. table.concat(ids, ", ")
-  telling.user(("no background command %s runs; %s"):format(id, known), vim.log.levels.ERROR)
+  notifications.user(("no background command %s runs; %s"):format(id, known), vim.log.levels.ERROR)
 end
 
 ---@param listed pygent.BackgroundCommand[]
@@ -95,13 +96,13 @@ local function list(session_id, is_stopping, id)
     end
     if #listed == 0 then
       local reason = is_stopping and "no command runs in the background" or "this session has no background commands"
-      return telling.user(reason, vim.log.levels.WARN)
+      return notifications.user(reason, vim.log.levels.WARN)
     end
     local options = { prompt = "Background command", kind = "pygent.background", format_item = described }
     if is_stopping then
       options.prompt = "Stop"
     end
-    picking.pick(listed, options, function(command)
+    picker.pick(listed, options, function(command)
       if is_stopping then
         return stop(session_id, command)
       end
@@ -118,9 +119,9 @@ M.background = {
     local verb, id = given.words[1], given.words[2]
     if (verb ~= nil and verb ~= "stop") or #given.words > 2 then
       local usage = "background %s: use `:Pygent background` or `:Pygent background stop [{id}]`"
-      return telling.user(usage:format(given.text), vim.log.levels.ERROR)
+      return notifications.user(usage:format(given.text), vim.log.levels.ERROR)
     end
-    local session = keeping.current()
+    local session = session_actions.current()
     if session then
       list(session.id, verb == "stop", id)
     end

@@ -1,12 +1,12 @@
 --- `:Pygent undo`, `checkpoints`: what the agent did, taken back.
 
 local ages = require("pygent.commands.ages")
-local amounts = require("pygent.conversation.amounts")
-local keeping = require("pygent.commands.keeping")
-local picking = require("pygent.commands.picking")
-local plain = require("pygent.chat.plain")
+local number_format = require("pygent.conversation.number_format")
+local session_actions = require("pygent.commands.session_actions")
+local picker = require("pygent.commands.picker")
+local plain_text = require("pygent.chat.plain_text")
 local sessions = require("pygent.sessions")
-local telling = require("pygent.telling")
+local notifications = require("pygent.notifications")
 
 local M = {}
 
@@ -40,7 +40,7 @@ end
 local function names_of(uris)
   return table.concat(
     vim.tbl_map(function(uri)
-      return plain.line(vim.fn.fnamemodify(vim.uri_to_fname(uri), ":."))
+      return plain_text.line(vim.fn.fnamemodify(vim.uri_to_fname(uri), ":."))
     end, uris),
     ", "
   )
@@ -58,7 +58,7 @@ local function offer_the_rest(checkpoint, done, wanted)
   end, done.skipped))
   local prompt = is_uncertain and "%s changed while a command ran, perhaps by you. Restore it, too?"
     or "%s changed since. Restore it, too?"
-  picking.confirm(prompt:format(names), "Leave as is", "Restore", function()
+  picker.confirm(prompt:format(names), "Leave as is", "Restore", function()
     restore(checkpoint, { files = true, conversation = false, uncertain = true, force = not is_uncertain })
   end)
 end
@@ -75,7 +75,7 @@ local function outcome(done, wanted)
     table.insert(parts, "conversation restored")
   end
   for _, each in ipairs(done.skipped) do
-    table.insert(parts, ("skipped %s: %s"):format(names_of({ each.uri }), plain.line(each.reason)))
+    table.insert(parts, ("skipped %s: %s"):format(names_of({ each.uri }), plain_text.line(each.reason)))
   end
   return table.concat(parts, "; ")
 end
@@ -86,7 +86,7 @@ end
 function restore(checkpoint, wanted, on_done)
   local params = vim.tbl_extend("error", { checkpointId = checkpoint.checkpointId }, wanted)
   sessions.ask_daemon("pygent/checkpoint/restore", params, function(done)
-    telling.user(outcome(done, wanted), #done.skipped > 0 and vim.log.levels.WARN or nil)
+    notifications.user(outcome(done, wanted), #done.skipped > 0 and vim.log.levels.WARN or nil)
     if on_done then
       on_done()
     end
@@ -100,7 +100,7 @@ end
 M.undo = {
   summary = "Undo the last turn: its files and its part of the conversation. With ! also what you changed since.",
   run = function(given)
-    local session = keeping.current()
+    local session = session_actions.current()
     if session == nil then
       return
     end
@@ -123,7 +123,7 @@ M.undo = {
 local function list(session, go_on)
   sessions.ask_daemon("pygent/checkpoint/list", { sessionId = session.id }, function(result)
     if #result.checkpoints == 0 then
-      return telling.user("this session has no checkpoints yet", vim.log.levels.WARN)
+      return notifications.user("this session has no checkpoints yet", vim.log.levels.WARN)
     end
     go_on(result.checkpoints)
   end)
@@ -134,7 +134,7 @@ end
 local function show_diff(checkpoint)
   sessions.ask_daemon("pygent/checkpoint/diff", { checkpointId = checkpoint.checkpointId }, function(diff)
     if #diff.files == 0 then
-      return telling.user("no changes since then")
+      return notifications.user("no changes since then")
     end
     local patches = vim.tbl_map(function(file)
       return vim.trim(file.patch)
@@ -178,28 +178,28 @@ local ACTIONS = {
 ---@param checkpoint pygent.Checkpoint
 ---@return string
 local function described(checkpoint)
-  local files = amounts.many(checkpoint.files, "file")
-  local label = plain.line(checkpoint.label, MAX_LABEL_CHARS)
+  local files = number_format.many(checkpoint.files, "file")
+  local label = plain_text.line(checkpoint.label, MAX_LABEL_CHARS)
   return table.concat({ label, ages.age(checkpoint.createdAt), files }, " · ")
 end
 
 ---@param checkpoint pygent.Checkpoint
 local function chosen(checkpoint)
-  picking.act(ACTIONS, { checkpoint = checkpoint }, described(checkpoint))
+  picker.act(ACTIONS, { checkpoint = checkpoint }, described(checkpoint))
 end
 
 ---@type pygent.Subcommand
 M.checkpoints = {
   summary = "Choose a checkpoint of the session, to compare or to restore it.",
   run = function()
-    local session = keeping.current()
+    local session = session_actions.current()
     if session == nil then
       return
     end
     list(session, function(checkpoints)
       local newest_first = vim.iter(checkpoints):rev():totable()
       local options = { prompt = "Checkpoint", kind = "pygent.checkpoint", format_item = described }
-      picking.pick(newest_first, options, chosen)
+      picker.pick(newest_first, options, chosen)
     end)
   end,
 }
@@ -218,9 +218,9 @@ function M.before(session, turn_id, on_conversation)
       return checkpoint.turnId == turn_id
     end)
     if found == nil then
-      return telling.user("this turn has no checkpoint: edit its prompt in a copy", vim.log.levels.WARN)
+      return notifications.user("this turn has no checkpoint: edit its prompt in a copy", vim.log.levels.WARN)
     end
-    picking.act(ACTIONS, { checkpoint = found, on_conversation = on_conversation }, described(found))
+    picker.act(ACTIONS, { checkpoint = found, on_conversation = on_conversation }, described(found))
   end)
 end
 

@@ -1,11 +1,11 @@
 --- `:Pygent edit`, `fix`, `explain`, `test`, `doc`, `refactor`: what is asked about code.
 
-local about = require("pygent.prompt.about")
-local asking = require("pygent.commands.asking")
+local about = require("pygent.prompt.attachments")
+local prompts = require("pygent.commands.prompts")
 local diagnostics = require("pygent.diagnostics")
-local sending = require("pygent.prompt.sending")
+local sender = require("pygent.prompt.sender")
 local sessions = require("pygent.sessions")
-local telling = require("pygent.telling")
+local notifications = require("pygent.notifications")
 
 local M = {}
 
@@ -25,12 +25,12 @@ M.edit = {
 ---@param arguments_for fun(session: pygent.FollowedSession): any[]
 local function run(command, arguments_for)
   sessions.need(function(session)
-    asking.show(session)
+    prompts.show(session)
     require("pygent.chat").follow(session)
     local params = { command = command, arguments = arguments_for(session) }
     session:request("workspace/executeCommand", params, function(err)
       if err then
-        telling.user(telling.reason(err), vim.log.levels.ERROR)
+        notifications.user(notifications.reason(err), vim.log.levels.ERROR)
       end
     end)
   end)
@@ -47,12 +47,12 @@ M.fix = {
     if attachment == nil then
       local elsewhere = not given.bang and #diagnostics.of(given.buffer) > 0
       local remedy = elsewhere and "; `:Pygent! fix` fixes those of the whole buffer" or ""
-      return telling.user((problem or "no diagnostics") .. remedy, vim.log.levels.WARN)
+      return notifications.user((problem or "no diagnostics") .. remedy, vim.log.levels.WARN)
     end
     local found = diagnostics.of(given.buffer, first, last)
     if #found > 1 then
       local words = "Fix what the diagnostics report, with the smallest change that is right."
-      return sending.send_at_once({ text = words, attachments = { attachment } }, "prompt", asking.show)
+      return sender.send_at_once({ text = words, attachments = { attachment } }, "prompt", prompts.show)
     end
     run("pygent.fix", function(session)
       local encoding = diagnostics.encoding_of()
@@ -72,7 +72,7 @@ end
 ---@param given pygent.Given
 local function on_lines(command, given)
   if not is_file(given.buffer) then
-    return telling.user("this buffer has no file; `:Pygent ask` works with any buffer", vim.log.levels.ERROR)
+    return notifications.user("this buffer has no file; `:Pygent ask` works with any buffer", vim.log.levels.ERROR)
   end
   local range = given.range or { first = 1, last = vim.api.nvim_buf_line_count(given.buffer) }
   run(command, function(session)
@@ -138,10 +138,10 @@ end
 ---@param on_words? fun(words: string)
 function M.edit_lines(buffer, first, last, words, on_words)
   if not is_file(buffer) then
-    return telling.user("this buffer has no file; `:Pygent ask` works with any buffer", vim.log.levels.ERROR)
+    return notifications.user("this buffer has no file; `:Pygent ask` works with any buffer", vim.log.levels.ERROR)
   end
   if not vim.bo[buffer].modifiable then
-    return telling.user("this buffer cannot be changed: 'modifiable' is off", vim.log.levels.ERROR)
+    return notifications.user("this buffer cannot be changed: 'modifiable' is off", vim.log.levels.ERROR)
   end
   local function go_on(given)
     if given and given:find("%S") then

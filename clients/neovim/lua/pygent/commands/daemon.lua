@@ -2,7 +2,7 @@
 
 local client = require("pygent.client")
 local sessions = require("pygent.sessions")
-local telling = require("pygent.telling")
+local notifications = require("pygent.notifications")
 
 local M = {}
 
@@ -12,7 +12,7 @@ local LEVELS = { "error", "warning", "info", "debug" }
 local function open_log()
   local path = vim.lsp.log.get_filename()
   if vim.uv.fs_stat(path) == nil then
-    return telling.user(("the log is empty: there is no %s"):format(path), vim.log.levels.WARN)
+    return notifications.user(("the log is empty: there is no %s"):format(path), vim.log.levels.WARN)
   end
   vim.cmd.tabnew()
   vim.cmd.view({ args = { vim.fn.fnameescape(path) }, mods = { noswapfile = true } })
@@ -30,10 +30,10 @@ M.log = {
     end
     if not vim.tbl_contains(LEVELS, given.text) then
       local reason = ("unknown log level %s; known are: %s"):format(given.text, table.concat(LEVELS, ", "))
-      return telling.user(reason, vim.log.levels.ERROR)
+      return notifications.user(reason, vim.log.levels.ERROR)
     end
     vim.env.PYGENT_LOG = given.text
-    telling.user(("log level %s: `:Pygent restart` applies it"):format(given.text))
+    notifications.user(("log level %s: `:Pygent restart` applies it"):format(given.text))
   end,
   complete = function(_, words)
     return #words == 0 and LEVELS or {}

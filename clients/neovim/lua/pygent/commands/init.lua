@@ -1,6 +1,6 @@
 --- `:Pygent` and its subcommands.
 
-local telling = require("pygent.telling")
+local notifications = require("pygent.notifications")
 
 local M = {}
 
@@ -25,9 +25,9 @@ local M = {}
 ---Where each subcommand is: `require("pygent.commands.MODULE")[NAME]`, loaded when it is first used.
 ---@type table<string, string>
 M.modules = {
-  ask = "asking",
-  chat = "asking",
-  attach = "asking",
+  ask = "prompts",
+  chat = "prompts",
+  attach = "prompts",
   edit = "code",
   fix = "code",
   explain = "code",
@@ -44,24 +44,24 @@ M.modules = {
   cost = "turns",
   background = "background",
   undo = "checkpoints",
-  compact = "keeping",
-  clear = "keeping",
-  rename = "keeping",
-  delete = "keeping",
-  fork = "keeping",
-  export = "keeping",
-  answer = "answering",
-  accept = "reviewing",
-  reject = "reviewing",
-  review = "reviewing",
-  changes = "reviewing",
-  new = "opening",
-  sessions = "opening",
-  resume = "opening",
-  search = "opening",
-  model = "choosing",
-  agent = "choosing",
-  mode = "choosing",
+  compact = "session_actions",
+  clear = "session_actions",
+  rename = "session_actions",
+  delete = "session_actions",
+  fork = "session_actions",
+  export = "session_actions",
+  answer = "answer",
+  accept = "review",
+  reject = "review",
+  review = "review",
+  changes = "review",
+  new = "session_picker",
+  sessions = "session_picker",
+  resume = "session_picker",
+  search = "session_picker",
+  model = "selection",
+  agent = "selection",
+  mode = "selection",
   rules = "rules",
   checkpoints = "checkpoints",
   log = "daemon",
@@ -101,7 +101,7 @@ function M.run(given)
   end
   if M.modules[name] == nil then
     local known = table.concat(M.names(), ", ")
-    return telling.user(("unknown command `:Pygent %s`; known are: %s"):format(name, known), vim.log.levels.ERROR)
+    return notifications.user(("unknown command `:Pygent %s`; known are: %s"):format(name, known), vim.log.levels.ERROR)
   end
   M.subcommand(name).run({
     words = vim.split(text, "%s+", { trimempty = true }),

@@ -1,9 +1,9 @@
 --- `:Pygent rules`: what may be done without asking.
 
-local picking = require("pygent.commands.picking")
-local plain = require("pygent.chat.plain")
+local picker = require("pygent.commands.picker")
+local plain_text = require("pygent.chat.plain_text")
 local sessions = require("pygent.sessions")
-local telling = require("pygent.telling")
+local notifications = require("pygent.notifications")
 
 local M = {}
 
@@ -11,21 +11,21 @@ local M = {}
 ---@return string
 local function described(rule)
   local remedy = rule.stored and " · choose to remove it" or ""
-  return ("%s %s · %s%s"):format(rule.decision, plain.line(rule.rule, 100), plain.line(rule.origin), remedy)
+  return ("%s %s · %s%s"):format(rule.decision, plain_text.line(rule.rule, 100), plain_text.line(rule.origin), remedy)
 end
 
 ---@param rule pygent.Rule
 local function chosen(rule)
   if not rule.stored then
     local reason = ("%s cannot be removed here: it comes from %s"):format(
-      plain.line(rule.rule),
-      plain.line(rule.origin)
+      plain_text.line(rule.rule),
+      plain_text.line(rule.origin)
     )
-    return telling.user(reason, vim.log.levels.WARN)
+    return notifications.user(reason, vim.log.levels.WARN)
   end
   sessions.ask_daemon("pygent/permission/forget", { rule = rule.rule }, function(result)
     local what = result.forgotten and "%s removed" or "%s was removed already"
-    telling.user(what:format(plain.line(rule.rule)))
+    notifications.user(what:format(plain_text.line(rule.rule)))
   end)
 end
 
@@ -37,10 +37,10 @@ M.rules = {
     local params = session and { sessionId = session.id } or vim.empty_dict()
     sessions.ask_daemon("pygent/permission/rules", params, function(result)
       if #result.rules == 0 then
-        return telling.user("no permission rules: the mode alone decides what asks")
+        return notifications.user("no permission rules: the mode alone decides what asks")
       end
       local options = { prompt = "Rules", kind = "pygent.rule", format_item = described }
-      picking.pick(result.rules, options, chosen)
+      picker.pick(result.rules, options, chosen)
     end)
   end,
 }

@@ -1,15 +1,15 @@
 --- `:Pygent stop`, `retry`, `continue`, `implement`, `queue`, `dequeue`, `resend`, `cost`: the turn that runs, what
 --- follows the last one, and those that wait.
 
-local amounts = require("pygent.conversation.amounts")
+local number_format = require("pygent.conversation.number_format")
 local client = require("pygent.client")
-local keeping = require("pygent.commands.keeping")
+local session_actions = require("pygent.commands.session_actions")
 local next_steps = require("pygent.chat.next_steps")
-local picking = require("pygent.commands.picking")
-local plain = require("pygent.chat.plain")
+local picker = require("pygent.commands.picker")
+local plain_text = require("pygent.chat.plain_text")
 local roots = require("pygent.root")
 local sessions = require("pygent.sessions")
-local telling = require("pygent.telling")
+local notifications = require("pygent.notifications")
 
 local M = {}
 
@@ -38,7 +38,7 @@ M.stop = {
         return each:is_running() and each.root == root
       end)
       local remedy = elsewhere and "; `:Pygent! stop` stops those of other sessions" or ""
-      telling.user("no turn runs in this session" .. remedy, vim.log.levels.WARN)
+      notifications.user("no turn runs in this session" .. remedy, vim.log.levels.WARN)
     end
   end,
 }
@@ -48,7 +48,7 @@ M.stop = {
 local function running_session()
   local session = sessions.current()
   if session == nil or not session:is_running() then
-    telling.user("no turn runs in this session", vim.log.levels.WARN)
+    notifications.user("no turn runs in this session", vim.log.levels.WARN)
     return nil
   end
   return session
@@ -61,7 +61,7 @@ M.retry = {
   run = function(given)
     local action = given.text == "" and "now" or given.text
     if action ~= "now" and action ~= "give_up" then
-      return telling.user(("unknown argument %s: use now or give_up"):format(action), vim.log.levels.ERROR)
+      return notifications.user(("unknown argument %s: use now or give_up"):format(action), vim.log.levels.ERROR)
     end
     local session = running_session()
     if session == nil then
@@ -70,7 +70,7 @@ M.retry = {
     local params = { sessionId = session.id, turnId = session.conversation.running_turn_id, action = action }
     sessions.ask_daemon("pygent/turn/retry", params, function(result)
       if not result.accepted then
-        telling.user("no failed model call to retry", vim.log.levels.WARN)
+        notifications.user("no failed model call to retry", vim.log.levels.WARN)
       end
     end)
   end,
@@ -83,7 +83,7 @@ M.retry = {
 M.continue = {
   summary = "Continue the last turn after a limit or a stop, or retry it after a failure.",
   run = function()
-    local session = keeping.current()
+    local session = session_actions.current()
     if session then
       next_steps.continue(session)
     end
@@ -100,9 +100,9 @@ M.implement = {
     local mode = given.text == "" and "default" or given.text
     if mode ~= "default" and mode ~= "accept_edits" then
       local known = table.concat(IMPLEMENTING, ", ")
-      return telling.user(("unknown mode %s; known are: %s"):format(mode, known), vim.log.levels.ERROR)
+      return notifications.user(("unknown mode %s; known are: %s"):format(mode, known), vim.log.levels.ERROR)
     end
-    local session = keeping.current()
+    local session = session_actions.current()
     if session then
       next_steps.implement(session, mode)
     end
@@ -114,13 +114,13 @@ M.implement = {
 
 ---@param go_on fun(session: pygent.FollowedSession, waiting: pygent.QueuedTurn[])
 local function queued(go_on)
-  local session = keeping.current()
+  local session = session_actions.current()
   if session == nil then
     return
   end
   sessions.ask_daemon("pygent/turn/queue", { sessionId = session.id }, function(result)
     if #result.items == 0 then
-      return telling.user("no prompt is queued", vim.log.levels.WARN)
+      return notifications.user("no prompt is queued", vim.log.levels.WARN)
     end
     go_on(session, result.items)
   end)
@@ -134,7 +134,7 @@ local function take_out(session, item)
   local params = { sessionId = session.id, turnId = item.turnId }
   sessions.ask_daemon("pygent/turn/dequeue", params, function(result)
     if not result.removed then
-      return telling.user("its turn has already started", vim.log.levels.WARN)
+      return notifications.user("its turn has already started", vim.log.levels.WARN)
     end
     give_back()
   end)
@@ -149,10 +149,10 @@ M.queue = {
         prompt = "Remove from the queue",
         kind = "pygent.queue",
         format_item = function(item)
-          return plain.line(item.prompt, MAX_PROMPT_CHARS)
+          return plain_text.line(item.prompt, MAX_PROMPT_CHARS)
         end,
       }
-      picking.pick(waiting, options, function(item)
+      picker.pick(waiting, options, function(item)
         take_out(session, item)
       end)
     end)
@@ -177,7 +177,7 @@ local function resend(session, item)
   require("pygent.chat").follow(session)
   session:request("pygent/turn/resume", { sessionId = session.id, turnId = item.turnId }, function(err)
     if err and err.code ~= client.ENDED then
-      telling.user(telling.reason(err), vim.log.levels.ERROR)
+      notifications.user(notifications.reason(err), vim.log.levels.ERROR)
     end
   end)
 end
@@ -191,7 +191,7 @@ M.resend = {
         return item.held == true
       end, waiting)
       if #held == 0 then
-        return telling.user("no prompt is held", vim.log.levels.WARN)
+        return notifications.user("no prompt is held", vim.log.levels.WARN)
       end
       for index = 1, given.bang and #held or 1 do
         resend(session, held[index])
@@ -206,17 +206,21 @@ M.resend = {
 local function account(loaded, last)
   local usage = loaded.usage
   local parts = {
-    ("%s: %s"):format(plain.line(loaded.model), usage.costUsd and amounts.dollars(usage.costUsd) or "cost unknown"),
-    ("%s tokens in, %s out"):format(amounts.count(usage.inputTokens), amounts.count(usage.outputTokens)),
+    ("%s: %s"):format(
+      plain_text.line(loaded.model),
+      usage.costUsd and number_format.dollars(usage.costUsd) or "cost unknown"
+    ),
+    ("%s tokens in, %s out"):format(number_format.count(usage.inputTokens), number_format.count(usage.outputTokens)),
   }
   if usage.cacheReadTokens > 0 then
-    table.insert(parts, ("%s read from the cache"):format(amounts.count(usage.cacheReadTokens)))
+    table.insert(parts, ("%s read from the cache"):format(number_format.count(usage.cacheReadTokens)))
   end
   local context = last or usage
   if context.contextTokens > 0 then
     local limit = context.contextLimit
-    local share = limit and (" of %s (%.0f %%)"):format(amounts.count(limit), 100 * context.contextTokens / limit) or ""
-    table.insert(parts, ("context: %s tokens%s"):format(amounts.count(context.contextTokens), share))
+    local share = limit and (" of %s (%.0f %%)"):format(number_format.count(limit), 100 * context.contextTokens / limit)
+      or ""
+    table.insert(parts, ("context: %s tokens%s"):format(number_format.count(context.contextTokens), share))
   end
   return table.concat(parts, ", ")
 end
@@ -225,12 +229,12 @@ end
 M.cost = {
   summary = "Show the cost of the session, and how full the context window is.",
   run = function()
-    local session = keeping.current()
+    local session = session_actions.current()
     if session == nil then
       return
     end
     sessions.ask_daemon("pygent/session/load", { sessionId = session.id, messages = false }, function(loaded)
-      telling.user(account(loaded, session.conversation.usage))
+      notifications.user(account(loaded, session.conversation.usage))
     end)
   end,
 }

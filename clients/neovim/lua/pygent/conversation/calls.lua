@@ -1,7 +1,7 @@
 --- Tool calls, from the moment the model asks for one until its result.
 
 local answers = require("pygent.conversation.answers")
-local settling = require("pygent.conversation.settling")
+local turn_end = require("pygent.conversation.turn_end")
 local tree = require("pygent.conversation.tree")
 
 local M = {}
@@ -143,7 +143,7 @@ function M.resulted(conversation, event, touched)
     }
     call.changes = tree.list(event.changes)
     tree.each_of(call.children, event.turnId, function(child)
-      settling.settle(child, event.timestamp, touched)
+      turn_end.settle(child, event.timestamp, touched)
     end)
   end)
 end

@@ -2,10 +2,10 @@
 
 local answers = require("pygent.conversation.answers")
 local calls = require("pygent.conversation.calls")
-local earlier = require("pygent.conversation.earlier")
-local known = require("pygent.conversation.known")
+local history = require("pygent.conversation.history")
+local normalized_events = require("pygent.conversation.normalized_events")
 local prompts = require("pygent.conversation.prompts")
-local told = require("pygent.conversation.told")
+local notices = require("pygent.conversation.notices")
 local tree = require("pygent.conversation.tree")
 local turns = require("pygent.conversation.turns")
 
@@ -44,15 +44,15 @@ local EFFECTS = {
   tool_result = calls.resulted,
   usage = turns.used,
   plan = turns.planned,
-  iteration_limit_reached = told.limit,
-  token_limit_reached = told.limit,
-  budget_limit_reached = told.limit,
-  time_limit_reached = told.limit,
-  loop_detected = told.limit,
-  compacted = told.compacted,
-  hook = told.hook,
+  iteration_limit_reached = notices.limit,
+  token_limit_reached = notices.limit,
+  budget_limit_reached = notices.limit,
+  time_limit_reached = notices.limit,
+  loop_detected = notices.limit,
+  compacted = notices.compacted,
+  hook = notices.hook,
   steered = prompts.said,
-  notice = told.notice,
+  notice = notices.notice,
   cancelled = turns.cut_off,
   interrupted = turns.cut_off,
   finished = turns.finished,
@@ -69,7 +69,7 @@ function M.take(conversation, events)
     if event.seq > conversation.last_seq then
       local effect = EFFECTS[event.type]
       if effect then
-        effect(conversation, known.of(event), touched)
+        effect(conversation, normalized_events.of(event), touched)
       end
       conversation.last_seq, conversation.last_at = event.seq, event.timestamp
     end
@@ -78,9 +78,9 @@ function M.take(conversation, events)
 end
 
 ---See `pygent.conversation.earlier`.
-M.is_missing = earlier.is_missing
-M.put_before = earlier.put_before
-M.stand = earlier.stand
+M.is_missing = history.is_missing
+M.put_before = history.put_before
+M.stand = history.stand
 
 ---See `pygent.conversation.prompts`.
 M.reject = prompts.reject

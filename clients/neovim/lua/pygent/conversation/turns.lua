@@ -2,7 +2,7 @@
 
 local answers = require("pygent.conversation.answers")
 local prompts = require("pygent.conversation.prompts")
-local settling = require("pygent.conversation.settling")
+local turn_end = require("pygent.conversation.turn_end")
 local timestamps = require("pygent.conversation.timestamps")
 local tree = require("pygent.conversation.tree")
 
@@ -74,7 +74,7 @@ end
 ---@param touched pygent.conversation.Touched
 local function settle(conversation, event, touched)
   tree.each_of(conversation.items, event.turnId, function(item)
-    settling.settle(item, event.timestamp, touched)
+    turn_end.settle(item, event.timestamp, touched)
   end)
 end
 
@@ -83,7 +83,7 @@ end
 ---@param event pygent.CancelledEvent
 ---@param touched pygent.conversation.Touched
 function M.cut_off(conversation, event, touched)
-  settling.cut_calls_off(conversation.items, event.turnId, touched)
+  turn_end.cut_calls_off(conversation.items, event.turnId, touched)
   settle(conversation, event, touched)
 end
 

@@ -1,14 +1,14 @@
 --- Inline edits: the agent changes lines where they stand, without a chat. The edits of a project have one session, in
 --- which the model sees the running turn alone, and are made one after another.
 
-local about = require("pygent.prompt.about")
+local attachments = require("pygent.prompt.attachments")
 local client = require("pygent.client")
 local diagnostics = require("pygent.diagnostics")
 local marks = require("pygent.inline.marks")
-local plain = require("pygent.chat.plain")
+local plain_text = require("pygent.chat.plain_text")
 local roots = require("pygent.root")
 local sessions = require("pygent.sessions")
-local telling = require("pygent.telling")
+local notifications = require("pygent.notifications")
 local text = require("pygent.text")
 
 local M = {}
@@ -52,7 +52,7 @@ local function say(edit, session)
   if #session.asks > 0 then
     return marks.say(edit.buffer, edit.mark, "⏸ waiting for your answer", ":Pygent answer goes there")
   end
-  marks.say(edit.buffer, edit.mark, "● " .. (edit.doing and plain.line(edit.doing, 40) or "working"), STOP_HINT)
+  marks.say(edit.buffer, edit.mark, "● " .. (edit.doing and plain_text.line(edit.doing, 40) or "working"), STOP_HINT)
 end
 
 ---@param edit pygent.InlineEdit
@@ -95,7 +95,7 @@ end
 ---@param edit pygent.InlineEdit
 ---@param problem string why nothing was changed
 local function fail(edit, problem)
-  telling.user("inline edit: " .. problem, vim.log.levels.ERROR)
+  notifications.user("inline edit: " .. problem, vim.log.levels.ERROR)
   finish(edit, problem)
 end
 
@@ -108,14 +108,14 @@ local function over(edit, err, result)
     return finish(edit)
   end
   if err then
-    return finish(edit, telling.reason(err))
+    return finish(edit, notifications.reason(err))
   end
   ---@cast result pygent.TurnResult
   if result.error then
     return fail(edit, result.error.message)
   end
   if #result.filesChanged == 0 and result.stopReason ~= "cancelled" then
-    local answer = plain.line(vim.trim(result.text))
+    local answer = plain_text.line(vim.trim(result.text))
     return fail(edit, "no changes" .. (answer ~= "" and ": " .. answer or ""))
   end
   local uri = vim.api.nvim_buf_is_valid(edit.buffer) and vim.uri_from_bufnr(edit.buffer) or nil
@@ -126,7 +126,7 @@ local function over(edit, err, result)
     local names = vim.tbl_map(function(changed)
       return vim.fn.fnamemodify(vim.uri_to_fname(changed.uri), ":~:.")
     end, others)
-    telling.user(
+    notifications.user(
       ("the inline edit also changed %s; `:Pygent changes` lists all changes"):format(table.concat(names, ", "))
     )
   end
@@ -143,7 +143,7 @@ local function send(edit, session)
   local name = vim.api.nvim_buf_get_name(edit.buffer)
   local request = REQUEST:format(first, last, vim.fs.relpath(edit.root, name) or name, text.valid(edit.words))
   local encoding = diagnostics.encoding_of(client.ready(edit.root))
-  local block = about.region({ buffer = edit.buffer, first = first, last = last }).block(encoding)
+  local block = attachments.region({ buffer = edit.buffer, first = first, last = last }).block(encoding)
   edit.turn_id = vim.text.hexencode(vim.uv.random(12))
   local stop_listening = session:listen(function(change)
     listen(edit, session, change)
@@ -171,7 +171,7 @@ local function configure(edit, session)
   end
   session:request("pygent/session/configure", params, function(err)
     if err then
-      return edit.is_stopped and finish(edit) or fail(edit, telling.reason(err))
+      return edit.is_stopped and finish(edit) or fail(edit, notifications.reason(err))
     end
     send(edit, session)
   end)

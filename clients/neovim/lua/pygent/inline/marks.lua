@@ -1,6 +1,6 @@
 --- The lines of an inline edit: a mark that moves with them, and virtual text that says how the edit goes.
 
-local plain = require("pygent.chat.plain")
+local plain_text = require("pygent.chat.plain_text")
 
 local M = {}
 
@@ -54,7 +54,8 @@ function M.say(buffer, mark, words, hint, is_error)
     return
   end
   local line = api.nvim_buf_get_lines(buffer, last - 1, last, false)[1] or ""
-  local chunks = { { " " .. plain.line(words, MAX_TEXT_CHARS), is_error and "PygentInlineError" or "PygentInline" } }
+  local chunks =
+    { { " " .. plain_text.line(words, MAX_TEXT_CHARS), is_error and "PygentInlineError" or "PygentInline" } }
   if hint then
     table.insert(chunks, { " · " .. hint, "PygentHint" })
   end

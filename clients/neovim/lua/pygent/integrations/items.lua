@@ -2,7 +2,7 @@
 --- bytes.
 
 local completion = require("pygent.prompt.completion")
-local plain = require("pygent.chat.plain")
+local plain_text = require("pygent.chat.plain_text")
 
 local M = {}
 
@@ -36,11 +36,11 @@ end
 ---@param row integer from 0
 ---@return lsp.CompletionItem
 local function to_item(item, index, found, typed, row)
-  local inserted, label = plain.line(item.insertText), plain.line(item.label)
+  local inserted, label = plain_text.line(item.insertText), plain_text.line(item.label)
   return {
     label = label,
     kind = KINDS[item.kind] or Kind.Text,
-    labelDetails = { description = item.detail and plain.line(item.detail, MAX_DETAIL_CHARS) or nil },
+    labelDetails = { description = item.detail and plain_text.line(item.detail, MAX_DETAIL_CHARS) or nil },
     -- A quoted file is found with and without its quotes.
     filterText = typed:sub(found.start + 1):find('"', 1, true) and inserted or label,
     sortText = ("%04d"):format(index), -- the best is first

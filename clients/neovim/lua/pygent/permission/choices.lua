@@ -1,7 +1,7 @@
 --- The answers to a request for permission: their keys, what each applies to, and whether they cover a wider rule.
 
 local keys = require("pygent.permission.keys")
-local plain = require("pygent.chat.plain")
+local plain_text = require("pygent.chat.plain_text")
 
 local M = {}
 
@@ -38,7 +38,7 @@ function M.of(ask)
     end
     taken[key or ""] = true
     table.insert(self.list, {
-      title = plain.line(option.title),
+      title = plain_text.line(option.title),
       key = is_free and key or nil,
       is_grave = is_grave,
       choose = function()
@@ -122,17 +122,17 @@ function Choices:_note()
         names[words] = {}
         table.insert(said, words)
       end
-      table.insert(names[words], M.key(option) or plain.line(option.title))
+      table.insert(names[words], M.key(option) or plain_text.line(option.title))
     end
   end
   for index = 1, math.max(#said, #self.notes) do
     local words = said[index]
-    local text = words and ("  %s  Applies to: %s"):format(table.concat(names[words], ", "), plain.line(words))
+    local text = words and ("  %s  Applies to: %s"):format(table.concat(names[words], ", "), plain_text.line(words))
     self.notes[index] = text and { text = text, group = "PygentAskNote" }
   end
   if self._scope then
     local rule = self:_next_rule()
-    local covered = rule and ("`%s`"):format(plain.line(rule.title)) or "this command alone"
+    local covered = rule and ("`%s`"):format(plain_text.line(rule.title)) or "this command alone"
     self._scope.title = ("Let %s cover %s"):format(self:_storing(), covered)
   end
 end
@@ -143,7 +143,7 @@ function Choices:_storing()
   local names = {} ---@type string[]
   for _, option in ipairs(self.ask.request.options or {}) do
     if type(option.rules) == "table" then
-      table.insert(names, M.key(option) or plain.line(option.title))
+      table.insert(names, M.key(option) or plain_text.line(option.title))
     end
   end
   local last = table.remove(names)

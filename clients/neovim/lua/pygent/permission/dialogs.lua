@@ -4,10 +4,10 @@
 --- else says how to go there; a key that comes within half a second of its appearance was meant for something else.
 --- To hide one is no answer: it goes on to wait, and `:Pygent answer` shows it again.
 
-local choosing = require("pygent.permission.choosing")
+local select_dialog = require("pygent.permission.select_dialog")
 local config = require("pygent.config")
 local sessions = require("pygent.sessions")
-local telling = require("pygent.telling")
+local notifications = require("pygent.notifications")
 local window = require("pygent.permission.window")
 
 local M = {}
@@ -109,7 +109,7 @@ local function select(dialog)
   end
   shown = { dialog = dialog, since_ms = vim.uv.now(), had_focus = true }
   vim.schedule(function()
-    choosing.choose(dialog, function(is_chosen, is_answer)
+    select_dialog.choose(dialog, function(is_chosen, is_answer)
       if shown and shown.dialog == dialog then
         shown = nil
       end
@@ -274,7 +274,7 @@ function M.hide(dialog)
   if shown and shown.dialog == dialog then
     take_away()
   end
-  telling.user(("%s: hidden; `:Pygent answer` shows it again"):format(dialog.heading))
+  notifications.user(("%s: hidden; `:Pygent answer` shows it again"):format(dialog.heading))
   look()
 end
 

@@ -1,6 +1,6 @@
 --- What would be changed: as lines of a dialog, and side by side in a tab.
 
-local plain = require("pygent.chat.plain")
+local plain_text = require("pygent.chat.plain_text")
 local text = require("pygent.text")
 
 local M = {}
@@ -19,7 +19,7 @@ local function add_patch(lines, patch)
     local stop = patch:find("\n", at, true) or #patch + 1
     local line = patch:sub(at, stop - 1)
     if not (n_lines < 2 and (vim.startswith(line, "--- ") or vim.startswith(line, "+++ "))) then
-      table.insert(lines, { text = plain.piece(line), group = GROUPS[line:sub(1, 1)] })
+      table.insert(lines, { text = plain_text.piece(line), group = GROUPS[line:sub(1, 1)] })
     end
     n_lines, at = n_lines + 1, stop + 1
     if n_lines == MOST_LINES and at <= #patch then
@@ -34,7 +34,7 @@ end
 ---@return string
 local function name_of(uri)
   local is_path, path = pcall(vim.uri_to_fname, uri)
-  return plain.line(is_path and vim.fn.fnamemodify(path, ":.") or uri)
+  return plain_text.line(is_path and vim.fn.fnamemodify(path, ":.") or uri)
 end
 
 ---@param diffs pygent.Diff[]

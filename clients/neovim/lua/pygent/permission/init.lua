@@ -4,7 +4,7 @@ local choices = require("pygent.permission.choices")
 local dialogs = require("pygent.permission.dialogs")
 local diff = require("pygent.permission.diff")
 local keys = require("pygent.permission.keys")
-local plain = require("pygent.chat.plain")
+local plain_text = require("pygent.chat.plain_text")
 local roots = require("pygent.root")
 local sessions = require("pygent.sessions")
 
@@ -45,9 +45,9 @@ local function other_session(session)
     return nil
   end
   if session.root ~= roots.current() then
-    return "In another project: " .. plain.line(vim.fn.fnamemodify(session.root, ":~"))
+    return "In another project: " .. plain_text.line(vim.fn.fnamemodify(session.root, ":~"))
   end
-  return "In another session: " .. plain.line(session.info.name or session.id)
+  return "In another session: " .. plain_text.line(session.info.name or session.id)
 end
 
 ---@param request pygent.PermissionRequest
@@ -62,7 +62,7 @@ end
 local function body_of(request)
   local body = {} ---@type pygent.DialogLine[]
   local function add(line, group)
-    table.insert(body, { text = plain.line(line), group = group })
+    table.insert(body, { text = plain_text.line(line), group = group })
   end
   local message = text(request.message)
   if text(request.description) ~= "" then
@@ -71,7 +71,7 @@ local function body_of(request)
   if not message:find(request.title, 1, true) then
     add(request.title, "PygentAskTitle")
   end
-  for _, line in ipairs(plain.lines(vim.trim(message))) do
+  for _, line in ipairs(plain_text.lines(vim.trim(message))) do
     table.insert(body, { text = line, group = "PygentAskTitle" })
   end
   vim.list_extend(body, diff.lines(diffs_of(request), message))
@@ -137,7 +137,7 @@ function M.dialog(ask)
   return {
     id = ask.id,
     session_id = request.sessionId,
-    heading = ("pygent asks · %s · %s"):format(risk.words, plain.line(request.title)),
+    heading = ("pygent asks · %s · %s"):format(risk.words, plain_text.line(request.title)),
     group = risk.group,
     body = body_of(request),
     choices = offered.list,

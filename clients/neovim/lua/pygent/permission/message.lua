@@ -3,9 +3,9 @@
 
 local client = require("pygent.client")
 local dialogs = require("pygent.permission.dialogs")
-local plain = require("pygent.chat.plain")
-local telling = require("pygent.telling")
-local wording = require("pygent.permission.wording")
+local plain_text = require("pygent.chat.plain_text")
+local notifications = require("pygent.notifications")
+local text_dialog = require("pygent.permission.text_dialog")
 
 local M = {}
 
@@ -28,7 +28,7 @@ local function dialog(request, answer)
   local choices = {} ---@type pygent.DialogChoice[]
   for _, action in ipairs(request.actions or {}) do
     table.insert(choices, {
-      title = plain.line(action.title),
+      title = plain_text.line(action.title),
       choose = function()
         answer(action)
       end,
@@ -45,7 +45,7 @@ local function dialog(request, answer)
   local is_warning = request.type == vim.lsp.protocol.MessageType.Warning
   local is_error = request.type == vim.lsp.protocol.MessageType.Error
   local group = is_error and "PygentAskHigh" or is_warning and "PygentAskMedium" or "PygentAskLow"
-  return wording.dialog(("message-%d"):format(n_asked), group, without_name(request.message), choices)
+  return text_dialog.dialog(("message-%d"):format(n_asked), group, without_name(request.message), choices)
 end
 
 ---@param request lsp.ShowMessageRequestParams
@@ -88,7 +88,7 @@ end
 function M.begin()
   client.answer("window/showMessageRequest", ask)
   client.listen("window/showMessage", function(told)
-    telling.user(without_name(told.message), level(told.type))
+    notifications.user(without_name(told.message), level(told.type))
   end)
   client.watch(function(gone, is_ready)
     if not is_ready then

@@ -2,8 +2,8 @@
 
 local dialogs = require("pygent.permission.dialogs")
 local keys = require("pygent.permission.keys")
-local plain = require("pygent.chat.plain")
-local wording = require("pygent.permission.wording")
+local plain_text = require("pygent.chat.plain_text")
+local text_dialog = require("pygent.permission.text_dialog")
 
 local M = {}
 
@@ -17,9 +17,9 @@ end
 ---@param choice pygent.Choice
 ---@return string
 local function title_of(choice)
-  local title = plain.line(choice.title)
+  local title = plain_text.line(choice.title)
   if type(choice.description) == "string" and choice.description ~= "" then
-    return ("%s: %s"):format(title, plain.line(choice.description))
+    return ("%s: %s"):format(title, plain_text.line(choice.description))
   end
   return title
 end
@@ -63,7 +63,7 @@ function M.dialog(ask)
       ask.answer(nil)
     end,
   })
-  local dialog = wording.dialog(ask.id, "PygentAskLow", request.question, choices)
+  local dialog = text_dialog.dialog(ask.id, "PygentAskLow", request.question, choices)
   dialog.session_id = request.sessionId
   return dialog
 end

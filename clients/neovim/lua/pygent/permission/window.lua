@@ -1,7 +1,7 @@
 --- The window of a dialog: it lies over the others, away from the cursor, and its own keys answer.
 
 local named = require("pygent.permission.keys")
-local plain = require("pygent.chat.plain")
+local plain_text = require("pygent.chat.plain_text")
 
 local M = {}
 
@@ -193,7 +193,7 @@ end
 ---@param width integer
 ---@return string
 function Window:_cut(given, width)
-  local line = plain.line(given)
+  local line = plain_text.line(given)
   if vim.fn.strdisplaywidth(line) > width - 2 then
     while line ~= "" and vim.fn.strdisplaywidth(line) > width - 3 do
       line = vim.fn.strcharpart(line, 0, math.min(vim.fn.strchars(line) - 1, width - 3))
@@ -259,7 +259,7 @@ function Window:_write(shown)
   for index, line in ipairs(shown) do
     local given = line.text
     if #given > MOST_LINE_BYTES then
-      local cut = given:sub(1, plain.boundary(given, MOST_LINE_BYTES))
+      local cut = given:sub(1, plain_text.boundary(given, MOST_LINE_BYTES))
       given = ("%s … %d more bytes"):format(cut, #given - #cut)
     end
     lines[index] = given

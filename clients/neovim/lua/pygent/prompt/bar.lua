@@ -1,7 +1,7 @@
 --- The line above the prompt: what the prompt is about, and what its keys do now. It fits into its window.
 
 local drafts = require("pygent.prompt.drafts")
-local plain = require("pygent.chat.plain")
+local plain_text = require("pygent.chat.plain_text")
 local text = require("pygent.text")
 
 local M = {}
@@ -41,7 +41,7 @@ end
 local function labels_of(draft)
   return table.concat(
     vim.tbl_map(function(attachment)
-      return plain.line(attachment.label)
+      return plain_text.line(attachment.label)
     end, draft.attachments),
     ", "
   )

@@ -4,7 +4,7 @@
 local client = require("pygent.client")
 local diagnostics = require("pygent.diagnostics")
 local drafts = require("pygent.prompt.drafts")
-local plain = require("pygent.chat.plain")
+local plain_text = require("pygent.chat.plain_text")
 local text = require("pygent.text")
 
 local M = {}
@@ -61,10 +61,10 @@ end
 ---@return table
 local function to_item(item)
   return {
-    word = plain.line(item.insertText),
-    abbr = plain.line(item.label),
+    word = plain_text.line(item.insertText),
+    abbr = plain_text.line(item.label),
     kind = item.kind,
-    menu = item.detail and plain.line(item.detail, MAX_DETAIL_CHARS) or "",
+    menu = item.detail and plain_text.line(item.detail, MAX_DETAIL_CHARS) or "",
     equal = 1, -- the daemon knows what fits: `@main` finds `src/main.py`
     dup = 1,
   }

@@ -1,7 +1,7 @@
 --- Prompts that are being written: one for each session, and one for a project that has no session yet. Each lives in a
 --- buffer of its own, and outlives its window.
 
-local leaving = require("pygent.prompt.leaving")
+local saved_drafts = require("pygent.prompt.saved_drafts")
 local roots = require("pygent.root")
 local sessions = require("pygent.sessions")
 
@@ -56,11 +56,11 @@ end
 ---@param draft pygent.Draft
 local function take_left(draft)
   if next(known_roots) == nil then
-    leaving.keep(M.all, M.text)
+    saved_drafts.keep(M.all, M.text)
   end
   if not known_roots[draft.root] then
     known_roots[draft.root] = true
-    draft.kept = vim.split(leaving.left(draft.root), "\n", { plain = true })
+    draft.kept = vim.split(saved_drafts.left(draft.root), "\n", { plain = true })
   end
 end
 

@@ -1,6 +1,6 @@
 --- The highlight groups of the prompt, each linked to one of Neovim's own unless you or your colours say otherwise.
 
-local highlighting = require("pygent.highlighting")
+local highlight_groups = require("pygent.highlight_groups")
 
 local M = {}
 
@@ -12,7 +12,7 @@ M.groups = {
 
 ---Define them, now and whenever the colours change.
 function M.define()
-  highlighting.define(M.groups)
+  highlight_groups.define(M.groups)
 end
 
 return M

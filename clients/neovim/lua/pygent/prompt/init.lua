@@ -6,8 +6,8 @@ local drafts = require("pygent.prompt.drafts")
 local highlights = require("pygent.prompt.highlights")
 local history = require("pygent.prompt.history")
 local keys = require("pygent.prompt.keys")
-local sending = require("pygent.prompt.sending")
-local telling = require("pygent.telling")
+local sender = require("pygent.prompt.sender")
+local notifications = require("pygent.notifications")
 local window = require("pygent.prompt.window")
 
 local M = {}
@@ -78,11 +78,11 @@ end
 local function send(way)
   local draft, shown = here(), window.find()
   local is_float = shown ~= nil and vim.api.nvim_win_get_config(shown).relative ~= ""
-  sending.send(draft, way, function(session)
+  sender.send(draft, way, function(session)
     if is_float then
       M.close()
     end
-    require("pygent.commands.asking").show(session)
+    require("pygent.commands.prompts").show(session)
   end)
   window.decorate(draft)
 end
@@ -106,7 +106,7 @@ end
 function M.detach()
   local draft = here()
   if table.remove(draft.attachments) == nil then
-    return telling.user("nothing is attached to the prompt")
+    return notifications.user("nothing is attached to the prompt")
   end
   window.decorate(draft)
 end
@@ -168,10 +168,10 @@ local function begin(draft)
   pcall(vim.treesitter.start, buffer)
 end
 drafts.on_make(begin)
-sending.on_change = function(draft, is_back)
+sender.on_change = function(draft, is_back)
   window.decorate(draft)
   if is_back then
-    telling.user("prompts that were not started are in the prompt window again", vim.log.levels.WARN)
+    notifications.user("prompts that were not started are in the prompt window again", vim.log.levels.WARN)
   end
 end
 

@@ -1,8 +1,8 @@
 --- What the last turn of each session changed, as a list of places.
 
-local documents = require("pygent.editing.documents")
+local documents = require("pygent.edits.documents")
 local patches = require("pygent.review.patches")
-local plain = require("pygent.chat.plain")
+local plain_text = require("pygent.chat.plain_text")
 
 local M = {}
 
@@ -43,7 +43,7 @@ local function item(path, line, text)
   return {
     filename = documents.name(path),
     lnum = line,
-    text = plain.line(text, MAX_TEXT_CHARS),
+    text = plain_text.line(text, MAX_TEXT_CHARS),
     user_data = { path = path },
   }
 end

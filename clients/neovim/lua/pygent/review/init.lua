@@ -1,17 +1,17 @@
 --- The review of the agent's edits, inline where they stand: each hunk is accepted or rejected, after the edit was made
 --- or, with `review.when = "each"`, before the turn goes on.
 
-local asked = require("pygent.review.asked")
-local book = require("pygent.review.book")
+local requested_review = require("pygent.review.requested_review")
+local pending_files = require("pygent.review.pending_files")
 local changes = require("pygent.review.changes")
 local config = require("pygent.config")
-local deciding = require("pygent.review.deciding")
-local documents = require("pygent.editing.documents")
+local decisions = require("pygent.review.decisions")
+local documents = require("pygent.edits.documents")
 local highlights = require("pygent.review.highlights")
 local keys = require("pygent.review.keys")
 local marks = require("pygent.review.marks")
 local rejections = require("pygent.review.rejections")
-local telling = require("pygent.telling")
+local notifications = require("pygent.notifications")
 
 local M = {}
 
@@ -49,9 +49,9 @@ end
 ---Called once, with the first client.
 function M.begin()
   highlights.define()
-  book.begin()
-  book.watch(changed)
-  asked.watch(changed)
+  pending_files.begin()
+  pending_files.watch(changed)
+  requested_review.watch(changed)
   rejections.begin()
   changes.begin()
   local began = os.date("!%Y-%m-%dT%H:%M:%S")
@@ -61,15 +61,15 @@ function M.begin()
     desc = "pygent: what a call has changed waits for review",
     callback = function(about)
       local event = about.data.event ---@type pygent.ToolResultEvent
-      local call = asked.call(about.data.session_id, event.turnId, event.toolId)
+      local call = requested_review.call(about.data.session_id, event.turnId, event.toolId)
       local told = call .. " " .. event.timestamp
-      if event.timestamp < began or taken[told] or asked.was_judged(call) then
+      if event.timestamp < began or taken[told] or requested_review.was_judged(call) then
         return
       end
       taken[told] = true
       vim.schedule(function() -- after files that it changed were read again
         for _, change in ipairs(event.changes or {}) do
-          book.changed(about.data.session_id, change)
+          pending_files.changed(about.data.session_id, change)
         end
       end)
     end,
@@ -80,12 +80,12 @@ end
 ---@param ask pygent.ReviewAsk
 ---@return fun() hide
 function M.show(ask)
-  local hide = asked.begin(ask)
+  local hide = requested_review.begin(ask)
   local paths = {} ---@type string[]
   for _, file in ipairs(ask.request.files) do
     table.insert(paths, documents.name(vim.uri_to_fname(file.uri)))
   end
-  telling.user(("review %s: the turn waits for your decision"):format(table.concat(paths, ", ")))
+  notifications.user(("review %s: the turn waits for your decision"):format(table.concat(paths, ", ")))
   return hide
 end
 
@@ -94,10 +94,10 @@ end
 ---@return pygent.WaitingHunk[]
 function M.waiting(path)
   local found = {} ---@type pygent.WaitingHunk[]
-  for _, each in ipairs(asked.open(path)) do
+  for _, each in ipairs(requested_review.open(path)) do
     table.insert(found, { path = each.path, hunk = each.hunk, id = each.id })
   end
-  for _, entry in ipairs(path and { book.entry(path) } or book.all()) do
+  for _, entry in ipairs(path and { pending_files.entry(path) } or pending_files.all()) do
     for _, hunk in ipairs(entry.hunks) do
       table.insert(found, { path = entry.path, hunk = hunk })
     end
@@ -118,26 +118,26 @@ end
 ---@param last? integer
 function M.decide(buffer, is_accepted, first, last)
   local path = api.nvim_buf_get_name(buffer)
-  book.look(path)
+  pending_files.look(path)
   local waiting = M.waiting(path)
   local chosen = first and M.at(buffer, waiting, first, last or first) or waiting
   if #chosen == 0 then
-    return telling.user(M.nothing_here(#waiting), vim.log.levels.WARN)
+    return notifications.user(M.nothing_here(#waiting), vim.log.levels.WARN)
   end
-  deciding.decide(chosen, is_accepted)
+  decisions.decide(chosen, is_accepted)
 end
 
 ---Decide about all that waits anywhere.
 ---@param is_accepted boolean
 function M.decide_all(is_accepted)
-  for _, entry in ipairs(book.all()) do
-    book.look(entry.path)
+  for _, entry in ipairs(pending_files.all()) do
+    pending_files.look(entry.path)
   end
   local waiting = M.waiting()
   if #waiting == 0 then
-    return telling.user("no edit waits for review", vim.log.levels.WARN)
+    return notifications.user("no edit waits for review", vim.log.levels.WARN)
   end
-  deciding.decide(waiting, is_accepted)
+  decisions.decide(waiting, is_accepted)
 end
 
 ---What waits at these lines of a buffer.

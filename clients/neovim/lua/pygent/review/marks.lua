@@ -2,8 +2,8 @@
 --- within a line what is changed.
 
 local config = require("pygent.config")
-local plain = require("pygent.chat.plain")
-local rewriting = require("pygent.editing.rewriting")
+local plain_text = require("pygent.chat.plain_text")
+local line_edits = require("pygent.edits.line_edits")
 
 local M = {}
 
@@ -55,7 +55,7 @@ local function draw_changed(buffer, row, old, new)
   if #new > MAX_COMPARED_BYTES then
     return
   end
-  local head, tail = rewriting.common(old, new)
+  local head, tail = line_edits.common(old, new)
   local is_all = head == 0 and tail <= 1 -- of two lines that share their end alone
   if not is_all and #new - tail > head then
     api.nvim_buf_set_extmark(buffer, namespace, row, head, {
@@ -102,7 +102,7 @@ end
 ---@return string
 local function to_shown(line, tabstop)
   local parts, width = {}, 0 ---@type string[], integer
-  local cut = plain.piece((line:gsub("\r?\n$", ""):sub(1, MAX_DELETED_CHARS * 4)))
+  local cut = plain_text.piece((line:gsub("\r?\n$", ""):sub(1, MAX_DELETED_CHARS * 4)))
   for part in cut:gmatch("[^\t]*\t?") do
     local text = part:gsub("\t$", "")
     width = width + vim.fn.strdisplaywidth(text)

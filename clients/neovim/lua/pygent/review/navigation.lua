@@ -1,8 +1,8 @@
 --- Ways to a hunk that waits for review: the next one, also of another file, and the lines of the one at the cursor.
 
-local book = require("pygent.review.book")
-local documents = require("pygent.editing.documents")
-local telling = require("pygent.telling")
+local pending_files = require("pygent.review.pending_files")
+local documents = require("pygent.edits.documents")
+local notifications = require("pygent.notifications")
 
 local M = {}
 
@@ -41,13 +41,13 @@ local function open(path)
     if is_for_files then
       vim.cmd.edit(vim.fn.fnameescape(path))
     else
-      require("pygent.chat.places").open(path)
+      require("pygent.chat.file_locations").open(path)
     end
   end)
   if not is_open then
-    telling.user(("%s cannot be opened: %s"):format(documents.name(path), problem), vim.log.levels.ERROR)
+    notifications.user(("%s cannot be opened: %s"):format(documents.name(path), problem), vim.log.levels.ERROR)
   end
-  book.look(path) -- its marks and keys are there at once
+  pending_files.look(path) -- its marks and keys are there at once
   return is_open
 end
 
@@ -61,7 +61,7 @@ local function say(waiting, index)
       first, count = first or place, count + 1
     end
   end
-  telling.user(("hunk %d of %d in %s"):format(index - first + 1, count, documents.name(path)))
+  notifications.user(("hunk %d of %d in %s"):format(index - first + 1, count, documents.name(path)))
 end
 
 ---Move the cursor to the hunk that is so many further, backward for fewer than none. Behind the last hunk of a file
@@ -77,7 +77,7 @@ function M.go(count)
   local chosen = waiting[index]
   if chosen == nil or (is_selecting and index ~= place) then
     local problem = is_selecting and "no further edit waits in this file" or "no edit waits for review"
-    telling.user(problem, vim.log.levels.WARN)
+    notifications.user(problem, vim.log.levels.WARN)
   elseif chosen.path == path or open(chosen.path) then
     vim.cmd("normal! m'")
     api.nvim_win_set_cursor(0, { (review().lines(chosen, vim.fn.line("$"))), 0 })
@@ -104,7 +104,7 @@ function M.hunk_keys()
     return "<Cmd>lua require('pygent.review.navigation').select()<CR>"
   end
   vim.schedule(function()
-    telling.user(review().nothing_here(n_waiting), vim.log.levels.WARN)
+    notifications.user(review().nothing_here(n_waiting), vim.log.levels.WARN)
   end)
   return "<Esc>"
 end

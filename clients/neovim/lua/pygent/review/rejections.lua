@@ -1,7 +1,7 @@
 --- The model hears what the user took back: at once where a turn runs, else with the next one.
 
 local conversation = require("pygent.conversation")
-local documents = require("pygent.editing.documents")
+local documents = require("pygent.edits.documents")
 local report = require("pygent.review.report")
 
 local M = {}
