@@ -12,7 +12,7 @@ from tests.model_server import Call, Step
 TRUSTING = {"PYGENT_MODE": "trust"}
 """Environment of a daemon that asks nothing before it edits."""
 
-READY = "return require('pygent.client').ready() ~= nil"
+READY = "return require('pygent.daemon.client').ready() ~= nil"
 
 
 def bypass_permissions(home: Path) -> None:
@@ -34,7 +34,7 @@ def replaced(path: str, old: str, new: str) -> Mapping[str, Any]:
 
 def connect(editor: Editor) -> None:
     """The daemon is there, and sees the files that are open."""
-    editor.lua("require('pygent.client').need(function() end)")
+    editor.lua("require('pygent.daemon.client').need(function() end)")
     editor.until(READY, what="the daemon")
 
 
@@ -63,7 +63,7 @@ def results(editor: Editor) -> list[tuple[bool, str]]:
 def begin_to_apply(editor: Editor, edit: Mapping[str, Any], label: str = "Edit a file") -> None:
     """Send the client that `workspace/applyEdit`."""
     editor.lua(
-        "_G.answer = nil; local params = ...; local client = require('pygent.client').ready(); "
+        "_G.answer = nil; local params = ...; local client = require('pygent.daemon.client').ready(); "
         "coroutine.wrap(function() _G.answer = client.handlers['workspace/applyEdit'](nil, params, "
         "{ client_id = client.id, method = 'workspace/applyEdit' }) end)()",
         {"edit": edit, "label": label},

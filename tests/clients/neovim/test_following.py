@@ -34,7 +34,7 @@ vim.api.nvim_create_autocmd("User", {
 BEHIND_ITS_BACK = """
 local session = require("pygent.sessions").current()
 local params = { sessionId = session.id, prompt = ... }
-require("pygent.client").ready():request("pygent/turn/start", params, function() end)
+require("pygent.daemon.client").ready():request("pygent/turn/start", params, function() end)
 """
 """A turn that the plugin did not begin, as by a code action."""
 
@@ -125,10 +125,10 @@ def test_a_turn_of_a_session_that_is_not_followed_is_followed_wherever_it_began(
 def test_a_session_that_a_command_began_is_no_replay(start: Start) -> None:
     editor = start([Step(text="One.")])
     editor.lua(HEARD)
-    editor.lua("require('pygent.client').need(function() end)")
-    editor.until("return require('pygent.client').ready() ~= nil")
+    editor.lua("require('pygent.daemon.client').need(function() end)")
+    editor.until("return require('pygent.daemon.client').ready() ~= nil")
     editor.lua(
-        "local client = require('pygent.client').ready()\n"
+        "local client = require('pygent.daemon.client').ready()\n"
         "client:request('pygent/session/new', vim.empty_dict(), function(_, made)\n"
         "  client:request('pygent/turn/start', { sessionId = made.sessionId, prompt = 'go' }, function() end)\n"
         "end)"
@@ -150,9 +150,9 @@ def test_the_next_daemon_is_asked_for_the_sessions_that_were_followed(start: Sta
     until_followed(editor, 1)
 
     kill_daemon(editor)
-    editor.lua("require('pygent.client').need(function() end)")
+    editor.lua("require('pygent.daemon.client').need(function() end)")
 
-    editor.until("return require('pygent.client').ready() ~= nil")
+    editor.until("return require('pygent.daemon.client').ready() ~= nil")
     until_followed(editor, 1)
     ask(editor, "third")
     assert "Three." in chat(editor)
@@ -179,7 +179,7 @@ def test_what_is_resumed_or_asked_again_is_a_replay(start: Start) -> None:
         editor.until("return require('pygent.sessions').current().asks[1] ~= nil", what=event)
         assert editor.lua("return heard[#heard]") == f"{event} false"
         editor.lua(
-            "local client = require('pygent.client').ready()\n"
+            "local client = require('pygent.daemon.client').ready()\n"
             "local request = require('pygent.sessions').current().asks[1].request\n"
             "local method = ('pygent/%s/request'):format(request.permissionId and 'permission' or 'question')\n"
             "coroutine.wrap(function() client.handlers[method](nil, request, { client_id = client.id }) end)()"

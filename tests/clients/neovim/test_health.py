@@ -32,7 +32,7 @@ def test_a_daemon_that_would_start_tells_its_versions_and_is_gone_again(start: S
 
 def test_one_that_runs_is_asked_itself(start: Start, folder: Path) -> None:
     editor = start()
-    editor.lua("require('pygent.client').need(function(client) _G.there = client.id end)")
+    editor.lua("require('pygent.daemon.client').need(function(client) _G.there = client.id end)")
     number = editor.until("return _G.there")
 
     told = health(editor)

@@ -91,7 +91,7 @@ def test_a_start_that_takes_long_is_shown(start: Start, home: Path) -> None:
 
 def test_nothing_is_set_up_and_a_prompt_is_answered(start: Start) -> None:
     editor = start([Step(text="Hello there")])
-    assert editor.lua("return package.loaded['pygent.client']") is None
+    assert editor.lua("return package.loaded['pygent.daemon.client']") is None
     editor.command("Pygent ask hi")
     editor.until_over()
 
@@ -106,7 +106,7 @@ def test_lsp_enable_alone_starts_the_daemon_with_the_first_file(start: Start, fo
     editor.edit("a.py")
     editor.until(ATTACHED)
     turns = editor.lua("return #vim.lsp.get_clients({ name = 'pygent' })")
-    editor.command("lua require('pygent.client').need(function(c) _G.client = c.id end)")
+    editor.command("lua require('pygent.daemon.client').need(function(c) _G.client = c.id end)")
 
     assert editor.until("return _G.client") == editor.lua("return vim.lsp.get_clients({ name = 'pygent' })[1].id")
     assert turns == 1
@@ -254,16 +254,16 @@ def test_a_daemon_that_answers_no_more_is_killed_by_a_restart(start: Start) -> N
 def test_the_late_end_of_a_daemon_leaves_the_sessions_and_prompts_of_the_next(start: Start) -> None:
     editor = start([Step(text="One"), Step(text="Two", stall_after=1)])
     use_real(editor)
-    editor.lua("require('pygent.client').need(function() end)")
-    editor.until("return require('pygent.client').ready() ~= nil")
+    editor.lua("require('pygent.daemon.client').need(function() end)")
+    editor.until("return require('pygent.daemon.client').ready() ~= nil")
     late = daemon(editor)
     os.kill(late, signal.SIGSTOP)
-    editor.lua("require('pygent.client').ready():stop(true)")
+    editor.lua("require('pygent.daemon.client').ready():stop(true)")
     turn(editor)
     send(editor, "second")
     editor.until(lambda: len(editor.model.requests) == 2)
     editor.until("return require('pygent.sessions').current():is_running()")
-    editor.lua("_G.gone = false; require('pygent.client').watch(function(_, ready) _G.gone = not ready end)")
+    editor.lua("_G.gone = false; require('pygent.daemon.client').watch(function(_, ready) _G.gone = not ready end)")
 
     os.kill(late, signal.SIGKILL)
 

@@ -101,12 +101,12 @@ def test_what_asks_before_its_session_is_followed_waits_in_it_from_then_on(start
     editor = start([])
     connect(editor)
     editor.lua(
-        "local client, sessions = require('pygent.client').ready(), require('pygent.sessions'); "
+        "local client, sessions = require('pygent.daemon.client').ready(), require('pygent.sessions'); "
         "client:request('pygent/session/new', vim.empty_dict(), function(_, made) _G.id = made.sessionId end)"
     )
     editor.until("return id")
     editor.lua(
-        "local method = 'pygent/question/request'; local client = require('pygent.client').ready(); "
+        "local method = 'pygent/question/request'; local client = require('pygent.daemon.client').ready(); "
         "local asked = { questionId = 'q', sessionId = id, question = 'Which?', choices = { { title = 'This' } } }; "
         "coroutine.wrap(function() _G.answered = "
         "client.handlers[method](nil, asked, { client_id = client.id, method = method }) end)()"
@@ -165,7 +165,7 @@ def test_what_the_daemon_says_and_asks_as_any_language_server_blocks_nobody(star
     editor.lua("_G.told = {}; require('pygent').setup({ notify = function(m, l) table.insert(told, { m, l }) end })")
     connect(editor)
     editor.lua(
-        "local c = require('pygent.client').ready(); _G.answers = {}; local ctx = { client_id = c.id } "
+        "local c = require('pygent.daemon.client').ready(); _G.answers = {}; local ctx = { client_id = c.id } "
         "for type = 1, 4 do c.handlers['window/showMessage'](nil, { type = type, message = 'm' .. type }, ctx) end "
         "for _, name in ipairs({ 'one', 'two', 'three' }) do coroutine.wrap(function() "
         "_G.answers[name] = c.handlers['window/showMessageRequest'](nil, { type = 2, message = 'pygent-ls: ' .. name, "

@@ -22,7 +22,7 @@ from tests.clients.neovim.test_lifecycle import (
 )
 from tests.model_server import Call, Received, Step
 
-ROOT = "return require('pygent.root').current()"
+ROOT = "return require('pygent.daemon.root').current()"
 
 ROOTS = """
 local roots = vim.tbl_map(function(c) return c.root_dir end, vim.lsp.get_clients({ name = "pygent" }))
@@ -108,8 +108,8 @@ def test_a_home_under_version_control_is_no_project(start: Start, folder: Path, 
     editor.edit(path)
 
     assert editor.lua(ROOT) == str(folder / root)
-    assert editor.lua("return require('pygent.consent').is_needed(...)", str(folder / root)) == (root == "")
-    assert editor.lua("return require('pygent.consent').is_needed(...)", str(folder.parent))
+    assert editor.lua("return require('pygent.daemon.consent').is_needed(...)", str(folder / root)) == (root == "")
+    assert editor.lua("return require('pygent.daemon.consent').is_needed(...)", str(folder.parent))
 
 
 @pytest.mark.parametrize(

@@ -189,8 +189,8 @@ def test_two_prompts_of_the_same_words_are_two_turns_and_the_one_that_waits_stay
 
 def test_a_daemon_that_dies_before_it_has_made_the_session_leaves_the_text_to_be_sent_again(start: Start) -> None:
     editor = start([Step(text="there")])
-    editor.lua("require('pygent.client').need(function() end)")
-    editor.until("return require('pygent.client').ready() ~= nil")
+    editor.lua("require('pygent.daemon.client').need(function() end)")
+    editor.until("return require('pygent.daemon.client').ready() ~= nil")
     os.kill(daemon_id(editor), signal.SIGSTOP)
 
     open_prompt(editor, "hello<C-s>")

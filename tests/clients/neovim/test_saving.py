@@ -27,7 +27,7 @@ def opened(start: Start, folder: Path) -> tuple[Editor, int]:
 def saved(editor: Editor, folder: Path, *names: str) -> list[str]:
     """Which of these files the client says it has saved."""
     answer = editor.lua(
-        "local uris = ...; local client = require('pygent.client').ready(); local answer; "
+        "local uris = ...; local client = require('pygent.daemon.client').ready(); local answer; "
         "coroutine.wrap(function() answer = client.handlers['pygent/client/save'](nil, { uris = uris }, "
         "{ client_id = client.id }) end)(); return answer",
         [(folder / name).as_uri() for name in names],

@@ -1,6 +1,6 @@
 --- What other language servers and linters say is wrong, as the wire has it.
 
-local client = require("pygent.client")
+local client = require("pygent.daemon.client")
 local text = require("pygent.text")
 
 local M = {}

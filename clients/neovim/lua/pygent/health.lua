@@ -63,12 +63,12 @@ end
 ---@param config pygent.Config
 ---@return boolean is_runnable
 local function try(command, config)
-  local process, start_failure = require("pygent.process"), require("pygent.start_failure")
+  local process, start_failure = require("pygent.daemon.process"), require("pygent.daemon.start_failure")
   local exit ---@type integer?
   local function on_exit(code)
     exit = code
   end
-  local is_runnable, rpc = pcall(process.spawn, { on_exit = on_exit }, require("pygent.root").current())
+  local is_runnable, rpc = pcall(process.spawn, { on_exit = on_exit }, require("pygent.daemon.root").current())
   if not is_runnable then
     failed(start_failure.of_program(command[1]))
     return false
@@ -151,7 +151,8 @@ end
 ---@param command string[]
 local function doctor(command)
   local asked = vim.list_extend(vim.deepcopy(command), { "doctor" })
-  local done = vim.system(asked, { cwd = require("pygent.root").current(), text = true, timeout = START_MS }):wait()
+  local done =
+    vim.system(asked, { cwd = require("pygent.daemon.root").current(), text = true, timeout = START_MS }):wait()
   local sections = sections_of(done.stdout or "")
   if not sections["Versions"] then
     vim.health.warn(("`%s` failed with exit code %d"):format(table.concat(asked, " "), done.code), {
@@ -178,7 +179,7 @@ end
 ---@param command string[]
 ---@param config pygent.Config
 local function daemon(command, config)
-  local client = require("pygent.client").ready()
+  local client = require("pygent.daemon.client").ready()
   if client then
     vim.health.ok(("running for %s (client %d)"):format(client.root_dir, client.id))
     answered(client.server_info, client.server_capabilities)
@@ -192,9 +193,9 @@ local function daemon(command, config)
 end
 
 local function project()
-  local client = require("pygent.client")
+  local client = require("pygent.daemon.client")
   vim.health.start("pygent: the project")
-  vim.health.info("project folder: " .. require("pygent.root").current())
+  vim.health.info("project folder: " .. require("pygent.daemon.root").current())
   local ready = client.ready()
   if ready then
     local own = vim.tbl_get(ready.server_capabilities, "experimental", "pygent")
@@ -248,7 +249,7 @@ function M.check()
   if vim.fn.executable(command[1]) == 1 then
     daemon(command, config)
   else
-    failed(require("pygent.start_failure").of_program(command[1]))
+    failed(require("pygent.daemon.start_failure").of_program(command[1]))
   end
   project()
   programs()

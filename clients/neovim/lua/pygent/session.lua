@@ -1,7 +1,7 @@
 --- One session as Neovim follows it: a conversation that the daemon's events keep up to date.
 
-local client = require("pygent.client")
-local context = require("pygent.context")
+local client = require("pygent.daemon.client")
+local context = require("pygent.daemon.context")
 local conversation = require("pygent.conversation")
 local notifications = require("pygent.notifications")
 

@@ -4,7 +4,7 @@ local chat = require("pygent.chat")
 local commands = require("pygent.commands.session_names")
 local buffer_names = require("pygent.chat.buffer_names")
 local prompt = require("pygent.prompt")
-local roots = require("pygent.root")
+local roots = require("pygent.daemon.root")
 local sessions = require("pygent.sessions")
 local notifications = require("pygent.notifications")
 

@@ -1,8 +1,8 @@
 --- The sessions that Neovim follows, and which of them prompts go to.
 
-local client = require("pygent.client")
+local client = require("pygent.daemon.client")
 local followed_session = require("pygent.session")
-local roots = require("pygent.root")
+local roots = require("pygent.daemon.root")
 local notifications = require("pygent.notifications")
 
 local M = {}

@@ -1,9 +1,9 @@
 --- One line on what the agent does, for a statusline. It asks nothing: it is what events told.
 
 local number_format = require("pygent.conversation.number_format")
-local client = require("pygent.client")
-local plain_text = require("pygent.chat.plain_text")
-local roots = require("pygent.root")
+local client = require("pygent.daemon.client")
+local plain_text = require("pygent.chat.renderer.plain_text")
+local roots = require("pygent.daemon.root")
 local sessions = require("pygent.sessions")
 
 local M = {}

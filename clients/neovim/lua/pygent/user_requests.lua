@@ -1,7 +1,7 @@
 --- What the daemon asks the user: permissions, questions, edits to look at. Each waits in its session until it is
 --- answered or withdrawn; who shows it is told by the kind.
 
-local client = require("pygent.client")
+local client = require("pygent.daemon.client")
 local sessions = require("pygent.sessions")
 local notifications = require("pygent.notifications")
 
@@ -113,7 +113,7 @@ function M.shown_by(kind, show)
   client.answer(("pygent/%s/request"):format(kind), function(request, respond, ctx)
     if request.sessionId == "" then -- the daemon itself asks
       return vim.schedule(function()
-        require("pygent.daemon_questions").ask(request, respond)
+        require("pygent.daemon.questions").ask(request, respond)
       end)
     end
     show_ask(open_ask(kind, request, respond, ctx.client_id), show)

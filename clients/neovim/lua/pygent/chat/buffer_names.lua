@@ -1,7 +1,7 @@
 --- The buffers of chats, and their names: `pygent://chat/ID/TITLE`, of which statuslines show the title. ID is the
 --- beginning of the session's id, by which `:mksession` restores the chat.
 
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 
 local M = {}
 

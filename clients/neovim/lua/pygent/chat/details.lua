@@ -1,6 +1,6 @@
 --- What a chat shows only a part of, in a buffer of its own.
 
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 
 local M = {}
 

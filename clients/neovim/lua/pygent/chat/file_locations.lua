@@ -1,6 +1,6 @@
 --- Places in files that a chat names: where they are, and how they are opened beside it.
 
-local fences = require("pygent.chat.fences")
+local fences = require("pygent.chat.renderer.fences")
 
 local M = {}
 

@@ -3,8 +3,8 @@
 local conversation = require("pygent.conversation")
 local renderer = require("pygent.chat.renderer")
 local footer = require("pygent.chat.renderer.footer")
-local page = require("pygent.chat.page")
-local stream = require("pygent.chat.stream")
+local page = require("pygent.chat.renderer.page")
+local stream = require("pygent.chat.renderer.stream")
 local winbar = require("pygent.chat.winbar")
 local windows = require("pygent.chat.windows")
 

@@ -1,7 +1,7 @@
 --- The line above a chat: which session it is, how it is set, and how it goes.
 
 local number_format = require("pygent.conversation.number_format")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local text = require("pygent.text")
 local timestamps = require("pygent.conversation.timestamps")
 

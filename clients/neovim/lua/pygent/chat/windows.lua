@@ -21,7 +21,7 @@ local OPTIONS = {
   foldmethod = "manual",
   foldenable = true,
   foldlevel = 0,
-  foldtext = "v:lua.require'pygent.chat.folds'.text()",
+  foldtext = "v:lua.require'pygent.chat.renderer.folds'.text()",
   fillchars = "fold: ,eob: ",
   winbar = "%{%v:lua.require'pygent.chat.winbar'.text()%}",
 }

@@ -5,7 +5,7 @@ local details = require("pygent.chat.details")
 local session_actions = require("pygent.commands.session_actions")
 local lists = require("pygent.commands.lists")
 local picker = require("pygent.commands.picker")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local sessions = require("pygent.sessions")
 local notifications = require("pygent.notifications")
 

@@ -4,7 +4,7 @@ local ages = require("pygent.commands.ages")
 local number_format = require("pygent.conversation.number_format")
 local session_actions = require("pygent.commands.session_actions")
 local picker = require("pygent.commands.picker")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local sessions = require("pygent.sessions")
 local notifications = require("pygent.notifications")
 

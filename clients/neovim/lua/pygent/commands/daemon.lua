@@ -1,6 +1,6 @@
 --- `:Pygent log`, `restart`, `setup`: the daemon itself.
 
-local client = require("pygent.client")
+local client = require("pygent.daemon.client")
 local sessions = require("pygent.sessions")
 local notifications = require("pygent.notifications")
 

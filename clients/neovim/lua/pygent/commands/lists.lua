@@ -1,7 +1,7 @@
 --- Lists of the daemon, for completion: what was there last at once, and anew for the next key.
 
-local client = require("pygent.client")
-local roots = require("pygent.root")
+local client = require("pygent.daemon.client")
+local roots = require("pygent.daemon.root")
 
 local M = {}
 

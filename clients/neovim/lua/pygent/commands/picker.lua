@@ -1,6 +1,6 @@
 --- The user chooses: one of several things, what to do with it, or whether to. Without an answer nothing happens.
 
-local roots = require("pygent.root")
+local roots = require("pygent.daemon.root")
 
 local M = {}
 

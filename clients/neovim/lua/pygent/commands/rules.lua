@@ -1,7 +1,7 @@
 --- `:Pygent rules`: what may be done without asking.
 
 local picker = require("pygent.commands.picker")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local sessions = require("pygent.sessions")
 local notifications = require("pygent.notifications")
 

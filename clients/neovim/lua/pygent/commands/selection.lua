@@ -2,7 +2,7 @@
 
 local lists = require("pygent.commands.lists")
 local picker = require("pygent.commands.picker")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local sessions = require("pygent.sessions")
 local notifications = require("pygent.notifications")
 

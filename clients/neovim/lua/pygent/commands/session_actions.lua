@@ -2,7 +2,7 @@
 
 local session_names = require("pygent.commands.session_names")
 local picker = require("pygent.commands.picker")
-local roots = require("pygent.root")
+local roots = require("pygent.daemon.root")
 local sessions = require("pygent.sessions")
 local notifications = require("pygent.notifications")
 

@@ -1,8 +1,8 @@
 --- Sessions by their names, as a person types them behind `:Pygent resume`.
 
 local lists = require("pygent.commands.lists")
-local plain_text = require("pygent.chat.plain_text")
-local roots = require("pygent.root")
+local plain_text = require("pygent.chat.renderer.plain_text")
+local roots = require("pygent.daemon.root")
 local sessions = require("pygent.sessions")
 local notifications = require("pygent.notifications")
 

@@ -5,7 +5,7 @@ local number_format = require("pygent.conversation.number_format")
 local session_actions = require("pygent.commands.session_actions")
 local session_names = require("pygent.commands.session_names")
 local picker = require("pygent.commands.picker")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local sessions = require("pygent.sessions")
 local notifications = require("pygent.notifications")
 

@@ -2,12 +2,12 @@
 --- follows the last one, and those that wait.
 
 local number_format = require("pygent.conversation.number_format")
-local client = require("pygent.client")
+local client = require("pygent.daemon.client")
 local session_actions = require("pygent.commands.session_actions")
 local next_steps = require("pygent.chat.next_steps")
 local picker = require("pygent.commands.picker")
-local plain_text = require("pygent.chat.plain_text")
-local roots = require("pygent.root")
+local plain_text = require("pygent.chat.renderer.plain_text")
+local roots = require("pygent.daemon.root")
 local sessions = require("pygent.sessions")
 local notifications = require("pygent.notifications")
 

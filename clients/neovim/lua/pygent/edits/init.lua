@@ -1,7 +1,7 @@
 --- What the daemon does to files in this editor: edits, which are made or refused and never in between, and saving.
 
 local apply_edit = require("pygent.edits.apply_edit")
-local client = require("pygent.client")
+local client = require("pygent.daemon.client")
 local config = require("pygent.config")
 local disk_changes = require("pygent.edits.disk_changes")
 local sessions = require("pygent.sessions")

@@ -2,7 +2,7 @@
 --- is typed in.
 
 local documents = require("pygent.edits.documents")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local notifications = require("pygent.notifications")
 
 local M = {}

@@ -2,11 +2,11 @@
 --- which the model sees the running turn alone, and are made one after another.
 
 local attachments = require("pygent.prompt.attachments")
-local client = require("pygent.client")
+local client = require("pygent.daemon.client")
 local diagnostics = require("pygent.diagnostics")
 local marks = require("pygent.inline.marks")
-local plain_text = require("pygent.chat.plain_text")
-local roots = require("pygent.root")
+local plain_text = require("pygent.chat.renderer.plain_text")
+local roots = require("pygent.daemon.root")
 local sessions = require("pygent.sessions")
 local notifications = require("pygent.notifications")
 local text = require("pygent.text")

@@ -1,6 +1,6 @@
 --- The lines of an inline edit: a mark that moves with them, and virtual text that says how the edit goes.
 
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 
 local M = {}
 

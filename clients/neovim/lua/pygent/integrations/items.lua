@@ -2,7 +2,7 @@
 --- bytes.
 
 local completion = require("pygent.prompt.completion")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 
 local M = {}
 

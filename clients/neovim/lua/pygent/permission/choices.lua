@@ -1,7 +1,7 @@
 --- The answers to a request for permission: their keys, what each applies to, and whether they cover a wider rule.
 
 local keys = require("pygent.permission.keys")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 
 local M = {}
 

@@ -1,6 +1,6 @@
 --- What would be changed: as lines of a dialog, and side by side in a tab.
 
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local text = require("pygent.text")
 
 local M = {}

@@ -4,8 +4,8 @@ local choices = require("pygent.permission.choices")
 local dialogs = require("pygent.permission.dialogs")
 local diff = require("pygent.permission.diff")
 local keys = require("pygent.permission.keys")
-local plain_text = require("pygent.chat.plain_text")
-local roots = require("pygent.root")
+local plain_text = require("pygent.chat.renderer.plain_text")
+local roots = require("pygent.daemon.root")
 local sessions = require("pygent.sessions")
 
 local M = {}

@@ -1,9 +1,9 @@
 --- What the daemon says and asks in the way of every language server: `window/showMessage` and
 --- `window/showMessageRequest`. Neovim's own form of the second takes all keys at once, whatever is being typed.
 
-local client = require("pygent.client")
+local client = require("pygent.daemon.client")
 local dialogs = require("pygent.permission.dialogs")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local notifications = require("pygent.notifications")
 local text_dialog = require("pygent.permission.text_dialog")
 

@@ -2,7 +2,7 @@
 
 local dialogs = require("pygent.permission.dialogs")
 local keys = require("pygent.permission.keys")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local text_dialog = require("pygent.permission.text_dialog")
 
 local M = {}

@@ -1,6 +1,6 @@
 --- A dialog through `vim.ui.select`, for those who have it otherwise, and where no window can be opened.
 
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local notifications = require("pygent.notifications")
 
 local M = {}

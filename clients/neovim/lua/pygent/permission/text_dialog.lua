@@ -1,6 +1,6 @@
 --- A dialog of words and choices alone.
 
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 
 local M = {}
 

@@ -1,7 +1,7 @@
 --- The window of a dialog: it lies over the others, away from the cursor, and its own keys answer.
 
 local named = require("pygent.permission.keys")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 
 local M = {}
 

@@ -1,7 +1,7 @@
 --- What a prompt is about, beside its words: code of a buffer, a whole buffer, diagnostics.
 
 local diagnostics = require("pygent.diagnostics")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local text = require("pygent.text")
 
 local M = {}

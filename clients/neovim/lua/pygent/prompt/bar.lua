@@ -1,7 +1,7 @@
 --- The line above the prompt: what the prompt is about, and what its keys do now. It fits into its window.
 
 local drafts = require("pygent.prompt.drafts")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local text = require("pygent.text")
 
 local M = {}

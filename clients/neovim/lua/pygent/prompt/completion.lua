@@ -1,10 +1,10 @@
 --- What can be written behind `/` and `@`: the daemon knows. As an `omnifunc`, as a menu that opens by itself, and for
 --- the sources of completion plugins in `pygent.integrations`.
 
-local client = require("pygent.client")
+local client = require("pygent.daemon.client")
 local diagnostics = require("pygent.diagnostics")
 local drafts = require("pygent.prompt.drafts")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local text = require("pygent.text")
 
 local M = {}

@@ -2,7 +2,7 @@
 --- buffer of its own, and outlives its window.
 
 local saved_drafts = require("pygent.prompt.saved_drafts")
-local roots = require("pygent.root")
+local roots = require("pygent.daemon.root")
 local sessions = require("pygent.sessions")
 
 local M = {}

@@ -1,6 +1,6 @@
 --- A draft becomes a prompt. What the daemon has not begun stays known here, and comes back where it never will.
 
-local client = require("pygent.client")
+local client = require("pygent.daemon.client")
 local diagnostics = require("pygent.diagnostics")
 local drafts = require("pygent.prompt.drafts")
 local history = require("pygent.prompt.history")

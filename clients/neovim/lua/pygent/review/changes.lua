@@ -2,7 +2,7 @@
 
 local documents = require("pygent.edits.documents")
 local patches = require("pygent.review.patches")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 
 local M = {}
 

@@ -2,7 +2,7 @@
 --- within a line what is changed.
 
 local config = require("pygent.config")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local line_edits = require("pygent.edits.line_edits")
 
 local M = {}

@@ -3,7 +3,7 @@
 local number_format = require("pygent.conversation.number_format")
 local live = require("pygent.conversation")
 local next_steps = require("pygent.chat.next_steps")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local items = require("pygent.chat.renderer.items")
 
 local M = {}

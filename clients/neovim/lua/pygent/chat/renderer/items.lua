@@ -1,8 +1,8 @@
 --- How the lines of a chat read that stand for one item: what was said by the user, and what happened.
 
 local number_format = require("pygent.conversation.number_format")
-local fences = require("pygent.chat.fences")
-local plain_text = require("pygent.chat.plain_text")
+local fences = require("pygent.chat.renderer.fences")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local timestamps = require("pygent.conversation.timestamps")
 
 local M = {}

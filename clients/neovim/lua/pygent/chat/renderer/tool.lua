@@ -2,7 +2,7 @@
 
 local number_format = require("pygent.conversation.number_format")
 local conversation = require("pygent.conversation")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 local items = require("pygent.chat.renderer.items")
 
 local M = {}

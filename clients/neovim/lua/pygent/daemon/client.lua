@@ -1,10 +1,10 @@
 --- The daemon as Neovim's own LSP client: one for each project.
 
 local config = require("pygent.config")
-local consent = require("pygent.consent")
-local process = require("pygent.process")
-local roots = require("pygent.root")
-local start_failure = require("pygent.start_failure")
+local consent = require("pygent.daemon.consent")
+local process = require("pygent.daemon.process")
+local roots = require("pygent.daemon.root")
+local start_failure = require("pygent.daemon.start_failure")
 local notifications = require("pygent.notifications")
 
 local M = {}
@@ -253,7 +253,7 @@ local function on_init(client)
     fail(client.root_dir, start_failure.of_protocol(own.protocolVersion, M.PROTOCOL_VERSION))
     return process.stop(client, function() end)
   end
-  require("pygent.buffer_attachment").begin(client)
+  require("pygent.daemon.buffer_attachment").begin(client)
   for _, watcher in ipairs(watchers) do
     watcher(client, true)
   end

@@ -1,6 +1,6 @@
 --- Which buffers the daemon sees: all files of its project, also those without a filetype.
 
-local roots = require("pygent.root")
+local roots = require("pygent.daemon.root")
 
 local M = {}
 

@@ -1,6 +1,6 @@
 --- Questions of the daemon itself, such as those of `:Pygent setup`: they belong to no session, and no chat shows them.
 
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 
 local M = {}
 

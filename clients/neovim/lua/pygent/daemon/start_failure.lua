@@ -1,7 +1,7 @@
 --- A daemon that does not start: why, what helps, and the window that says so last and stays.
 
 local config = require("pygent.config")
-local plain_text = require("pygent.chat.plain_text")
+local plain_text = require("pygent.chat.renderer.plain_text")
 
 local M = {}
 
@@ -110,7 +110,7 @@ end
 
 ---@param root string
 local function start(root)
-  require("pygent.client").need(function(client)
+  require("pygent.daemon.client").need(function(client)
     if client then
       require("pygent.notifications").user("started")
     end

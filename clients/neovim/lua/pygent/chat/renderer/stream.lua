@@ -1,7 +1,7 @@
 --- A text that comes in pieces → what changes at the end of its lines. Pure.
 
-local fences = require("pygent.chat.fences")
-local plain_text = require("pygent.chat.plain_text")
+local fences = require("pygent.chat.renderer.fences")
+local plain_text = require("pygent.chat.renderer.plain_text")
 
 local M = {}
 

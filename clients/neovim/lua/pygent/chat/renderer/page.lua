@@ -1,10 +1,10 @@
 --- The lines of a chat, item by item: each stands in its block, with its marks and its fold.
 
-local blocks = require("pygent.chat.blocks")
-local buffer_lines = require("pygent.chat.buffer_lines")
+local blocks = require("pygent.chat.renderer.blocks")
+local buffer_lines = require("pygent.chat.renderer.buffer_lines")
 local config = require("pygent.config")
 local renderer = require("pygent.chat.renderer")
-local folds = require("pygent.chat.folds")
+local folds = require("pygent.chat.renderer.folds")
 local windows = require("pygent.chat.windows")
 
 local M = {}

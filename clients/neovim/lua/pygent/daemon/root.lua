@@ -1,7 +1,7 @@
 --- The folder that the agent works in: that of the project to which the current buffer belongs.
 
 local config = require("pygent.config")
-local consent = require("pygent.consent")
+local consent = require("pygent.daemon.consent")
 
 local M = {}
 

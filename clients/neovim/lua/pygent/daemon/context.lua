@@ -1,8 +1,8 @@
 --- Tells the daemon where the user is and what the editor shows as wrong, as background for the model.
 
-local client = require("pygent.client")
+local client = require("pygent.daemon.client")
 local diagnostics = require("pygent.diagnostics")
-local roots = require("pygent.root")
+local roots = require("pygent.daemon.root")
 local text = require("pygent.text")
 
 local M = {}
@@ -189,7 +189,7 @@ end
 
 ---From now on.
 function M.begin()
-  local group = vim.api.nvim_create_augroup("pygent.context", {})
+  local group = vim.api.nvim_create_augroup("pygent.daemon.context", {})
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, { group = group, callback = callback, desc = "pygent: where the user is" })
   end
