@@ -19,7 +19,7 @@ MAX_LINES = 600
 FORBIDDEN_NAMES = {"manager", "utils", "helpers", "common", "base", "types"}
 
 OWNERS: Mapping[str, tuple[str, ...]] = {
-    "pygls": ("editors/lsp/",),
+    "pygls": ("editors/lsp/rpc/",),
     "lsprotocol": ("editors/lsp/",),
     "litellm": ("llm/litellm/model.py",),
     "aiohttp": ("llm/http/stream.py",),

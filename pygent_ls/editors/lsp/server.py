@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
-from pygls.lsp.server import LanguageServer
 
 from pygent_ls import __version__
 from pygent_ls.editors.lsp import method_names as names
@@ -18,6 +17,7 @@ from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.rpc.client_quirks import document_of, mended
 from pygent_ls.editors.lsp.rpc.converter import converter
 from pygent_ls.editors.lsp.rpc.endpoint import RETURNED, RpcEndpoint
+from pygent_ls.editors.lsp.rpc.framework import LanguageServer
 from pygent_ls.editors.lsp.transport.frame_sink import FrameSink
 from pygent_ls.editors.lsp.transport.stdio import FrameWriter
 from pygent_ls.editors.lsp.uris import FileUris, path_of

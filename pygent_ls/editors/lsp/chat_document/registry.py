@@ -12,7 +12,6 @@ from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidParams
 
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.turn.state import TurnResult
@@ -32,6 +31,7 @@ from pygent_ls.editors.lsp.chat_document.session_map import Known, SessionMap, d
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.documents.buffers import Buffers, read_text_now
 from pygent_ls.editors.lsp.handlers.turns import Turns
+from pygent_ls.editors.lsp.rpc.framework import JsonRpcInvalidParams
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import SessionError

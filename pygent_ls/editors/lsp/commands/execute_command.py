@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from pygent_ls.agent.context.attachments import PromptPart
 from pygent_ls.agent.kinds import Mode
@@ -36,6 +35,7 @@ from pygent_ls.editors.lsp.protocol import params as incoming
 from pygent_ls.editors.lsp.protocol import results as outgoing
 from pygent_ls.editors.lsp.protocol.conversion import session_out
 from pygent_ls.editors.lsp.rpc.converter import repaired
+from pygent_ls.editors.lsp.rpc.framework import JsonRpcException, JsonRpcInvalidParams
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError

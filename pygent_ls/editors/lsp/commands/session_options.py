@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidParams
 
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.handlers.checkpoints import restored_message
 from pygent_ls.editors.lsp.ports.dialogs import chosen_title
+from pygent_ls.editors.lsp.rpc.framework import JsonRpcInvalidParams
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.llm.setup.flow import Way

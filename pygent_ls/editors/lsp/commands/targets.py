@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from pygls.exceptions import JsonRpcInvalidParams
-
 from pygent_ls.editors.lsp.commands.code_actions import ActionTarget, start_line
+from pygent_ls.editors.lsp.rpc.framework import JsonRpcInvalidParams
 
 
 def target_in(arguments: Sequence[Any], last: ActionTarget | None) -> ActionTarget:

@@ -12,7 +12,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import ValidationError
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from pygent_ls import __version__
 from pygent_ls.editors.lsp.client import Client
@@ -28,6 +27,7 @@ from pygent_ls.editors.lsp.protocol import results as outgoing
 from pygent_ls.editors.lsp.protocol import schema as protocol
 from pygent_ls.editors.lsp.protocol.conversion import session_out
 from pygent_ls.editors.lsp.rpc.converter import listed, repaired
+from pygent_ls.editors.lsp.rpc.framework import JsonRpcException, JsonRpcInvalidParams
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.lifecycle.defaults import NewSession

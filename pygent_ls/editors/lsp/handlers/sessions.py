@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-from pygls.exceptions import JsonRpcInvalidParams
-
 from pygent_ls.editors.lsp.capabilities import Encoding
 from pygent_ls.editors.lsp.protocol import messages as outgoing_messages
 from pygent_ls.editors.lsp.protocol import params as incoming
@@ -14,6 +12,7 @@ from pygent_ls.editors.lsp.protocol import results as outgoing
 from pygent_ls.editors.lsp.protocol import session_params as incoming_sessions
 from pygent_ls.editors.lsp.protocol import sessions as outgoing_sessions
 from pygent_ls.editors.lsp.protocol.conversion import session_out
+from pygent_ls.editors.lsp.rpc.framework import JsonRpcInvalidParams
 from pygent_ls.sessions.completion import Completions, Item
 from pygent_ls.sessions.configuration import Configured, configure
 from pygent_ls.sessions.index.session_list import SessionFilter

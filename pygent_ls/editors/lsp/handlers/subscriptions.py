@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from pygls.exceptions import JsonRpcException
-
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.handlers.turns import REQUEST_CANCELLED
 from pygent_ls.editors.lsp.ports.progress import TurnProgress
 from pygent_ls.editors.lsp.protocol import session_params as incoming_sessions
 from pygent_ls.editors.lsp.protocol import sessions as outgoing_sessions
+from pygent_ls.editors.lsp.rpc.framework import JsonRpcException
 from pygent_ls.sessions.store import Sessions
 
 

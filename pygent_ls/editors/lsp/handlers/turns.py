@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Callable
 from uuid import uuid4
 
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
-
 from pygent_ls.agent.context.attachments import PromptPart, is_background
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
 from pygent_ls.editors.lsp.client import Client
@@ -16,6 +14,7 @@ from pygent_ls.editors.lsp.protocol import lists as outgoing_lists
 from pygent_ls.editors.lsp.protocol import params as incoming
 from pygent_ls.editors.lsp.protocol import results as outgoing
 from pygent_ls.editors.lsp.protocol.conversion import BadBlockError, prompt_parts, turn_result
+from pygent_ls.editors.lsp.rpc.framework import JsonRpcException, JsonRpcInvalidParams
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.event_stream import Subscriber
 from pygent_ls.sessions.lifecycle.defaults import NewSession
