@@ -14,7 +14,7 @@ settings.register_profile(
     max_examples=15,
     deadline=None,
     derandomize=True,
-    suppress_health_check=list(HealthCheck),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     print_blob=True,
 )
 settings.register_profile("nightly", settings.get_profile("ci"), max_examples=500, derandomize=False)

@@ -429,9 +429,8 @@ class Session:
         running = turn.turn = await self._made(turn, chosen)
         self.updated_at = now()
         self.permissions.set_turn_mode(turn.own_mode)
-        switch_agent(
-            turn, self.choices, self._active, self.context
-        )  # the choice may have changed while the turn was built
+        # the choice may have changed while the turn was built
+        switch_agent(turn, self.choices, self._active, self.context)
         self._active.parts.on_change(self.id, "turn_started")
         try:
             return await running.run()

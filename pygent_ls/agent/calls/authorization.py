@@ -82,7 +82,7 @@ async def judge(context: RunContext, record: CallRecord) -> Verdict:
 
 async def ask_user(context: RunContext, record: CallRecord) -> None:
     """Ask the user whether the call may run, one question at a time. Raises `DeniedError`, and `InputChangedError`."""
-    tool, call = tool_of(record), record.call
+    tool = tool_of(record)
     async with context.share.asking:
         verdict = _verdict(context, record)  # the answer to the previous question may settle this one
         if verdict.decision == "allow":
@@ -107,10 +107,8 @@ async def ask_user(context: RunContext, record: CallRecord) -> None:
         if answer.accepts_edits:
             permissions.set_mode("accept_edits")
             context.memory.mode_changed()
-    if not answer.allowed:
-        raise await _denied(context, record, _why_rejected(answer), answer.by)
-    if answer.input is not None and dict(answer.input) != dict(call.input):
-        raise InputChangedError(answer.input, answer.by)
+    await _check_allowed(context, record, answer)
+    _check_same_input(record, answer)
 
 
 async def is_sandboxed(context: RunContext, record: CallRecord) -> bool:
@@ -124,11 +122,9 @@ async def is_sandboxed(context: RunContext, record: CallRecord) -> bool:
                 covers_session="every command in this session that would be sandboxed",
             )
             answer = await _question(context, record, prompt)
-        if not answer.allowed:
-            raise await _denied(context, record, _why_rejected(answer), answer.by)
+        await _check_allowed(context, record, answer)
         consent.given = answer.outcome != "allow_once"
-        if answer.input is not None and dict(answer.input) != dict(record.call.input):
-            raise InputChangedError(answer.input, answer.by)
+        _check_same_input(record, answer)
     return record.sandbox.kind == "on"
 
 
@@ -309,6 +305,18 @@ def _look_again(is_settled: asyncio.Timeout, verdict: Callable[[], Verdict]) -> 
     with suppress(ToolError):  # a path that now leads elsewhere: the user decides, and the tool reports it
         if not is_settled.expired() and is_settled.when() is None and verdict().decision != "ask":
             is_settled.reschedule(asyncio.get_running_loop().time())
+
+
+async def _check_allowed(context: RunContext, record: CallRecord, answer: PermissionAnswer) -> None:
+    """Raise `DeniedError` if the answer is no."""
+    if not answer.allowed:
+        raise await _denied(context, record, _why_rejected(answer), answer.by)
+
+
+def _check_same_input(record: CallRecord, answer: PermissionAnswer) -> None:
+    """Raise `InputChangedError` if the answer has another input."""
+    if answer.input is not None and dict(answer.input) != dict(record.call.input):
+        raise InputChangedError(answer.input, answer.by)
 
 
 def _is_open_by_mode(verdict: Verdict) -> bool:

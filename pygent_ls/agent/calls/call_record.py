@@ -31,6 +31,9 @@ class CallRecord:
     """Paths that the arguments name, at most `MAX_PATHS`, without those outside the workspace. A call with too many
     paths, or one outside, is refused when it runs."""
 
+    is_announced: bool = False
+    """Whether the client was told of the call, and has to be told of its result."""
+
     # Set by `prepare`
 
     call: ToolUseBlock = field(init=False)
@@ -99,6 +102,7 @@ def paths_of(services: SessionServices, call: ToolUseBlock, tool: Tool | None) -
 def tool_call(services: SessionServices, record: CallRecord) -> ToolCall:
     """Return the event that announces the call, before permission is requested, and again if its input changed."""
     tool, call = record.tool, record.call
+    paths = record.paths if call is record.asked else paths_of(services, call, tool)
     return ToolCall(
         tool_id=call.id,
         tool_name=call.name,
@@ -107,7 +111,7 @@ def tool_call(services: SessionServices, record: CallRecord) -> ToolCall:
         kind=tool.kind if tool else "other",
         risk=tool.risk if tool else ToolRisk.LOW,
         read_only=tool.read_only if tool else False,
-        locations=tuple(Location(path=path) for path in paths_of(services, call, tool)),
+        locations=tuple(Location(path=path) for path in paths),
     )
 
 

@@ -133,9 +133,9 @@ async def authorize(context: RunContext, record: CallRecord) -> None:
 
     Raises `DeniedError`, and `ToolError` for a call that cannot be made.
     """
-    if await run_hooks_before(context, record):
-        await _prepare_changed(context, record, "a hook")
     while True:
+        if await run_hooks_before(context, record):
+            await _prepare_changed(context, record, "a hook")
         try:
             return await _authorize_input(context, record)
         except InputChangedError as changed:
@@ -145,8 +145,6 @@ async def authorize(context: RunContext, record: CallRecord) -> None:
             record.has_hooks_input |= changed.by != "user"
             await take_answered_input(context, record, changed.given, changed.by)
             await _prepare_changed(context, record, "a hook" if changed.by == "hook" else "the user")
-            if await run_hooks_before(context, record):
-                await _prepare_changed(context, record, "a hook")
 
 
 async def _authorize_input(context: RunContext, record: CallRecord) -> None:
@@ -164,10 +162,8 @@ async def _authorize_input(context: RunContext, record: CallRecord) -> None:
         verdict = await judge(context, record)
         record.changes = tuple(changes_of(plan, context.environment.workspace.shown))
         await context.memory.secrets.refuse_masks(record.changes)
-        if verdict.decision == "ask":
-            await context.environment.workspace.check(
-                plan
-            )  # the user is not asked about an edit that cannot be applied
+        if verdict.decision == "ask":  # the user is not asked about an edit that cannot be applied
+            await context.environment.workspace.check(plan)
     if verdict.decision == "ask":
         await ask_user(context, record)
     if not tool.plans_edit:

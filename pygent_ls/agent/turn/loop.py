@@ -160,7 +160,7 @@ class Turn:
             await self._begin()
             self._stop = await self._work()
         except asyncio.CancelledError:
-            self._state.closing = True
+            state.closing = True
             self._stop = "cancelled"
             if spec.parent_tool_id is not None:
                 raise
@@ -177,7 +177,7 @@ class Turn:
             self._error = ModelError(problem)
             await state.emit(Notice(content=problem, level="error"))
         finally:
-            self._state.closing = True
+            state.closing = True
             await self._end()
         return TurnResult(
             stop_reason=self._stop,

@@ -16,6 +16,7 @@ from pygent_ls.agent.messages import Message, TextBlock, Usage
 from pygent_ls.agent.ports.model import Model, ModelRequest
 from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.turn.state import TurnState
+from pygent_ls.agent.turn_spec import ModelSettings
 from pygent_ls.errors import ModelError
 
 LEAST_ANSWER = 1_024
@@ -45,6 +46,11 @@ class RequestBuilder:
     def memory(self) -> ContextMemory:
         """Context memory of the session."""
         return self.state.context.memory.window
+
+    @property
+    def settings(self) -> ModelSettings:
+        """Current settings of model calls."""
+        return self.state.spec.model_settings
 
     async def request(self, model: Model) -> ModelRequest:
         """Build the next request. The conversation is compacted first if the window is nearly full."""
@@ -84,30 +90,29 @@ class RequestBuilder:
 
     def is_full(self, model: Model, usage: Usage) -> bool:
         """Whether the last request and its answer, with this usage, nearly fill the window."""
-        spec = self.state.spec
-        tokens = usage.context_tokens or usage.total_tokens
-        return tokens >= spec.model_settings.compaction.at * self.memory.limit(spec.model_settings.context, model)
+        return (usage.context_tokens or usage.total_tokens) >= self._compacts_at(model)
 
     def answered(self, model: Model, usage: Usage) -> None:
         """Store in the turn's usage how full the window is after an answer. `usage` is that call's own, and counted
         already."""
         tokens = self.memory.counted(usage, *self._sent)
-        limit = self.memory.limit(self.state.spec.model_settings.context, model)
+        limit = self.memory.limit(self.settings.context, model)
         self.state.usage = replace(self.state.usage, context_tokens=tokens, context_limit=limit)
 
     def _follow(self) -> None:
-        self.memory.follow(self.state.history, counts_words=self.state.spec.model_settings.context.max_words > 0)
+        self.memory.follow(self.state.history, counts_words=self.settings.context.max_words > 0)
 
     def _cut(self, max_chars: int = 0) -> ContextCut:
-        return self.memory.cut(self.state.spec.model_settings.context, self.state.spec.turn_id, max_chars)
+        return self.memory.cut(self.settings.context, self.state.spec.turn_id, max_chars)
 
     def _is_near_limit(self, model: Model, n_around: int) -> bool:
-        spec = self.state.spec
-        if spec.model_settings.compaction.strategy == "off":
+        if self.settings.compaction.strategy == "off":
             return False
-        return self.memory.tokens(self._cut(), n_around) >= spec.model_settings.compaction.at * self.memory.limit(
-            spec.model_settings.context, model
-        )
+        return self.memory.tokens(self._cut(), n_around) >= self._compacts_at(model)
+
+    def _compacts_at(self, model: Model) -> float:
+        """Return the number of tokens from which the window counts as nearly full."""
+        return self.settings.compaction.at * self.memory.limit(self.settings.context, model)
 
     async def _compact(self, model: Model, trigger: Trigger, n_around: int, refusal: str = "") -> bool:
         state, spent = self.state, list[Usage]()
@@ -121,7 +126,7 @@ class RequestBuilder:
 
         compacting = Compactor(
             services=state.context,
-            settings=state.spec.model_settings,
+            settings=self.settings,
             turn_id=state.spec.turn_id,
             model=model,
             summarizer=state.spec.summarizer or model,
@@ -138,7 +143,7 @@ class RequestBuilder:
             state.context.environment.instructions.forget_lost(self._cut().of(self.memory.messages))
         if spent:
             tokens = self.memory.tokens(self._cut(), n_around) if done is None else done.tokens_after
-            limit = self.memory.limit(state.spec.model_settings.context, model)
+            limit = self.memory.limit(self.settings.context, model)
             state.usage = replace(state.usage, context_tokens=tokens, context_limit=limit)
             await state.emit(UsageReported(usage=state.root.total))
         return done is not None
@@ -150,13 +155,13 @@ class RequestBuilder:
         mode `fresh` leaves out earlier turns, which is expected and not reported."""
         memory, spec = self.memory, self.state.spec
         rows = memory.rows
-        first = rows.first_of(spec.turn_id) if spec.model_settings.context.mode == "fresh" else 0
+        first = rows.first_of(spec.turn_id) if self.settings.context.mode == "fresh" else 0
         n_whole, n_sent = len(rows) - first, len(cut.of(memory.messages))
         if n_sent == n_whole:
             memory.told_left_out = None
             return
         reasons = limits_reached(
-            rows, spec.model_settings.context, spec.turn_id, memory.chars_for(spec.model_settings.context.max_tokens)
+            rows, self.settings.context, spec.turn_id, memory.chars_for(self.settings.context.max_tokens)
         )
         if not reasons:
             reasons = (f"they do not fit into the context window of {model.name}",)
@@ -164,7 +169,7 @@ class RequestBuilder:
             return
         memory.told_left_out = reasons
         is_off = " The conversation is not compacted because compaction.strategy is off." * (
-            spec.model_settings.compaction.strategy == "off"
+            self.settings.compaction.strategy == "off"
         )
         await self.state.emit(
             Notice(
@@ -195,15 +200,15 @@ class RequestBuilder:
             tools=asked.tools,
             output_schema=asked.schema,
             max_output_tokens=self._answer_room(model, cut, n_around),
-            temperature=spec.model_settings.temperature,
-            max_thinking_tokens=spec.model_settings.max_thinking_tokens,
-            effort=spec.model_settings.effort,
+            temperature=self.settings.temperature,
+            max_thinking_tokens=self.settings.max_thinking_tokens,
+            effort=self.settings.effort,
             cache_key=context.memory.session_id,
         )
 
     def _fitting_cut(self, model: Model, n_around: int) -> ContextCut:
         """Return the cut that fits into the window with room for an answer, if nothing was compacted."""
-        rules = self.state.spec.model_settings.context
+        rules = self.settings.context
         window = self.memory.limit(ContextRules(), model)
         limit = min(self.memory.limit(rules, model), max(window - LEAST_ANSWER, window // 2))
         cut = self._cut()
@@ -214,10 +219,8 @@ class RequestBuilder:
     def _answer_room(self, model: Model, cut: ContextCut, n_around: int) -> int:
         """Return the maximum tokens of the answer: providers refuse a limit that does not fit into the window with the
         request."""
-        wanted, window = (
-            self.state.max_output_tokens or self.state.spec.model_settings.max_output_tokens,
-            model.facts.context_limit,
-        )
+        wanted = self.state.max_output_tokens or self.settings.max_output_tokens
+        window = model.facts.context_limit
         if window is None:
             return wanted
         return min(wanted, max(window - self.memory.tokens(cut, n_around), LEAST_ANSWER))

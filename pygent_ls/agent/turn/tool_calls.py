@@ -47,11 +47,8 @@ class ToolCalls:
         records = self._records(calls)
         notes: list[TextBlock] = []
         stop: Stop | None = None
-        n_announced = 0
         try:
-            for record in records:
-                n_announced += 1
-                await self.state.emit(tool_call(self.state.context, record))
+            await self._announce(records)
             await self._run_all(records)
             found = self._find_loop(records)
             if isinstance(found, TextBlock):
@@ -60,21 +57,24 @@ class ToolCalls:
                 stop = found
             notes[:0] = await self._instructions_near(records)
         finally:  # providers reject a history with an unanswered call
-            await self._answer(records, NOT_BEGUN_RESULT, n_announced, notes)
+            await self._answer(records, NOT_BEGUN_RESULT, notes)
         return stop
 
     async def refuse(self, calls: Sequence[ToolUseBlock], result: str) -> None:
         """Run none of the calls, and say so in the history."""
-        records, n_announced = self._records(calls), 0
+        records = self._records(calls)
         try:
-            for record in records:
-                n_announced += 1
-                await self.state.emit(tool_call(self.state.context, record))
+            await self._announce(records)
         finally:
-            await self._answer(records, result, n_announced)
+            await self._answer(records, result)
 
     def _records(self, calls: Sequence[ToolUseBlock]) -> list[CallRecord]:
         return [record_of(self.state.context, call) for call in calls]
+
+    async def _announce(self, records: Sequence[CallRecord]) -> None:
+        for record in records:
+            record.is_announced = True
+            await self.state.emit(tool_call(self.state.context, record))
 
     async def _run_all(self, records: Sequence[CallRecord]) -> None:
         """Run the calls in batches that do not conflict; the call that gives the turn's answer runs last."""
@@ -90,31 +90,27 @@ class ToolCalls:
         is_polling = any(each.tool is not None and each.tool.polls for each in records)
         return self.loops.note([each.asked for each in records], results_of(records), is_polling=is_polling)
 
-    async def _answer(
-        self, records: Sequence[CallRecord], otherwise: str, n_announced: int, notes: Sequence[TextBlock] = ()
-    ) -> None:
-        """Append every call's result to the history; `otherwise` for a call that never began. The first `n_announced`
-        calls were announced."""
-        missing = [each for each in records if each.result is None]
-        for each in missing:
-            each.result = ToolResultBlock(
-                tool_use_id=each.asked.id,
-                content=CANCELLED_RESULT if each.has_begun else otherwise,
-                is_error=True,
-                from_outside=False,
-            )
-        answered = tuple(each.result for each in records if each.result is not None)
+    async def _answer(self, records: Sequence[CallRecord], otherwise: str, notes: Sequence[TextBlock] = ()) -> None:
+        """Append every call's result to the history; `otherwise` for a call that never began."""
+        not_run: list[ToolResult] = []
+        for record in records:
+            if record.result is None:
+                content = CANCELLED_RESULT if record.has_begun else otherwise
+                record.result = ToolResultBlock(
+                    tool_use_id=record.asked.id, content=content, is_error=True, from_outside=False
+                )
+                if record.is_announced:
+                    not_run.append(_not_run(record, content))
         feedback = [
             user_feedback(each.asked.name, f"The user allowed this call and said: {each.feedback}")
             for each in records
             if each.feedback
         ]
         remarks = [remark for each in records for remark in each.remarks]
-        blocks = (*answered, *feedback, *remarks, *notes)
+        blocks = (*results_of(records).values(), *feedback, *remarks, *notes)
         self.state.keep(user_message(blocks, turn_id=self.state.spec.turn_id))
-        for each in records[:n_announced]:
-            if each in missing and each.result is not None:
-                await self.state.emit(_not_run(each, each.result.content))
+        for result in not_run:
+            await self.state.emit(result)
 
     async def _instructions_near(self, records: Sequence[CallRecord]) -> list[TextBlock]:
         """Return the project's instructions for the files that these calls read or changed, unless given already."""

@@ -8,7 +8,7 @@ from pygent_ls.agent.context.system_prompt import PromptFor
 from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.agent.turn_spec import TurnSpec
-from pygent_ls.sessions.turns.choices import Choices, narrowed
+from pygent_ls.sessions.turns.choices import Choices, model_settings_for, narrowed
 from pygent_ls.sessions.turns.context import SessionContext
 from pygent_ls.sessions.turns.prompt import system_prompt
 from pygent_ls.sessions.turns.session_parts import ActiveParts
@@ -25,7 +25,7 @@ def switch_agent(running: RunningTurn, choices: Choices, active: ActiveParts, co
         return
 
     async def made() -> tuple[TurnSpec, SessionServices]:
-        services, settings = active.services, active.limits.model
+        services, spec = active.services, turn.context.spec
         chosen = choices.for_turn(running.request)
         profile = chosen.profile
         running.own_mode = chosen.own_mode
@@ -33,22 +33,15 @@ def switch_agent(running: RunningTurn, choices: Choices, active: ActiveParts, co
         own = narrowed(services, profile, running.request)
         tools = [each.name for each in own.tools.list_all()]
         wanted = PromptFor(mode=chosen.mode, tools=tools, agent=profile.prompt)
-        spec = turn.context.spec
-        return (
-            replace(
-                spec,
-                model=chosen.model,
-                mode=chosen.mode,
-                agent=profile.name,
-                system=await system_prompt(services, active.parts.make_system_prompt, wanted),
-                model_settings=replace(
-                    spec.model_settings,
-                    temperature=settings.temperature if profile.temperature is None else profile.temperature,
-                    context=context.rules_for(profile.context_mode),
-                    stream=profile.stream,
-                ),
-            ),
-            own,
+        usual = replace(spec.model_settings, temperature=active.limits.model.temperature)
+        spec = replace(
+            spec,
+            model=chosen.model,
+            mode=chosen.mode,
+            agent=profile.name,
+            system=await system_prompt(services, active.parts.make_system_prompt, wanted),
+            model_settings=model_settings_for(usual, profile, context.rules_for(profile.context_mode)),
         )
+        return spec, own
 
     turn.switch_agent(made)

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from pygent_ls.agent.context.window import ContextRules
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.permissions.permissions import Permissions
 from pygent_ls.agent.ports.model import Effort, Model
 from pygent_ls.agent.session_services import SessionServices
-from pygent_ls.agent.turn_spec import TurnLimits
+from pygent_ls.agent.turn_spec import ModelSettings, TurnLimits
 from pygent_ls.agent.variants import AgentProfile, Variants, matches, without
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.turns.mentions import agent_mentioned
@@ -176,12 +177,22 @@ class Choices:
 
 
 def narrowed(services: SessionServices, profile: AgentProfile, request: TurnRequest) -> SessionServices:
-    """Return a run context with only the tools that both the agent and the request allow."""
+    """Return the services with only the tools that both the agent and the request allow."""
     tools = profile.offered(services.tools)
     if request.tools is not None:
         missing = [each.name for each in tools.list_all() if not matches(each.name, request.tools)]
         tools = without(tools, dict.fromkeys(missing, "is not available in this turn"))
     return replace(services, tools=tools)
+
+
+def model_settings_for(usual: ModelSettings, profile: AgentProfile, context: ContextRules) -> ModelSettings:
+    """Return how the agent calls its model, with these rules on its context; `usual` is what it does not define."""
+    return replace(
+        usual,
+        temperature=usual.temperature if profile.temperature is None else profile.temperature,
+        context=context,
+        stream=profile.stream,
+    )
 
 
 def limits_for(request: TurnRequest, profile: AgentProfile, usual: TurnLimits) -> TurnLimits:

@@ -15,7 +15,7 @@ from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.turn_spec import TurnSpec
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.titles import UNNAMED, name_of, name_of_attached
-from pygent_ls.sessions.turns.choices import Choices, Chosen, limits_for
+from pygent_ls.sessions.turns.choices import Choices, Chosen, limits_for, model_settings_for
 from pygent_ls.sessions.turns.command_turn import CommandAnswer, ModelPrompt, failing, owing_a_value, saying
 from pygent_ls.sessions.turns.context import SessionContext
 from pygent_ls.sessions.turns.hooks import SessionHooks
@@ -110,12 +110,9 @@ class TurnFactory:
         agent."""
         request, limits, profile = turn.request, self._active.limits, chosen.profile
         settings = replace(
-            limits.model,
-            temperature=limits.model.temperature if profile.temperature is None else profile.temperature,
+            model_settings_for(limits.model, profile, self._context.rules_for(profile.context_mode)),
             max_thinking_tokens=self._choices.thinking_tokens(limits.model.max_thinking_tokens),
             effort=request.effort or self._choices.effort or profile.effort,
-            context=self._context.rules_for(profile.context_mode),
-            stream=profile.stream,
         )
         opened = await opening(
             request.parts,

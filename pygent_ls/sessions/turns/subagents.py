@@ -20,6 +20,7 @@ from pygent_ls.agent.turn.state import Delegate
 from pygent_ls.agent.turn_spec import TurnLimits
 from pygent_ls.agent.variants import PLANNER, AgentProfile, Variants
 from pygent_ls.errors import ModelError, SessionError, ToolError
+from pygent_ls.sessions.turns.choices import model_settings_for
 from pygent_ls.sessions.turns.settings import MakeSystemPrompt
 
 SUBAGENT_PROMPT = """\
@@ -49,6 +50,7 @@ class SubagentFactory:
             tools=profile.offered(parent.tools),
         )
         masked, settings = memory.secrets.masked, spec.model_settings
+        context = replace(settings.context, mode=profile.context_mode or settings.context.mode)
         return Delegate(
             services=services,
             spec=replace(
@@ -61,11 +63,7 @@ class SubagentFactory:
                 system=await self._system(profile, services, stricter(mode, ceiling)),
                 limits=_limits(profile, spec.limits),
                 model_settings=replace(
-                    settings,
-                    temperature=settings.temperature if profile.temperature is None else profile.temperature,
-                    effort=profile.effort or settings.effort,
-                    context=replace(settings.context, mode=profile.context_mode or settings.context.mode),
-                    stream=profile.stream,
+                    model_settings_for(settings, profile, context), effort=profile.effort or settings.effort
                 ),
                 notices=self._news(profile, parent),
                 parent_tool_id=tool_id,

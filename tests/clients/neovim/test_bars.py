@@ -95,7 +95,7 @@ def test_a_model_with_a_long_name_is_left_out_before_the_session_is(start: Start
     editor.command("Pygent model anthropic/claude-with-a-very-long-name-and-a-date-20250929-v1:0")
     editor.until("local s = require('pygent.sessions').current(); return s and s.info.model:find('20250929')")
     editor.command("Pygent rename " + "日本語" * 5)
-    editor.until("return require('pygent.sessions').current().info.name ~= ''")
+    editor.until("return require('pygent.sessions').current().info.name == ...", "日本語" * 5)
     window = open_chat(editor)
 
     editor.lua("vim.api.nvim_win_set_width(..., 100)", window)

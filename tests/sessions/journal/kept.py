@@ -117,7 +117,7 @@ class Kept:
         return with_parts(rig.services, session_id=session_id, hooks=self.hooks)
 
     def checkpoints(self, session_id: str) -> Checkpoints:
-        """Those of the session whose services were made last."""
+        """The checkpoints of a session whose services were made."""
         snapshots = snapshots_beside(self.root, find=lambda: None)
         records = CheckpointRecords(self.root / "checkpoints", session_id, days=snapshots.days)
         return Checkpoints(self.rigs[session_id].workspace, snapshots, records)
