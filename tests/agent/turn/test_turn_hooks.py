@@ -140,15 +140,15 @@ async def test_a_limit_is_not_lifted_by_a_stop_hook_which_learns_of_it() -> None
 async def test_what_hooks_of_a_call_say_stands_behind_its_result_once() -> None:
     said = [HookOutcome(context="formatted"), HookOutcome()]
     rig, _ = rig_with({"post_tool_use": lambda _: said.pop(0)})
-    calls = [Call(name="read_file", arguments={"path": "a.txt", "limit": each}) for each in (1, 2)]
-    model, history = FakeModel([*(say("", each) for each in calls), say("ok")]), list[Message]()
+    read = say("", Call(name="read_file", arguments={"path": "a.txt"}))
+    model, history = FakeModel([read, read, say("ok")]), list[Message]()
     await run(rig, model, history)
     assert [block.type for block in history[2].blocks] == ["tool_result", "text"]
     assert [block.type for block in history[4].blocks] == ["tool_result"]
-    read = model.requests[1].messages[2].blocks[1]
-    assert isinstance(read, TextBlock)
+    remark = model.requests[1].messages[2].blocks[1]
+    assert isinstance(remark, TextBlock)
     number = rig.services.memory.marks.number
-    assert read.text == (
+    assert remark.text == (
         f'<untrusted-{number}>\n<hook event="post_tool_use" about="read_file">\nformatted\n</hook>\n'
         f"</untrusted-{number}>"
     )

@@ -1,12 +1,16 @@
 /** Types commands of answers into terminals of our own, for the user to see. */
 
 import * as vscode from "vscode";
-import { broughtToFront, happened, type Terminals, withClipboard } from "./terminals.ts";
+import { broughtToFront, happened, passed, type Terminals, withClipboard } from "./terminals.ts";
 
 const NAME = "pygent";
 
 /** For the shell of a new terminal to tell the editor of itself; one that does not is written to as well. */
 const READY_MS = 5_000;
+
+/** For the shell to show its prompt again after an interrupt, and between two looks at it. */
+const PROMPT_MS = 2_000;
+const LOOK_MS = 30;
 
 export class CommandTerminal {
 	readonly #terminals: Terminals;
@@ -29,10 +33,27 @@ export class CommandTerminal {
 			return;
 		}
 		const last = this.#terminals.commandsOf(terminal).at(-1);
-		if (this.#typed.has(terminal) && this.#typed.get(terminal) === last) terminal.sendText("\u0003", false);
+		if (this.#typed.has(terminal) && this.#typed.get(terminal) === last) await this.#clearPrompt(terminal);
 		this.#typed.set(terminal, last);
 		// As the user pastes: the editor knows whether the shell takes several lines without running them, or else asks
 		await withClipboard(text, ["paste"]);
+	}
+
+	/** Removes what was typed at the prompt. Until the next prompt is there, the shell does not take several lines. */
+	async #clearPrompt(terminal: vscode.Terminal): Promise<void> {
+		const typed = await this.#lastLineOf(terminal);
+		terminal.sendText("\u0003", false);
+		const deadline = performance.now() + PROMPT_MS;
+		for (;;) {
+			const shown = await this.#lastLineOf(terminal);
+			const isPrompt = shown !== typed && !shown.endsWith("^C");
+			if (isPrompt || performance.now() > deadline) return;
+			await passed(LOOK_MS);
+		}
+	}
+
+	async #lastLineOf(terminal: vscode.Terminal): Promise<string> {
+		return (await this.#terminals.allOf(terminal)).output.split("\n").at(-1) ?? "";
 	}
 
 	/** One in that folder in which nothing runs, as far as its shell tells. */

@@ -186,6 +186,6 @@ function sent(text: string): string {
 	return words.length <= SENT_CHARS ? words : `[earlier output left out]\n${words.slice(-SENT_CHARS)}`;
 }
 
-async function passed(ms: number): Promise<void> {
+export async function passed(ms: number): Promise<void> {
 	await new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -29,6 +29,7 @@ test("one line of an answer is run in a terminal of its own, and several wait th
 		const [terminal] = ours();
 		assert(terminal !== undefined);
 		await until("the command's end", () => terminals.commandsOf(terminal).at(-1)?.isRunning === false);
+		await until("the next prompt", async () => !/one\.txt$/.test((await terminals.allOf(terminal)).output));
 
 		await commands.type("echo first >> two.txt\necho never >> two.txt", folder);
 		await commands.type("echo first >> two.txt\necho second >> two.txt", folder); // in place of those that wait
