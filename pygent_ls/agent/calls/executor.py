@@ -45,6 +45,10 @@ from pygent_ls.agent.tools.session_secrets import env_file_of
 from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.errors import ToolError
 
+MAX_INPUTS = 10
+"""Maximum number of inputs of one call that are decided on. A `pre_tool_use` hook may change each input that an answer
+gives, and an answer that a program gives may change it back."""
+
 
 async def run_call(context: RunContext, record: CallRecord, my_turn: MyTurn = at_once) -> None:
     """Run the call, whose record then has a result, and emit the result in its turn. Its duration excludes the time
@@ -133,8 +137,9 @@ async def authorize(context: RunContext, record: CallRecord) -> None:
 
     Raises `DeniedError`, and `ToolError` for a call that cannot be made.
     """
-    while True:
+    for _ in range(MAX_INPUTS):
         if await run_hooks_before(context, record):
+            record.has_users_input = False  # the user has not seen this one
             await _prepare_changed(context, record, "a hook")
         try:
             return await _authorize_input(context, record)
@@ -145,6 +150,7 @@ async def authorize(context: RunContext, record: CallRecord) -> None:
             record.has_hooks_input |= changed.by != "user"
             await take_answered_input(context, record, changed.given, changed.by)
             await _prepare_changed(context, record, "a hook" if changed.by == "hook" else "the user")
+    raise ToolError(f"{tool_of(record).name} was not run: a hook and the user's answers changed its input in turn.")
 
 
 async def _authorize_input(context: RunContext, record: CallRecord) -> None:

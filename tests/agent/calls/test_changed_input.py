@@ -68,6 +68,31 @@ async def test_hooks_judge_what_it_was_changed_to() -> None:
     assert rig.workspace.text("b.txt") == "one\n"
 
 
+async def test_what_a_hook_makes_of_it_is_asked_about_too() -> None:
+    def said(given: HookInput) -> HookOutcome:
+        changed = {**(given.tool_input or {}), "new": "four"}
+        return HookOutcome(tool_input=changed) if changed["path"] == "b.txt" else NOTHING
+
+    rig = rig_asking(allowed_with(path="b.txt", old="one", new="three"), PermissionAnswer(outcome="reject_once"))
+    rig.use(hooks=FakeHooks({"pre_tool_use": said}))
+
+    told, _ = await run(rig)
+
+    assert [each.input["new"] for each in rig.approver.requests] == ["two", "four"]
+    assert told.is_error
+    assert rig.workspace.text("b.txt") == "one\n"
+
+
+async def test_a_hook_and_an_answer_that_change_it_in_turn_come_to_an_end() -> None:
+    rig = rig_asking(*[allowed_with(path="b.txt", old="one", new="three")] * 20)
+    rig.use(hooks=FakeHooks({"pre_tool_use": HookOutcome(tool_input={**EDIT.input, "new": "four"})}))
+
+    told, _ = await run(rig)
+
+    assert "changed its input in turn" in told.content
+    assert (rig.workspace.text("a.txt"), rig.workspace.text("b.txt")) == ("one\n", "one\n")
+
+
 async def test_the_same_input_is_no_change() -> None:
     rig = rig_asking(allowed_with(**EDIT.input))
 
