@@ -23,7 +23,7 @@ OLDEST = "3.11.0"
 
 
 def condition(pythons: str | None) -> str:
-    """For which Pythons a release is, as a marker, where that is not all of ours: the others take what fits them."""
+    """Return the Pythons of a release as a marker, if they are not all of ours: the others install what fits them."""
     wanted = SpecifierSet(pythons or "")
     if wanted.contains(OLDEST):
         return ""

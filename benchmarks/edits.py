@@ -1,8 +1,8 @@
-"""What keeping and changing files costs the daemon.
+"""Cost of snapshots and edits for the daemon.
 
 A second snapshot of a folder of 10,000 files in which 10 have changed: at most 150 ms, with and without a repository.
-A change of 10 lines in an open file of 50,000, from the plan to the proof: at most 50 ms where they stand together (far
-apart is measured as well, without an aim). A change of every third line of 60,000: at most 2 s.
+A change of 10 lines in an open file of 50,000, from the plan to the proof: at most 50 ms if they are adjacent (far
+apart is measured too, without an aim). A change of every third line of 60,000: at most 2 s.
 
 The editor is played by a few lines that send the edit straight back as its `didChange`, so that what is measured is the
 daemon's own: verifying, the patch that the user is shown, the smallest edits, and taking the change in.

@@ -1,4 +1,4 @@
-"""What a benchmark's figures were measured on, and where they are written."""
+"""Machine on which a benchmark was run, and the file with its figures."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def body_of(request: ModelRequest, model: str) -> bytes:
 
 
 async def n_characters(pieces: Any) -> int:
-    """Of the answer's text: the least that a client has to do."""
+    """Time to decode the answer's text: the minimum that a client has to do."""
     reader, n = EventReader(), 0
     async for piece in pieces:
         for event in reader.feed(piece):

@@ -80,7 +80,7 @@ def idle() -> list[float]:
 
 
 def told(runs: Sequence[Sequence[float]]) -> dict[str, float]:
-    """Of all timers of all runs."""
+    """Times of all timers of all runs."""
     late = sorted(each for one in runs for each in one)
     return {
         "timers": len(late),

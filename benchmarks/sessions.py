@@ -49,7 +49,7 @@ SHORT, LONG = 10, 1_000
 ROUNDS = 15
 
 PROMPT_WORDS, ANSWER_WORDS, DELTA_WORDS = 30, 120, 12
-"""Of a turn; an answer comes in pieces."""
+"""Numbers of words of a turn; an answer arrives in pieces."""
 
 USAGE = Usage(input_tokens=1_000, output_tokens=200)
 
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 class Vocabulary:
-    """Words that are no language's, and texts of them."""
+    """Random words, and texts of them."""
 
     def __init__(self) -> None:
         self._random = random.Random(1)

@@ -114,7 +114,7 @@ def asked(home: Path, *, n_calls: int) -> dict[str, float]:
 
 
 def ratio(some: list[dict[str, float]], others: list[dict[str, float]]) -> dict[str, float]:
-    """Of the seconds, pair by pair."""
+    """Ratios of the seconds, pair by pair."""
     found = [one["seconds"] / other["seconds"] for one, other in zip(some, others, strict=True)]
     return {"median": round(statistics.median(found), 2), "min": round(min(found), 2), "max": round(max(found), 2)}
 

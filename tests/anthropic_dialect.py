@@ -1,4 +1,4 @@
-"""What the model server says where it is asked as Anthropic's Messages API is."""
+"""Answers of the model server in the format of Anthropic's Messages API."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 SIGNATURE = "SEAL"
-"""Of every thought."""
+"""Signature of every thinking block."""
 
 _REASONS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}
 

@@ -253,7 +253,7 @@ class FakeWorkspace:
         del self._texts[FOLDER / name]
 
     def type_text(self, name: str, text: str) -> None:
-        """The user's buffer now holds this, unsaved; it is opened where it was not."""
+        """Set the text of the user's buffer, unsaved; it is opened if it was closed."""
         path = FOLDER / name
         buffer = self._buffers.setdefault(path, _Buffer(self._texts.get(path, ""), 0))
         buffer.text = text
@@ -292,7 +292,7 @@ class FakeWorkspace:
         return path.relative_to(FOLDER).as_posix() if path.is_relative_to(FOLDER) else path.as_posix()
 
     def kind_of(self, path: Path) -> Literal["file", "folder", "missing"]:
-        """A file where there is a buffer or a text, a folder above one."""
+        """Return a file for a buffer or a text, and a folder for a parent of one."""
         if path in self._texts or path in self._buffers:
             return "file"
         return "folder" if any(path in each.parents for each in self._texts) else "missing"
@@ -386,7 +386,7 @@ class FakeWorkspace:
         return 0
 
     def told_since(self, moment: int) -> Sequence[Path]:
-        """None: nobody types."""
+        """Return None: the user does not type."""
         return ()
 
     async def changed_on_disk(self) -> Sequence[Path]:
@@ -454,34 +454,34 @@ class FakeBackground:
         raise ToolError(f"There is no program {spec.argv[0]}.")
 
     async def read(self, owner: str, name: str, wait_s: float) -> BackgroundState:
-        """There is none."""
+        """Return nothing."""
         raise ToolError(f"There is no background command {name!r}.")
 
     async def write(self, owner: str, name: str, text: str) -> None:
-        """There is none."""
+        """Return nothing."""
         raise ToolError(f"There is no background command {name!r}.")
 
     async def end(self, owner: str, name: str) -> BackgroundState:
-        """There is none."""
+        """Return nothing."""
         raise ToolError(f"There is no background command {name!r}.")
 
     async def stop(self, owner: str, name: str) -> bool:
-        """There is none."""
+        """Return nothing."""
         raise ToolError(f"There is no background command {name!r}.")
 
     async def listed(self, owner: str) -> Sequence[BackgroundCommand]:
-        """There are none."""
+        """Return nothing."""
         return ()
 
     def listen(self, owner: str, ended: Callable[[BackgroundCommand], None], changed: Callable[[], None]) -> None:
         """None starts or ends."""
 
     def has_any(self, owner: str) -> bool:
-        """There are none."""
+        """Return nothing."""
         return False
 
     async def end_all(self, owner: str) -> None:
-        """All of them, which is none."""
+        """Return all of them: an empty list."""
         self.ended.append(owner)
 
 
@@ -601,7 +601,7 @@ class FakeRetries:
         return self.actions.pop(0) if self.actions else "now"
 
     def decide(self, action: RetryAction) -> bool:
-        """For the next wait."""
+        """Prepare the next wait."""
         self.actions.append(action)
         return True
 

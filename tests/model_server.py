@@ -1,7 +1,7 @@
-"""A provider to talk to: a real HTTP server on loopback that speaks the OpenAI streaming chat format, and Anthropic's
-where it is asked at `/v1/messages`.
+"""Scripted provider: a real HTTP server on loopback that speaks the OpenAI streaming chat format, and Anthropic's at
+`/v1/messages`.
 
-It plays a script of `Step`s, one a request, and records what it was asked. It runs in a thread of its own, so it
+It plays a script of `Step`s, one per request, and records the requests. It runs in a thread of its own, so it
 serves a daemon in another process and a test's own event loop alike, and measures neither:
 
     with ModelServer([Step(text="Hello")]) as server: ...           # or `async with`, the same
@@ -115,7 +115,7 @@ class ModelServer:
         self.disconnects = 0
         """Connections that the client closed before the answer was over."""
         self.n_connections = 0
-        """That were ever opened."""
+        """Number of connections that were ever opened."""
         self.port = 0
         self._script = script
         self._changed = threading.Condition()

@@ -1,4 +1,4 @@
-"""YAML and TOML of strangers cost a bounded time, and say the same as their parsers where they are read."""
+"""YAML and TOML from outside take bounded time, and are read as their parsers read them."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ WORDS = st.sampled_from(["a", "two words", "some more\nof them here", "quite a f
 
 @st.composite
 def histories(draw: st.DrawFn, *, max_turns: int = 4) -> list[Message]:
-    """Turns of prompts, steering, notes of nobody's turn, answers with thinking, several calls in one answer, and their
-    results: in one message or several, with remarks beside them."""
+    """Generate conversations: prompts, steering, notes outside of turns, answers with thinking, several calls in one
+    answer, and their results in one message or several, with remarks beside them."""
     messages: list[Message] = []
     n_calls = 0
     for number in range(draw(st.integers(1, max_turns))):

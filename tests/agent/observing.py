@@ -25,7 +25,7 @@ class FakeTelemetry:
         self.told: list[Span] = []
 
     def __call__(self, span: Span) -> None:
-        """See `Telemetry`."""
+        """Implement `Telemetry`."""
         assert self.told.count(span) == bool(span.ended_ns), "told once when it begins, and once when it has ended"
         self.told.append(span)
 

@@ -22,7 +22,7 @@ from tests.model_server import Call, ModelServer, Received, Step
 from tests.sessions.subscribers import Reader
 
 NAMES = ("openai", "anthropic", "groq", "acme")
-"""Two protocols, one that is compatible with the first, and one that nobody knows."""
+"""Two protocols, one that is compatible with the first, and an unknown one."""
 
 PAIRS = [*permutations(NAMES, 2), ("openai", "perplexity"), ("perplexity", "openai")]
 """The last two go through litellm, which is slow to load."""

@@ -62,11 +62,11 @@ async def shown(folder: Path, *files: str, agent: AgentProfile = KEEPER, mode: s
 
 
 def part(of: ShownPrompt, name: str) -> str:
-    """A part as the model reads it; empty where there is none."""
+    """Return a part as the model reads it; empty without one."""
     return next((each.shown for each in of.parts if each.name == name), "")
 
 
-# Where it works
+# Success
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,7 @@ MISSING = Path(__file__).parents[2] / "build" / "editors-missing"
 
 
 def are_here(*names: str) -> bool:
-    """False where one of `emacs`, `vim`, `tmux`, `luacheck` was found missing: a conftest then leaves out what needs
-    it.
-
-    Where nobody has looked they count as here, and their tests say what they do not find.
-    """
+    """Return False if one of `emacs`, `vim`, `tmux`, `luacheck` was found missing: a conftest then leaves out its
+    tests. Without a check they count as present, and their tests report what is missing."""
     missing = MISSING.read_text(encoding="utf-8").split() if MISSING.exists() else []
     return not set(names) & set(missing)

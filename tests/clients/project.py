@@ -24,7 +24,7 @@ class Project:
     model: HttpModel
     server: ModelServer
     environment: dict[str, str]
-    """Of the editor, and so of the daemon: `pygent-ls` is on its path."""
+    """Environment of the editor, and so of the daemon: `pygent-ls` is on its path."""
 
     def file(self, name: str, text: str) -> Path:
         """A new file."""

@@ -560,7 +560,7 @@ def user_layer_of(values: Mapping[str, object]) -> Layer:
     return Layer(name="user file", values=values)
 
 
-# Settings of which there are many
+# Settings with many entries
 
 
 def test_entries_of_all_layers_count_together_and_of_one_name_the_stronger_layers(tmp_path: Path) -> None:

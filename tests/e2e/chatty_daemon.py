@@ -35,7 +35,7 @@ async def chatter(context: ToolContext) -> str:
 
 @tool(risk=ToolRisk.LOW, category=ToolCategory.SHELL, kind="other", title="Snooze", timeout_s=None)
 async def snooze(context: ToolContext) -> str:
-    """Leave a thread behind that nobody can end."""
+    """Leave a thread behind that never ends."""
     os.write(2, HELD)
     await asyncio.to_thread(threading.Event().wait, 300.0)
     return context.tool_id
@@ -65,16 +65,16 @@ class ChattyBlueprint:
 
     @property
     def model(self) -> str:
-        """See `Blueprint`."""
+        """Implement `Blueprint`."""
         return self._read.model
 
     @property
     def problems(self) -> Sequence[str]:
-        """See `Blueprint`."""
+        """Implement `Blueprint`."""
         return self._read.problems
 
     def build(self, front_end: FrontEnd) -> Agent:
-        """See `Blueprint`."""
+        """Implement `Blueprint`."""
         return ChattyAgent(self._read, front_end)
 
 

@@ -56,7 +56,7 @@ def clean_environment(home: Path, **extra: str) -> dict[str, str]:
 
 
 def run_for_nobody(*arguments: str, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run the command with a standard output that nobody reads any more."""
+    """Run the command with a standard output whose reader is closed."""
     reading, writing = os.pipe()
     os.close(reading)
     try:

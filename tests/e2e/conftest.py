@@ -13,10 +13,10 @@ from tests.e2e.lsp_client import EditorClient, editor_client
 from tests.model_server import ModelServer, Received, Step
 
 SHARED = pytest.mark.asyncio(loop_scope="session")
-"""For tests that use `editor`, whose daemon they share: they run in its event loop."""
+"""Mark for tests that use `editor`, whose daemon they share: they run in its event loop."""
 
 WITH_HTTP = SHARED
-"""For tests that use `rig`, likewise."""
+"""Mark for tests that use `rig`: they run in its event loop too."""
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def shared_editor(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[EditorClient]:
-    """See `editor`."""
+    """Yield an editor, as `editor` does."""
     folder = tmp_path_factory.mktemp("shared").resolve() / "project"
     folder.mkdir()
     async with editor_client(folder, {}, may_be_warm=False) as editor:
@@ -76,7 +76,7 @@ class Rig:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def http_rig(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Rig]:
-    """See `Rig`."""
+    """Yield a rig, as described at `Rig`."""
     folder = tmp_path_factory.mktemp("http").resolve() / "project"
     folder.mkdir()
     model = HttpModel()

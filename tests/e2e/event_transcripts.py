@@ -25,7 +25,7 @@ FOLDER = Path(__file__).parents[1] / "transcripts" / "events"
 Line = dict[str, Any]
 
 PIECE_CHARS = 8
-"""Of a delta in a transcript: how the daemon merged them is a matter of milliseconds."""
+"""Fields of a delta that a transcript leaves out: how the daemon merged deltas depends on milliseconds."""
 
 DELTAS = ("text_delta", "thinking_delta", "tool_progress")
 
@@ -84,7 +84,7 @@ class Panel:
 
     @property
     def session(self) -> str:
-        """Of the first turn."""
+        """Id of the session of the first turn."""
         made = self.client.until(lambda frame: frame.get("method") == "pygent/session/changed")
         return str(made["params"]["sessionId"])
 
@@ -399,7 +399,7 @@ def begun(
 DURATION = re.compile(
     r'(?P<cut_off>"content": "(?:Cancelled|Interrupted): [^"]*"[^{}]*"durationMs": \d+)|"durationMs": \d+'
 )
-"""That a call which was cut off took no time is always so, and how clients tell it from one that went wrong."""
+"""The duration of a call that was cut off is always 0, which tells it from a failed one."""
 
 
 def normalised(lines: Sequence[Line], folder: Path) -> Iterator[Line]:

@@ -126,7 +126,7 @@ class EditorClient:
             return await asyncio.wrap_future(answer)
 
     def tell(self, method: str, params: Mapping[str, Any]) -> None:
-        """Send a notification, in the types of LSP where it has one."""
+        """Send a notification, in LSP's types if it has one."""
         protocol = self.client.protocol
         kind = protocol.get_message_type(method)
         if kind is None:

@@ -20,8 +20,8 @@ LONG = Step(text="word " * 4000, chunk=5, chunk_delay_s=0.01)
 """Forty seconds of text."""
 
 AT_ONCE_S = 5.0
-"""Longest time from the cancel to the closed connection: some milliseconds where nothing else runs, and far less
-than the answer would go on."""
+"""Longest time from the cancel to the closed connection: some milliseconds on an idle machine, and far less than the
+answer would take."""
 
 
 @WITH_HTTP
@@ -128,7 +128,7 @@ def live_output(editor: EditorClient, token: str) -> str:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and that nobody has waited for does not."""
+    """Whether a process runs; a zombie does not."""
     try:
         os.kill(pid, 0)
         status = Path(f"/proc/{pid}/stat")

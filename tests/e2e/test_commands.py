@@ -1,4 +1,4 @@
-"""An editor without a plugin, over real stdio: commands, code actions, progress, and answers where they can be read."""
+"""An editor without a plugin, over real stdio: commands, code actions, progress, and readable answers."""
 
 from __future__ import annotations
 

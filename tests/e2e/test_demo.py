@@ -47,7 +47,7 @@ def environment(home: Path) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A demo that nobody sat in front of, and the home of the user whose settings are not the demo's."""
+    """Result of a demo without input, and the home of a user whose settings differ from the demo's."""
 
     done: subprocess.CompletedProcess[str]
     files: list[str]

@@ -1,4 +1,4 @@
-"""What a daemon leaves of its sessions on the disk: no secret, nothing for others, and nothing where it is not to."""
+"""Files of sessions that a daemon leaves on disk: without secrets, private, and only in the expected places."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CALLS: tuple[dict[str, Any], ...] = (
 """The last one belongs to the subagent."""
 
 MAY_STAY = {"placeholders.key"}
-"""Of no session: with it secrets have the same names in all of them."""
+"""Files that belong to no session: this one gives a secret the same placeholder in all sessions."""
 
 
 def client_of(folder: Path, **environment: str) -> AbstractContextManager[RawClient]:

@@ -119,7 +119,7 @@ def _check_resumed(client: RawClient, session: dict[str, str], n_seen: int, *, n
 
 
 def _until(client: RawClient, token: str, n_events: int) -> list[dict[str, Any]]:
-    """That many events at least, or all of a turn, which came for the token."""
+    """Return that many events at least, or all of a turn, which came for the token."""
     events: list[dict[str, Any]] = []
 
     def is_enough(frame: dict[str, Any]) -> bool:

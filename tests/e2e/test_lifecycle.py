@@ -61,7 +61,7 @@ def live_output(client: RawClient) -> str:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and that nobody has waited for does not."""
+    """Whether a process runs; a zombie does not."""
     try:
         os.kill(pid, 0)
         status = Path(f"/proc/{pid}/stat")

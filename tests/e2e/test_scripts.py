@@ -1,4 +1,4 @@
-"""`pygent-ls run` in scripts: each option over a real process, and a real model server where that shows it."""
+"""`pygent-ls run` in scripts: each option with a real process, and a real model server if it needs one."""
 
 from __future__ import annotations
 

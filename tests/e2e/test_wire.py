@@ -169,7 +169,8 @@ def test_the_shell_can_neither_write_nor_read_the_wire(tmp_path: Path) -> None:
 
 
 N_CHARS = 7_500_000
-"""Of an answer: far more than a pipe and the daemon's own buffers hold, and nearly the most that is taken of one."""
+"""Bytes of an answer: far more than a pipe and the daemon's own buffers hold, and nearly the maximum that is read of
+one."""
 
 
 def test_a_client_that_stops_reading_costs_no_memory_and_misses_nothing(tmp_path: Path) -> None:

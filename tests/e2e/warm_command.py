@@ -55,7 +55,7 @@ METHODS = (
     "shutdown",
     "exit",
 )
-"""Of the protocol: what almost every editor and daemon say to each other, and whose types take a while to learn."""
+"""Modules of the protocol that almost every editor and daemon need, and whose types take long to import."""
 
 STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
@@ -98,7 +98,7 @@ class WarmProcess:
         return code
 
     def send_signal(self, number: int) -> None:
-        """To the process alone; to none where it has ended."""
+        """Send a signal to the process alone, if it still runs."""
         with self._asking, suppress(ProcessLookupError):
             if self.returncode is None and not self._can_tell(0.0):
                 os.kill(self.pid, number)
@@ -127,7 +127,7 @@ class WarmProcess:
 
 
 def can_be_warm(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
-    """Not where Python is told something, or nobody could be told of so much."""
+    """False if Python has options, or if so much could not be passed on."""
     is_told = any(name.startswith(OF_PYTHON) for name in environment)
     return not is_told and len(_job(arguments, environment, None)) < MAX_JOB_BYTES
 
@@ -299,7 +299,7 @@ def _take_job(asked: socket.socket, ready: selectors.BaseSelector) -> bool:
 
 def _tell_end(child: int, status: int) -> None:
     _, ended = os.waitpid(child, 0)
-    with suppress(BrokenPipeError):  # nobody waits for it any more
+    with suppress(BrokenPipeError):  # the parent no longer waits
         os.write(status, os.waitstatus_to_exitcode(ended).to_bytes(4, "big", signed=True))
     os.close(status)
 

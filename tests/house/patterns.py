@@ -45,7 +45,7 @@ class Pattern:
     """One use of a regular expression."""
 
     place: str
-    """`agent/edits/diffs.py _LINE`, or with the expression's source where it has no name."""
+    """Name such as `agent/edits/diffs.py _LINE`, or with the expression's source if it has no name."""
     used: frozenset[str]
     """The functions and methods that it is used with."""
     compiled: re.Pattern[Any] | None
@@ -177,7 +177,7 @@ def _pumps(sequence: Any, before: str) -> Iterator[tuple[str, str]]:
 
 
 def _sample(sequence: Any, choice: int) -> str:
-    """A short text that it could match; near enough, where it looks around."""
+    """Return a short text that it could match; approximate if it looks around."""
     text = ""
     for operator, argument in sequence:
         match str(operator):

@@ -86,7 +86,7 @@ ROOMS = sorted({pattern.place.partition("/")[0] if "/" in pattern.place.split()[
 
 
 def slow_text(pattern: Pattern) -> str:
-    """The first text that it takes too long for; empty if there is none."""
+    """Return the first text that takes too long; empty if none does."""
     assert pattern.compiled is not None
     for make in hard_texts(pattern.compiled):
         if grows_too_fast(pattern.run, make, length=LENGTH, times=TIMES, floor_s=FLOOR_S):

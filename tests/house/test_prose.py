@@ -1,4 +1,7 @@
-"""Docstrings and comments are plain technical English. CONTRIBUTING.md has the rules; these are signs of a breach."""
+"""Docstrings and comments, in every language here, are plain technical English.
+
+CONTRIBUTING.md has the rules; these are signs of a breach.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,15 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.house.test_invariants import ROOT, package
+from tests.house.test_invariants import ROOT
+
+Prose = tuple[int, str, bool]
+"""Line, text, and whether it is a docstring rather than a comment."""
 
 FRAGMENT = re.compile(r"(Of|That|For|Whose|Likewise|As of|As in|Nobody|No one)\b")
 """Beginning of a docstring that does not say what the thing is or does."""
@@ -30,7 +37,7 @@ PHRASE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""Constructions that have to be read twice: "where" for "if", "is no", "of … there are"."""
+"""Constructions that have to be read twice, such as a relative "where" in place of "if"."""
 
 
 def sign_in(text: str, *, is_docstring: bool) -> str | None:
@@ -41,8 +48,8 @@ def sign_in(text: str, *, is_docstring: bool) -> str | None:
     return found[0].strip() if found else None
 
 
-def prose_of(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Yield line, text and whether it is a docstring, of each docstring and comment in Python source."""
+def prose_of_python(text: str) -> Iterator[Prose]:
+    """Yield each docstring and comment."""
     for node in ast.walk(ast.parse(text)):
         match node:
             case ast.Expr(value=ast.Constant(value=str(docstring))):
@@ -54,17 +61,64 @@ def prose_of(text: str) -> Iterator[tuple[int, str, bool]]:
             yield token.start[0], token.string, False
 
 
-def breaches(text: str) -> list[tuple[int, str]]:
-    """Return line and sign of each breach in Python source."""
-    found = ((line, sign_in(prose, is_docstring=is_docstring)) for line, prose, is_docstring in prose_of(text))
+def prose_of_typescript(text: str) -> Iterator[Prose]:
+    """Yield each block comment, and each run of line comments."""
+    comment = r"/\*\*?(?P<block>(?s:.*?))\*/|(?P<lines>(?:^\s*//.*\n)+)|[;{,] (?P<end>//.*)"
+    for found in re.finditer(comment, text, re.MULTILINE):
+        prose = found["block"] or found["lines"] or found["end"] or ""
+        bare = re.sub(r"^\s*(?:\*|//)", "", prose, flags=re.MULTILINE)
+        yield text.count("\n", 0, found.start()) + 1, bare, found["block"] is not None
+
+
+def prose_of_lua(text: str) -> Iterator[Prose]:
+    """Yield each run of comment lines, each annotation, and each comment behind code."""
+    comment = r"(?P<run>(?:^\s*---?(?!-|@| @).*\n)+)|^\s*---@\w+ (?P<tag>.*)|\S.* -- (?P<end>.*)"
+    for found in re.finditer(comment, text, re.MULTILINE):
+        prose = found["run"] or found["tag"] or found["end"] or ""
+        bare = re.sub(r"^\s*---?", "", prose, flags=re.MULTILINE)
+        yield text.count("\n", 0, found.start()) + 1, bare, found["run"] is not None
+
+
+READERS: dict[str, Callable[[str], Iterator[Prose]]] = {
+    ".py": prose_of_python,
+    ".ts": prose_of_typescript,
+    ".tsx": prose_of_typescript,
+    ".lua": prose_of_lua,
+}
+
+FOLDERS = (
+    "pygent_ls",
+    "tests",
+    "benchmarks",
+    "docs",
+    ".ci",
+    "clients/vscode/src",
+    "clients/vscode/scripts",
+    "clients/vscode/test",
+    "clients/neovim",
+)
+"""Folders of the repository whose prose is checked."""
+
+
+def breaches(text: str, ending: str = ".py") -> list[tuple[int, str]]:
+    """Return line and sign of each breach in a source text of that language."""
+    found = ((line, sign_in(prose.strip(), is_docstring=is_doc)) for line, prose, is_doc in READERS[ending](text))
     return sorted((line, sign) for line, sign in found if sign is not None)
 
 
-def test_docstrings_and_comments_are_plain_english() -> None:
+def sources(folder: str) -> Iterator[Path]:
+    """Yield the source files of a folder."""
+    for path in sorted((ROOT / folder).rglob("*")):
+        if path.suffix in READERS and path.is_file() and "templates" not in path.parts:
+            yield path
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_docstrings_and_comments_are_plain_english(folder: str) -> None:
     found = [
-        f"pygent_ls/{source.path}:{line}: {sign}"
-        for source in package()
-        for line, sign in breaches((ROOT / "pygent_ls" / source.path).read_text(encoding="utf-8"))
+        f"{source.relative_to(ROOT)}:{line}: {sign}"
+        for source in sources(folder)
+        for line, sign in breaches(source.read_text(encoding="utf-8"), source.suffix)
     ]
 
     assert found == []
@@ -82,6 +136,23 @@ def test_docstrings_and_comments_are_plain_english() -> None:
 )
 def test_a_breach_is_found(code: str) -> None:
     assert len(breaches(code)) == 1
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"),
+    [
+        (".ts", "/** Of a model that is asked. */\n"),
+        (".tsx", "/**\n * Returns it; null where there\n * is none.\n */\n"),
+        (".ts", "const x = 1; // nobody reads it\n"),
+        (".ts", "\t// Where one is missing, all\n\t// where it is not\n"),
+        (".lua", "---Of a model that is asked.\nlocal x = 1\n"),
+        (".lua", "--- Return it; nil where\n--- there is none.\nlocal x = 1\n"),
+        (".lua", "local x = 1 -- nobody reads it\n"),
+        (".lua", "---@param x integer nil where there is none\n"),
+    ],
+)
+def test_a_breach_is_found_in_other_languages(ending: str, code: str) -> None:
+    assert len(breaches(code, ending)) == 1
 
 
 def test_plain_sentences_pass() -> None:

@@ -16,7 +16,7 @@ READ_FILE = ToolDefinition(
 
 ANSWER_TEXT = "Hello — a text of several chunks, with é and \U0001f600 in it."
 ANSWER_INPUTS = ({"path": "a.py"}, {"path": "b é.py"})
-"""Of two calls of read_file in one answer."""
+"""Ids of two calls of read_file in one answer."""
 
 
 def request(*messages: Message, tools: Sequence[ToolDefinition] = (READ_FILE,)) -> ModelRequest:

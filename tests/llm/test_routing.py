@@ -31,7 +31,7 @@ COMPATIBLE = (
     *("openrouter", "groq", "deepseek", "mistral", "xai", "together_ai", "fireworks_ai", "cerebras"),
     *("ollama", "ollama_chat", "hosted_vllm", "lm_studio", "litellm_proxy"),
 )
-"""Whose models our own adapter of chat completions calls."""
+"""Providers whose models our own adapter of chat completions calls."""
 
 
 @pytest.fixture(autouse=True)

@@ -52,7 +52,7 @@ STORY = (
 
 @pytest.fixture
 async def resources() -> AsyncGenerator[ModelResources]:
-    """Of one test: its connections are closed."""
+    """Client of one test, whose connections are closed at its end."""
     own = ModelResources()
     yield own
     await own.close()

@@ -31,7 +31,7 @@ ALL_THE_TIME: Mapping[str, float] = {}
 
 @pytest.fixture
 async def resources() -> AsyncGenerator[ModelResources]:
-    """Of one test: its connections are closed."""
+    """Client of one test, whose connections are closed at its end."""
     own = ModelResources()
     yield own
     await own.close()

@@ -125,7 +125,7 @@ def test_a_crash_of_the_interpreter_leaves_a_stack_too(path: Path) -> None:
     assert "in fall" in path.read_text()
 
 
-# Where it cannot be
+# Failures
 
 
 @pytest.mark.parametrize("made", [os.mkfifo, os.mkdir])

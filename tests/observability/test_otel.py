@@ -118,7 +118,7 @@ class Collected:
     reader: InMemoryMetricReader
 
     async def spans(self) -> dict[str, ReadableSpan]:
-        """All of them, by their names; numbered where one comes again."""
+        """Return all of them by name; a repeated name is numbered."""
         await self.telemetry.close(WAIT_S)
         found: dict[str, ReadableSpan] = {}
         for span in sorted(self.exporter.get_finished_spans(), key=lambda each: each.start_time or 0):
@@ -408,4 +408,4 @@ async def test_an_sdk_that_refuses_a_variable_breaks_no_turn_and_says_so(caplog:
 
     assert caplog.messages == ["telemetry is off, see the OTEL_… variables: max_queue_size must be a positive integer."]
     assert result.stop_reason == "end_turn"
-    tell_of_turn(telemetry)  # nobody takes it any more
+    tell_of_turn(telemetry)  # the reader is gone

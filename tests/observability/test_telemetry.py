@@ -1,4 +1,4 @@
-"""Who is told what turns do: the log, and a collector where one is set up."""
+"""Telemetry of turns: in the log, and at a collector if one is configured."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Recording:
 
 
 def recordings(file: Path) -> Iterator[Recording]:
-    """The recordings of a file, one a line. Raises `ValueError` for a line that is none."""
+    """Return the recordings of a file, one per line. Raises `ValueError` for an invalid line."""
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip():
             continue

@@ -29,7 +29,7 @@ from tests.providers.servers.families import FAMILIES
 from tests.providers.servers.server import StrictServer
 
 BASES: Mapping[str, str] = {"anthropic": "", "gemini": "/v1beta", "groq": "/openai/v1", "zai": "/api/paas/v4"}
-"""What follows the host in the address of a provider; `/v1` where nothing stands here."""
+"""Path in the address of a provider after its host; the default is `/v1`."""
 
 
 @tool(risk=ToolRisk.LOW, category=ToolCategory.AGENT, kind="read", title="Look at {place}", read_only=True)

@@ -55,7 +55,7 @@ class Proxy:
 
 @contextmanager
 def litellm_proxy(folder: Path, deployments: Sequence[Deployment]) -> Generator[Proxy]:
-    """A proxy with these models; it keeps nothing, tells nobody, and has no network but loopback."""
+    """Run a proxy with these models; it stores nothing, reports nothing, and has no network but loopback."""
     if not PROGRAM.exists():
         raise FileNotFoundError(f"There is no {PROGRAM}. Run .ci/litellm-proxy, which installs it.")
     key = f"sk-{secrets.token_hex(16)}"

@@ -22,7 +22,7 @@ _RANDOM = random.Random(7)
 
 
 def characters(n: int, alphabet: str = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ0123456789") -> str:
-    """A key as a provider makes them: the same in each run, and nobody's."""
+    """Return a made-up key in a provider's format: the same in each run."""
     return "".join(_RANDOM.choice(alphabet) for _ in range(n))
 
 

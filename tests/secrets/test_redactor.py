@@ -22,7 +22,7 @@ LINES_WITH_A_KEY = re.compile(r"\bkey:(\w+)")
 
 
 def finder(text: str, path: str | None = None) -> Sequence[Finding]:
-    """`S3CR…` is a secret anywhere, `key:…` where it stands, and in `.env` all that follows a `=`."""
+    """`S3CR…` is a secret anywhere, `key:…` in that place, and in `.env` everything after a `=`."""
     found = [Finding(start=each.start(), end=each.end(), kind="token") for each in re.finditer(r"S3CR\d+", text)]
     found += [
         Finding(start=each.start(1), end=each.end(1), kind="key", everywhere=False)

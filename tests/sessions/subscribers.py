@@ -21,17 +21,17 @@ class Reader:
 
     @property
     def congested(self) -> bool:
-        """See `Subscriber`."""
+        """Implement `Subscriber`."""
         self._asked.set()
         return not self._free.is_set()
 
     def deliver(self, events: Sequence[SessionEvent]) -> None:
-        """See `Subscriber`."""
+        """Implement `Subscriber`."""
         self.batches.append(list(events))
         self._more.set()
 
     async def drained(self) -> None:
-        """See `Subscriber`."""
+        """Implement `Subscriber`."""
         await self._free.wait()
 
     # What a test does

@@ -1,4 +1,4 @@
-"""What a session is called that nobody has named."""
+"""Titles of sessions that the user has not named."""
 
 from __future__ import annotations
 

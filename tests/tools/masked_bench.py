@@ -18,7 +18,8 @@ from tests.fakes import FakeApprover, bounded, make_rig, with_parts
 from tests.tools.tool_bench import WorkspaceWithBuffers
 
 MAX_PIECE_CHARS = 8
-"""Fewer characters of a secret in a row are no piece of it: words of a program share as many with it by chance."""
+"""Fewer consecutive characters of a secret do not count as a piece: words of a program share as many with it by chance.
+"""
 
 
 class MaskedBench:

@@ -34,7 +34,7 @@ KINDS: Mapping[str, Callable[[int], str]] = {
     "long": lambda seed: "sk-proj-" + _letters(seed, 3_000),
     "pem": _pem,
 }
-"""By kind, a secret of a seed. What they begin with says what they are, and is no piece of them."""
+"""Secrets of a seed by kind. Their prefixes name the kind, and do not count as pieces of them."""
 
 N_TELLING = 13
 

@@ -10,7 +10,7 @@ from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from pygent_ls.workspace.templates.template_folders import RENDER_S, TemplateFolders
 
 TARGET = Path("/somewhere/my-app")
-"""Where nothing is: rendering writes nothing there."""
+"""A folder that does not exist: rendering writes nothing into it."""
 
 
 def write_template(folder: Path, files: Mapping[str, str | bytes]) -> Path:

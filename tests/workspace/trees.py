@@ -42,7 +42,7 @@ if os.geteuid() == 0:
     os.setresgid(65534, 65534, 65534)
     os.setresuid(65534, 65534, 65534)
 """
-"""For root, who may write everything: become nobody. Stands behind the script's imports."""
+"""Drop root's privileges, which would allow every write. Placed behind the script's imports."""
 
 
 def run_script(script: str, *arguments: str) -> str:

@@ -1,4 +1,4 @@
--- For `vim.lsp.enable("pygent")`: the daemon is then there with the first file of the project, and not only with the
--- first `:Pygent`. What stands in `vim.lsp.config("pygent", …)` counts for both.
+-- Configuration for `vim.lsp.enable("pygent")`, which starts the daemon with the first file of the project instead of
+-- the first `:Pygent`. `vim.lsp.config("pygent", …)` applies to both.
 
 return require("pygent.daemon.client").config()

@@ -11,7 +11,7 @@ from clients.neovim.scripts.checking.check import Problem, Use, check_plugin
 
 PLUGIN = Path(__file__).parent.parent
 NVIM = Path(sys.executable).parent / "nvim"
-"""That of the development tools, which the tests run, too."""
+"""Configuration of the development tools, which the tests use too."""
 
 
 def problems_of(plugin: Path) -> list[Problem]:

@@ -106,7 +106,7 @@ def _spread(left: str, right: str, fill: str = " ") -> str:
 
 
 def _entry(head: str, tags: Iterable[str], text: str) -> str:
-    """A head, its tags at the right, or above where they do not fit beside it, and an indented text."""
+    """Return a heading with its tags at the right, or above it if they do not fit, and an indented text."""
     marks = " ".join(f"*{tag}*" for tag in tags)
     stands_beside = len(head) + len(marks) + 2 <= WIDTH
     first = _spread(head, marks) if stands_beside else f"{marks:>{WIDTH}}\n{head}\n"

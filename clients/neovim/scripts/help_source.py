@@ -1,7 +1,5 @@
-"""What the plugin's source says of itself: its options, commands, functions, events, keys and highlight groups.
-
-It is read and not run, so that the help can be made where there is no Neovim.
-"""
+"""Documentation in the plugin's source: options, commands, functions, events, keys and highlight groups. The source is
+parsed, not run, so that the help can be generated without Neovim."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ local function is_here(name)
   end
   for index = 2, #words do
     if type(value) ~= "table" then
-      return true -- fields of what is no table are looked at by their types
+      return true -- fields of other values are checked by their types
     end
     value = value[words[index]]
     if value == nil then

@@ -25,7 +25,7 @@ export function packageFolders(metafiles: readonly Metafile[]): readonly string[
 	return [...new Set(folders)].sort();
 }
 
-/** Reads what a package says of its licence. Throws where it says nothing: then nobody may pass it on. */
+/** Reads the licence of a package. Throws if the package has none: then it must not be redistributed. */
 export function bundledPackage(root: string, folder: string): BundledPackage {
 	const manifest = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) as {
 		readonly name: string;

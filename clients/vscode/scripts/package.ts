@@ -89,7 +89,7 @@ async function stage(folder: string, manifest: Manifest): Promise<void> {
 	cpSync(join(REPOSITORY, ".ci/pins.txt"), join(folder, "wheel/pins.txt"));
 	writeFileSync(join(folder, "NOTICE"), await buildBundles(join(folder, "dist")));
 	writeFileSync(join(folder, "package.json"), `${JSON.stringify(shippedManifest(manifest), null, 2)}\n`);
-	// vsce warns where nobody has said what is left out: here it is nothing.
+	// vsce warns without a list of excluded files: here it is empty.
 	writeFileSync(join(folder, ".vscodeignore"), "");
 	cpSync(join(REPOSITORY, "LICENSE"), join(folder, "LICENSE"));
 	cpSync(join(CLIENT, "media"), join(folder, "media"), { recursive: true });

@@ -17,7 +17,7 @@ interface DocumentedSetting {
 	readonly markdownDescription: string;
 }
 
-/** The README with each table made anew. Raises where it has no place for one. */
+/** Returns the README with regenerated tables. Raises if it lacks the markers of one. */
 export function withTables(readme: string, manifest: DocumentedManifest): string {
 	const commands = filled(readme, "commands", commandsTable(manifest));
 	return filled(commands, "settings", settingsTable(manifest));

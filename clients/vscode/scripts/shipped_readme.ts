@@ -2,7 +2,7 @@
 
 export interface ShippedReadme {
 	readonly text: string;
-	/** Of pictures in `images/`: the name there, and the path from this client's folder. */
+	/** Pictures in `images/`: the name there, and the path from this client's folder. */
 	readonly images: ReadonlyMap<string, string>;
 }
 

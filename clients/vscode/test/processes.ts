@@ -63,7 +63,7 @@ interface Output {
 	text: string;
 }
 
-/** Resolves when the program is ready. Rejects with its output where it ends before, or is not ready in a minute. */
+/** Resolves when the program is ready. Rejects with its output if it ends before, or is not ready in a minute. */
 export async function start(program: Program): Promise<RunningProgram> {
 	const child = spawn(program.command, [...program.args], {
 		cwd: program.cwd,

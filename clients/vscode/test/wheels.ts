@@ -13,8 +13,7 @@ export async function buildWheel(scratch: Scratch): Promise<string> {
 }
 
 /**
- * Variables with which pip takes the packages that ours needs from this repository's environment, so that no test
- * downloads them again: a wheel of one line that names the folder where they are is installed beside ours.
+ * Variables that make pip use the dependencies in this repository's environment instead of downloading them: a wheel of one line, which names their folder, is installed beside ours.
  */
 export async function withPackagesOfTheRepository(scratch: Scratch): Promise<Readonly<Record<string, string>>> {
 	const folder = await scratch.folder("link");

@@ -18,7 +18,7 @@ from tests.fakes import FOLDER, Call, FakeApprover, FakeModel, Rig, bounded, mak
 
 
 def paths_in_list(given: Mapping[str, Any]) -> list[str]:
-    """The lines of the argument `files`; nothing where it is no text."""
+    """Return the lines of the argument `files`; nothing if it is not a string."""
     files = given.get("files")
     return files.split() if isinstance(files, str) else []
 

@@ -240,7 +240,7 @@ async def test_what_is_summed_up_fits_into_the_window_of_who_sums_up() -> None:
     assert "SMALL summary" in text_of(model.requests[0])
 
 
-# Where it fails
+# Failures
 
 
 async def test_a_summary_that_fails_leaves_out_results_and_says_what_was_lost() -> None:

@@ -1,4 +1,4 @@
-"""What stays of a conversation is cut where that alone is too long."""
+"""History that is shortened because it alone is too long to be summarised."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def test_results_that_say_little_are_not_left_out() -> None:
 
 
 def test_a_compaction_that_is_loaded_again_is_found_by_what_it_says() -> None:
-    """Messages are compared by value where they are other objects."""
+    """Messages are compared by value if they are other objects."""
     history = [user_message("a"), Message(role="assistant", content="b"), user_message("c")]
     made = Compaction(start=0, end=2, first=history[0], last=history[1], stands=(user_message("a and b"),))
     copies = [Message(role=m.role, content=m.content, turn_id=m.turn_id, timestamp=m.timestamp) for m in history]

@@ -27,7 +27,7 @@ from tests.fakes import FOLDER, FakeWorkspace
 
 
 def applied(old: str, new: str, name: str = "file.txt", *, is_new: bool = False, is_gone: bool = False) -> str | None:
-    """The file's text after `git apply` took the patch of these texts; None where there is no file."""
+    """Return the file's text after `git apply` took the patch of these texts; None if the file does not exist."""
     patch, _, _ = unified_diff(old, new, name, is_new=is_new, is_gone=is_gone)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, name)

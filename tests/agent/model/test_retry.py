@@ -1,4 +1,4 @@
-"""A model call that fails: asked again where that may help, taken to a fallback after that, and all of it told."""
+"""Retries of a failed model call, its fallbacks, and the events about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands and the sandbox: who is asked what where it is missing, fails, or is required."""
+"""Sandboxed commands: what the user is asked if the sandbox is missing, fails, or is required."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def options_of(program: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository with files, among them programs that leave a mark where they are run."""
+    """Create a repository whose files include programs that leave a mark when they run."""
     folder = tmp_path_factory.mktemp("programs") / "template"
     folder.mkdir()
     (folder / "a").write_text("x\ny\n")

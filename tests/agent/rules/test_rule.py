@@ -1,4 +1,4 @@
-"""What a rule's text means, and what is none."""
+"""Parsing of rules, valid and invalid."""
 
 from __future__ import annotations
 

@@ -42,13 +42,7 @@ async def look(
     order: Literal["name", "size"] = "name",
     edits: tuple[Edit, ...] = (),
 ) -> str:
-    """Search the files.
-
-    Folders are searched whole.
-
-    Raises:
-        ToolError: the pattern is none.
-    """
+    """Search the files. Folders are searched whole. Raises: ToolError: the pattern is invalid."""
     return f"{pattern} {path} {limit} {order} {len(edits)}"
 
 

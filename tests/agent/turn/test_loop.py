@@ -536,7 +536,7 @@ async def test_a_result_that_waits_for_an_earlier_one_is_told_at_a_cancel() -> N
         await gates["first"].reached()
         await gates["second"].reached()
         gates["second"].open()
-        for _ in range(20):  # for it to come to where it waits
+        for _ in range(20):  # until it waits
             await asyncio.sleep(0)
         assert rig.events.of(ToolResult) == []
 

@@ -197,7 +197,7 @@ async def test_two_limits_at_once_are_asked_about_one_by_one() -> None:
     assert (result.stop_reason, len(user.questions)) == ("end_turn", 2)
 
 
-# A price that nobody knows
+# Unknown prices
 
 
 async def test_a_model_without_a_price_asks_before_its_first_call_under_a_limit_in_dollars() -> None:

@@ -54,7 +54,7 @@ def emacs_with_eglot(parent: Path, init: str | None = None) -> Generator[Rig]:
 
 @pytest.fixture(scope="session")
 def shared_rig(tmp_path_factory: pytest.TempPathFactory) -> Generator[Rig]:
-    """See `rig`."""
+    """Yield a rig, as `rig` does."""
     with emacs_with_eglot(tmp_path_factory.mktemp("emacs")) as made:
         yield made
 

@@ -26,7 +26,7 @@ from tests.clients.waiting import WAIT_S
 from tests.e2e.command_line import TAKE_TERMINAL
 
 LOOK_AGAIN_S = 0.02
-"""To the next look at Emacs where it shows nothing new meanwhile."""
+"""Seconds to the next look at Emacs if it shows nothing new meanwhile."""
 
 QUITS_S = 0.5
 """Most that Emacs takes to leave what it asks and to show so."""
@@ -84,10 +84,8 @@ class Emacs:
         self.until(f'(equal (buffer-file-name) "{path}")')
 
     def answers(self, question: str, choice: str) -> str:
-        """Wait until a question with these words is asked, and choose in place of what is proposed; the whole question.
-
-        The beginning of a choice is enough, where it is that of one alone.
-        """
+        """Wait until a question with these words is asked, and answer it with this choice instead of the proposed one;
+        return the whole question. The beginning of a choice is enough if only one choice has it."""
         asked = self.asked(question)
         if self.eval("(minibuffer-contents)", window="minibuffer"):
             self.types("\x01\x0b")  # on an empty line it is an error, and what is typed after an error is lost
@@ -101,7 +99,7 @@ class Emacs:
         return str(self.eval(prompt, window="minibuffer"))
 
     def quits(self) -> None:
-        """`C-g` out of what is asked, again where it ended something else that Emacs was just about."""
+        """Leave a question with `C-g`, again if the first one ended something else that Emacs was doing."""
         deadline = monotonic() + WAIT_S
         asks = True
         while asks:

@@ -24,7 +24,7 @@ from tests.e2e.command_line import clean_environment
 from tests.model_server import ModelServer, Step
 
 SHARE_OF_WAIT = 0.05
-"""Of what it has been waited so far: how long it is at most to the next look."""
+"""Maximum time until the next look, as a share of the time waited so far."""
 
 PLUGIN = Path(__file__).parents[3] / "clients" / "neovim"
 

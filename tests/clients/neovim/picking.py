@@ -31,7 +31,7 @@ class Picker:
         editor.lua(PICKER)
 
     def will_choose(self, *parts: str | int) -> None:
-        """The titles with these parts, or in these places from 1, one for each list; none where there is none."""
+        """Return the titles with these parts, or at these places from 1, one for each list; none if nothing matches."""
         self._editor.lua("_G.offered, _G.choices = {}, ...", list(parts))
 
     def offered(self, n_lists: int = 1) -> list[list[str]]:

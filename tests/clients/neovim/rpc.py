@@ -22,7 +22,7 @@ LOOK_AGAIN_S = 0.005
 """To the next look at a Neovim that draws nothing."""
 
 LOOK_AGAIN_AT_MOST_S = 0.05
-"""The same where it has been waited for long: each look takes from the little that a loaded machine has."""
+"""Seconds between looks after a long wait: each look takes time from a loaded machine."""
 
 
 class NeovimError(Exception):
@@ -49,7 +49,7 @@ class Nvim:
     """A connection; buffers, windows and tab pages are their numbers."""
 
     def __init__(self, address: Path) -> None:
-        """Raises OSError where nobody listens there."""
+        """Connect. Raises OSError if nothing listens there."""
         self._socket = socket.socket(socket.AF_UNIX)
         try:
             self._socket.connect(str(address))

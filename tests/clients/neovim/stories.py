@@ -29,7 +29,7 @@ def recorded(name: str) -> list[Event]:
 
 
 def numbered(*told: Event) -> list[Event]:
-    """The events with their numbers; of turn `t1`, a second apart, where they do not say otherwise."""
+    """Return the events with their numbers; by default of turn `t1`, a second apart."""
     return [
         {
             "seq": seq,

@@ -12,7 +12,7 @@ OMNI = "v:lua.require'pygent.prompt.completion'.omnifunc"
 
 
 def menu(editor: Editor) -> list[str]:
-    """The words of the menu; empty where none is open."""
+    """Return the words of the menu; empty if it is closed."""
     return editor.lua(
         "return vim.fn.pumvisible() == 1 and vim.iter(vim.fn.complete_info({ 'items' }).items)"
         ":map(function(i) return i.word end):totable() or {}"

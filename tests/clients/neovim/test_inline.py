@@ -1,4 +1,4 @@
-"""`:Pygent edit` changes lines where they stand: no chat opens, and what was changed waits for review."""
+"""`:Pygent edit` changes lines in place: no chat opens, and the changes wait for review."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Asked(Editor):
 
     @property
     def window(self) -> int | None:
-        """Of the dialog that is shown."""
+        """Lines of the open dialog."""
         return dialogs.dialog(self)
 
     @property

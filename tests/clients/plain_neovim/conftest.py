@@ -60,7 +60,7 @@ class Rig:
         self.editor.command("silent! only | silent! %bwipeout!")
 
     def text(self, name: str) -> str:
-        """What the buffer holds whose name has this in it; nothing where there is none."""
+        """Return the text of the buffer whose name contains this; nothing without such a buffer."""
         found = self.editor.nvim.funcs.bufnr(name)
         return "".join(f"{line}\n" for line in self.editor.lines(found)) if found != -1 else ""
 
@@ -84,7 +84,7 @@ class Rig:
 
 @pytest.fixture(scope="session")
 def shared_rig(tmp_path_factory: pytest.TempPathFactory) -> Generator[Rig]:
-    """See `rig`."""
+    """Yield a rig, as `rig` does."""
     with (
         project(tmp_path_factory.mktemp("neovim")) as opened,
         tempfile.TemporaryDirectory(prefix="pv-") as short,

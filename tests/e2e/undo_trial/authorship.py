@@ -41,7 +41,7 @@ def restore_of(session: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file that the user sees otherwise than before; None: there is none."""
+    """Change of a file as the user sees it; without a file, its text is missing."""
 
     number: int
     name: str
@@ -70,7 +70,7 @@ class Turn:
     unsure: set[str] = field(default_factory=set[str])
     """Closed files that the user wrote while a command ran."""
     soft: set[str] = field(default_factory=set[str])
-    """What may be left where it is named: nobody kept it, or a hook wrote over the agent's text."""
+    """What may remain although it is named: it was not stored, or a hook overwrote the agent's text."""
     undone: Visible | None = None
     """What the user saw when it was undone."""
     undone_at: int = 0
@@ -148,7 +148,7 @@ class Authorship:
         return found
 
     def is_clear(self, turn: Turn, name: str, since: int) -> bool:
-        """Whether nobody else has changed a file, or one that was moved to it, since then."""
+        """Whether only the agent has changed a file, or one that was moved to it, since then."""
         own, linked = {turn.session, return_of(turn.session)}, turn.linked(name)
         return not any(each.name in linked and each.author not in own for each in self.changes[since:])
 
@@ -195,7 +195,7 @@ class Authorship:
         return self.is_uncertain(turn, name) and not others and name not in turn.soft | turn.unsure
 
     def check_redone(self, turn: Turn, after: Visible, left: Iterable[str]) -> None:
-        """A turn is there again as it was, where nobody did anything since; what anybody may have written is named."""
+        """Check that a turn is restored, unless something was done since; possible changes of others are named."""
         assert turn.undone is not None
         for name, first in self.touched(turn).items():
             if self.is_clear(turn, name, turn.undone_at) and (turn.has_rest or not self.is_uncertain(turn, name)):
@@ -206,7 +206,8 @@ class Authorship:
                 )
 
     def removable(self, turn: Turn) -> set[str]:
-        """What may go when the turn is redone: what its agent removed from files that nobody has changed since."""
+        """Return what may be removed when the turn is redone: what its agent removed from files that are otherwise
+        unchanged since."""
         files = [name for name in turn.removed if self.is_clear(turn, name, turn.undone_at)]
         return {token for name in files for token in turn.removed[name]}
 

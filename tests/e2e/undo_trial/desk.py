@@ -44,7 +44,7 @@ class Answer:
     left: frozenset[str] = frozenset()
     undo_id: str = ""
     error: str = ""
-    """The kind of the error; empty where there was none."""
+    """Kind of the error; empty without one."""
 
     @property
     def names(self) -> frozenset[str]:
@@ -160,7 +160,7 @@ class Desk:
         return self.path(name) in self._buffers()
 
     def see(self, name: str) -> str | None:
-        """The buffer, else the file; None where there is neither."""
+        """Return the text of the buffer, else of the file; None if neither exists."""
         path = self.path(name)
         return self._buffers().get(path, path.read_text() if path.is_file() else None)
 

@@ -35,7 +35,7 @@ class Planner:
         self._numbers = numbers
 
     def tool(self, step: Tool) -> Planned:
-        """A call that edits; where there is nothing to edit, one that creates."""
+        """Return a call that edits, or one that creates if no file can be edited."""
         name = step.name
         lines = self._plan.get(name, "").splitlines()
         free = next((each for each in NAMES if each not in self._plan), None)

@@ -19,7 +19,7 @@ ProgramKind = Literal["append", "overwrite", "remove"]
 
 @dataclass(frozen=True, slots=True)
 class Doing:
-    """Of the user. To type into a file that is not open is to write it on the disk."""
+    """Action of the user. Typing into a file that is not open writes it to disk."""
 
     kind: DoingKind
     name: str
@@ -46,7 +46,7 @@ class Program:
     """What the agent of the other session edits meanwhile."""
     git: Literal["", "rm -rf .git", "git gc -q --prune=now"] = ""
     saves_first: bool = False
-    """What the user chooses where they are asked about unsaved changes."""
+    """The user's choice when asked about unsaved changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Back:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """A session goes to one of its checkpoints, and where it says so at once back again."""
+    """Restore of one of a session's checkpoints, which may be undone at once."""
 
     session: str
     place: int

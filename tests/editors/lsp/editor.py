@@ -64,7 +64,7 @@ CAPABILITIES: Mapping[str, Any] = {
     "window": {"workDoneProgress": False, "showDocument": {"support": True}},
     "general": {"positionEncodings": ["utf-16"]},
 }
-"""Of an editor that can do all that is used by default."""
+"""Capabilities of an editor that supports everything used by default."""
 
 Handler = Callable[[Mapping[str, Any]], Any]
 
@@ -137,47 +137,47 @@ class FakeCore:
 
     @property
     def tools(self) -> ToolRegistry:
-        """See `Core`."""
+        """Implement `Core`."""
         given = self._setup.tools
         return ToolRegistry(offered_tools(has_folder=True, shell_timeout_s=10.0) if given is None else given)
 
     async def beginning(self) -> SessionStart:
-        """See `Core`."""
+        """Implement `Core`."""
         return SessionStart(model=self._setup.model, agent="default", mode=self._setup.mode, modes=("default", "plan"))
 
     async def models(self) -> Sequence[ListedModel]:
-        """See `Core`."""
+        """Implement `Core`."""
         return [ListedModel(name=self._setup.model), ListedModel(name="other", available=False, reason="no key")]
 
     @property
     def reviews_edits(self) -> bool:
-        """See `Core`."""
+        """Implement `Core`."""
         return self._setup.reviews_edits
 
     def rules(self) -> Sequence[Rule]:
-        """See `Core`."""
+        """Implement `Core`."""
         return self._rules.load()
 
     def forget_rule(self, text: str) -> bool:
-        """See `Core`."""
+        """Implement `Core`."""
         return self._rules.remove(text)
 
     def file_changed(self, path: Path) -> None:
-        """See `Core`."""
+        """Implement `Core`."""
         self.changed_files.append(path)
         self._cache.invalidate(globs.escape(path))
 
     def start_loading(self) -> None:
-        """See `Core`."""
+        """Implement `Core`."""
         self.n_starts += 1
 
     def configure(self, given: object) -> Sequence[str]:
-        """See `Core`."""
+        """Implement `Core`."""
         self.configured.append(given)
         return [] if given is None or isinstance(given, Mapping) else ["the editor's settings are odd"]
 
     async def close(self) -> None:
-        """See `Core`."""
+        """Implement `Core`."""
         await self.sessions.close()
 
     @property
@@ -186,7 +186,7 @@ class FakeCore:
         return self._front_end
 
     def take_keys(self, keys: Mapping[str, str | None]) -> frozenset[str]:
-        """See `Core`."""
+        """Implement `Core`."""
         self.keys.change(keys)
         return self.keys.variables
 
@@ -198,7 +198,7 @@ class FakeCore:
         return SetUp(text=answer.text if isinstance(answer, QuestionAnswered) else type(answer).__name__)
 
     def kill_processes(self) -> None:
-        """See `Core`."""
+        """Implement `Core`."""
         self._processes.kill_all()
 
     @property
@@ -244,12 +244,12 @@ class FakeBlueprint:
 
     @property
     def model(self) -> str:
-        """See `Blueprint`."""
+        """Implement `Blueprint`."""
         return self.setup.model
 
     @property
     def problems(self) -> Sequence[str]:
-        """See `Blueprint`."""
+        """Implement `Blueprint`."""
         return self.setup.problems
 
     def read(self, options: Mapping[str, Any], folders: Sequence[Path]) -> FakeBlueprint:
@@ -258,7 +258,7 @@ class FakeBlueprint:
         return self
 
     def build(self, front_end: FrontEnd) -> FakeCore:
-        """See `Blueprint`."""
+        """Implement `Blueprint`."""
         self.core = FakeCore(self.setup, self.state_folder, front_end)
         return self.core
 

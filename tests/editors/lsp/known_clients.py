@@ -16,14 +16,14 @@ class KnownClient:
     read_in: str
     """The file of its source, and the day of its commit or the release."""
     name: str | None
-    """What it calls itself; None where it does not say."""
+    """Name that the client gives itself; None without one."""
     capabilities: Mapping[str, Any]
     encoding: str
-    """Of positions, as the daemon chooses it."""
+    """Encoding of positions, as the daemon chooses it."""
     operations: Sequence[str] = ()
     """On files that the daemon may ask for in an edit."""
     only_first_action: bool = False
-    """Of a prompt: any other choice is answered with null."""
+    """Choice in a prompt that is answered; any other choice is answered with null."""
 
     def has(self, *names: str) -> bool:
         """Whether it says that it has that, by the way to it in its capabilities."""

@@ -60,7 +60,7 @@ class SocketEditor(Editor):
         self._connection.shutdown(socket.SHUT_WR)
 
     async def close(self) -> None:
-        """Leave, where it has not left yet."""
+        """Disconnect, if still connected."""
         self.read_on()
         self.tell("exit", {})
         await self.hung_up()
@@ -88,7 +88,7 @@ class NothingShared:
         """Nothing to do."""
 
     def kill_processes(self) -> None:
-        """There are none."""
+        """Return no documents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

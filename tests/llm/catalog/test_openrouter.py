@@ -85,7 +85,7 @@ class Lister:
     hangs: bool = False
     url: str = ""
     heads: list[str] = field(default_factory=list[str])
-    """Of the requests for the list."""
+    """Headers of the requests for the list."""
 
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -49,7 +49,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close
 PIECE = "plum " * 2_000
 
 MAX_SENT_BYTES = 64_000_000
-"""That a server can get rid of before nobody listens any more; what an operating system takes from it included."""
+"""Bytes that a server can send before the closed connection stops it, including the buffers of the operating system."""
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class Endless:
     n_bytes: int = 0
     n_requests: int = 0
     head: bytes = b""
-    """Of the last request."""
+    """Body of the last request."""
 
 
 async def hung_up(reader: asyncio.StreamReader, within_s: float) -> bool:

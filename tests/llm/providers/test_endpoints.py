@@ -21,7 +21,7 @@ from pygent_ls.llm.routing import make_configured_model
 from tests.llm.saved import SavedInMemory
 
 NAMES = (*(each.name for each in (*PROVIDERS, *OTHERS)), "perplexity", "azure", "bedrock", "acme")
-"""All providers of our table, some that only litellm knows, and one that nobody knows."""
+"""All providers of our table, some that only litellm knows, and an unknown one."""
 
 ONE_SERVER = {frozenset({"ollama", "ollama_chat"})}
 

@@ -89,7 +89,7 @@ class LockedKeyring(WorkingKeyring):
 
 
 class HangingKeyring(WorkingKeyring):
-    """Waits for a password that nobody types."""
+    """Wait for a password that is never typed."""
 
     def get_password(self, service: str, username: str) -> Any:
         sys.stdout.write("type your password")

@@ -43,7 +43,7 @@ class House:
     servers: Mapping[str, LocalServer] = field(default_factory=dict[str, LocalServer])
     """By the address that the user types."""
     failures: Sequence[ModelError | None] = ()
-    """Of the calls, in their order; None and beyond the last: it works."""
+    """Errors of the calls, in order; None and beyond the last: success."""
     save_key: Callable[[str, str], str] = lambda _provider, _key: "the drawer"
     save_model: Callable[[Candidate], str] = lambda _candidate: "Kept."
     called: list[Candidate] = field(default_factory=list[Candidate])

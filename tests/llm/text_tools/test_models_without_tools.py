@@ -29,7 +29,7 @@ LLAMA = "tools param requires --jinja flag"
 
 @pytest.fixture
 async def resources() -> AsyncGenerator[ModelResources]:
-    """Of one process: its connections are closed."""
+    """Client of one process, whose connections are closed at its end."""
     own = ModelResources()
     yield own
     await own.close()

@@ -109,12 +109,12 @@ class Memory:
 
 
 def obj(value: object) -> Body:
-    """The value where it is an object, else an empty one."""
+    """Return the value if it is an object, else an empty one."""
     return cast("Body", value) if isinstance(value, dict) else {}
 
 
 def parts_of(content: object) -> list[Body]:
-    """The parts of a content; none where it is text."""
+    """Return the parts of a content; none for a plain text."""
     return cast("list[Body]", content) if isinstance(content, list) else []
 
 

@@ -73,7 +73,7 @@ def messages_have_content(body: Body, _: Memory) -> Broken | None:
 
 # tailcallhq/forgecode#2107 has the whole answer
 def no_thought_is_last(body: Body, _: Memory) -> Broken | None:
-    """The last block of an assistant message is no thought."""
+    """Check that the last block of an assistant message is not a thought."""
     for index, message in enumerate(_messages(body)):
         if message["role"] == "assistant" and blocks_of(message)[-1]["type"] in THOUGHTS:
             return Broken(message=f"messages.{index}: The final block in an assistant message cannot be `thinking`.")

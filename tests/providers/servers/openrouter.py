@@ -43,7 +43,7 @@ def vendor(model: str) -> str:
 
 
 def is_thinking(body: Body) -> bool:
-    """Gemini 3 always thinks; others where they are asked to (https://openrouter.ai/docs/use-cases/reasoning-tokens)."""
+    """Gemini 3 always thinks; others only on request (https://openrouter.ai/docs/use-cases/reasoning-tokens)."""
     asked = obj(body.get("reasoning"))
     return is_gemini_3(body) or (bool(asked) and asked.get("effort") != "none" and asked.get("enabled") is not False)
 

@@ -1,4 +1,4 @@
-"""Versions of one path and their authors: what going back discards, and where it stops."""
+"""Versions of one path and their authors: what a restore discards, and which versions end it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ TURNS = (("tell me", "the zygote question"), ("go on", "it is settled"))
 
 
 class Watched(FolderSource):
-    """The journals in a folder; notes from where they are read, and can be made to wait."""
+    """The journals of a folder; records from which offset they are read, and can be made to wait."""
 
     def __init__(self, journals: JournalFolder) -> None:
         super().__init__(journals)
@@ -42,14 +42,14 @@ class Watched(FolderSource):
         self.goes_on.set()
 
     def lines(self, session_id: str, offset: int) -> Iterator[JournalLine]:
-        """See `Source`."""
+        """Implement `Source`."""
         self.read_from.append(offset)
         self.is_read.set()
         self.goes_on.wait(WAIT_S)
         return super().lines(session_id, offset)
 
     def recalled(self, session_id: str) -> Recalled | None:
-        """See `Source`."""
+        """Implement `Source`."""
         self.read_whole.append(session_id)
         return super().recalled(session_id)
 
@@ -153,7 +153,7 @@ class Counting(sqlite3.Connection):
     n_commits = 0
 
     def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
-        """See `sqlite3.Connection`."""
+        """Forward to `sqlite3.Connection`."""
         if sql == "COMMIT":
             Counting.n_commits += 1
         return super().execute(sql, *values)

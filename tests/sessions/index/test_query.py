@@ -1,4 +1,4 @@
-"""What is looked for, and where it stands in a text."""
+"""Search queries, and excerpts of matches."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def table_of_words() -> Iterator[sqlite3.Connection]:
 
 
 def is_found(words: sqlite3.Connection, text: str, looked_for: str) -> bool:
-    """Whether a text is found by its words in the index and, where that is not enough, by itself."""
+    """Whether a text is found by its words in the index or, if that is not enough, by itself."""
     query = query_of(looked_for)
     words.execute("BEGIN")
     words.execute("INSERT INTO words(rowid, text, whole) VALUES (1, ?, ?)", indexed(text))

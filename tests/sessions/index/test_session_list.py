@@ -41,7 +41,7 @@ async def test_a_session_is_listed_and_found_by_the_daemons_that_come_after(tmp_
         assert past == replace(live, updated_at=past.updated_at)  # it is that of the last record
         assert past.n_messages == 2
         assert await found(kept, "zygote tell") == [(session.id, "tell me The zygote question is settled.")]
-        assert kept.sessions.all() == []  # nobody takes it up for that
+        assert kept.sessions.all() == []  # the list does not load it
 
 
 async def test_what_another_daemon_does_is_seen_while_it_does_it(tmp_path: Path) -> None:

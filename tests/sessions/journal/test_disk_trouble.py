@@ -128,7 +128,7 @@ def put_back_from_a_backup(state: Path) -> Generator[None]:
 
 @contextmanager
 def cut_short_when_it_was_put_back(state: Path) -> Generator[None]:
-    """Likewise, but the disk was full before all of it was there."""
+    """Put the folder back from a backup whose copy was cut short by a full disk."""
     shutil.rmtree(state)
     state.with_name("backup").rename(state)
     (journal,) = state.rglob("*.jsonl")

@@ -50,7 +50,7 @@ class Story:
 
     @property
     def summary(self) -> str | None:
-        """What stands for the longest beginning of the conversation that was summed up; None where none is there."""
+        """Return the summary of the longest summarised beginning of the conversation; None without one."""
         words = self.said.words
         found = [(len(part), at) for at, (part, _) in enumerate(self.summaries) if words[: len(part)] == part]
         return self.summaries[max(found)[1]][1] if found else None

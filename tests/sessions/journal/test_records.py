@@ -1,4 +1,4 @@
-"""What a journal's line says is what was written there, whatever it is; what nobody could have written is no record."""
+"""Journal records: every written record is read back, and every other line is refused."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ _SPECIAL: dict[str, st.SearchStrategy[Any]] = {
     "limit": _COUNTS,
     "value": _COUNTS,
 }
-"""Of fields whose type says less than what can stand there."""
+"""Values of fields whose annotated type is wider than what is written."""
 
 
 def _of(kind: type[Any]) -> st.SearchStrategy[Any]:

@@ -23,7 +23,7 @@ HELLO = say("Hello.")
 
 
 def descriptors() -> int:
-    """That this process has open."""
+    """Files that this process has open."""
     return len(list(Path("/proc/self/fd").iterdir()))
 
 

@@ -35,7 +35,7 @@ class SlowSecrets(SessionSecrets):
         self._latencies = latencies
 
     async def masked(self, text: str, path: str | None = None) -> str:
-        """See `Secrets`."""
+        """Implement `Secrets`."""
         await passes(self._latencies.get(text, 0))
         return text
 

@@ -77,7 +77,7 @@ def by_us(case: Case) -> str | ToolError:
 
 
 def by_git(case: Case) -> str | None:
-    """The text after `git apply`, in a folder of its own; None where it refuses."""
+    """Return the text after `git apply`, in a folder of its own; None if git refuses."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "file"
         file.write_bytes(case.before.encode())
@@ -91,7 +91,7 @@ def git_apply(folder: Path | str, patch: str, *, has_context: bool = True) -> bo
 
 
 def difference(case: Case, git: str | None, ours: str | ToolError) -> str:
-    """Why the two may differ; empty where nothing explains it."""
+    """Return why the two may differ; empty if nothing explains it."""
     lines = case.before.splitlines(keepends=True)
     is_certain = all(n_places(lines, hunk.old) == 1 for hunk in case.hunks if hunk.old)
     has_insertions = not all(hunk.old for hunk in case.hunks)

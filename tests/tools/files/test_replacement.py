@@ -24,7 +24,7 @@ def texts_with_old(draw: st.DrawFn) -> tuple[str, str]:
 
 
 def with_breaks(text: str, breaks: list[str]) -> str:
-    """The text with these line endings in turn, `\\n` where there are no more."""
+    r"""Return the text with these line endings in turn, and `\n` after the last of them."""
     left = iter(breaks)
     return "".join(next(left, "\n") if character == "\n" else character for character in text)
 

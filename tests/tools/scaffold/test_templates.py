@@ -29,7 +29,7 @@ def templates(bench: Bench) -> TemplatesInMemory:
 
 
 async def refused(bench: Bench, answers: object = None, **given: object) -> str:
-    """What the model reads where nothing is made."""
+    """Result of the tool if no template is rendered."""
     before = sorted(bench.folder.rglob("*"))
     with pytest.raises(ToolError) as raised:
         await bench.call(create_project, **{"template": "app", "path": "new", "answers": answers, **given})

@@ -1,4 +1,4 @@
-"""Folders beside the workspace's: what is in them may be used, and nothing else comes to be reachable."""
+"""Folders beside the workspace's: their files may be used, and nothing else becomes reachable."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ STEPS = st.lists(
 
 
 def expected(files: Files, steps: Sequence[Step]) -> Files | None:
-    """The files after all steps; None where one is not possible."""
+    """Return the files after all steps; None if a step is not possible."""
     after = dict(files)
     for number, step in enumerate(steps):
         source_needed = step.kind != "create"

@@ -49,7 +49,7 @@ PIECES = st.sampled_from(
 
 
 def git_says(file: Path) -> list[Setting] | None:
-    """What git reads in the file; None where it refuses it."""
+    """Return what git reads in the file; None if git refuses it."""
     environment = {**os.environ, "GIT_DIR": os.devnull, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     command = ["git", "config", "--file", str(file), "--no-includes", "--null", "--list"]
     done = subprocess.run(command, cwd="/", env=environment, capture_output=True, check=False, timeout=20)

@@ -1,4 +1,4 @@
-"""The sandbox: what a command in it can do and what not, with the real bubblewrap; and what happens where it fails."""
+"""The sandbox with the real bubblewrap: what a command in it can and cannot do, and its failures."""
 
 from __future__ import annotations
 
@@ -346,7 +346,7 @@ def any_runs(command: str) -> bool:
     return False
 
 
-# Where it does not work
+# Failures
 
 
 def fake_bwrap(folder: Path, script: str) -> str:

@@ -1,4 +1,4 @@
-"""Commands can destroy ignored files, too: small ones are kept, and of the rest it is known what there is."""
+"""Commands can destroy ignored files too: small ones are stored, and large ones are listed."""
 
 from __future__ import annotations
 

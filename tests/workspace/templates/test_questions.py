@@ -85,7 +85,7 @@ async def test_a_template_may_ask_nothing_and_say_nothing(tmp_path: Path) -> Non
 
 @pytest.fixture
 def no_collection() -> Iterator[None]:
-    """What other tests left behind is not cleaned up where there is no room on the stack for it."""
+    """Objects of other tests cannot be finalised without room on the stack."""
     gc.disable()
     yield
     gc.enable()

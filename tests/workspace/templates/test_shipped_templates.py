@@ -41,7 +41,7 @@ def made(folder: Path, kind: str, name: str, **answers: object) -> Path:
 
 
 def run(folder: Path, *argv: str) -> None:
-    """Run a program of this environment, and show all that it says where it fails."""
+    """Run a program of this environment, and show its whole output if it fails."""
     done = subprocess.run(
         [sys.executable, *argv],
         cwd=folder,

@@ -101,7 +101,7 @@ def test_no_task_of_a_template_is_run(odd: Rendered, place: Path) -> None:
 
 
 def test_a_template_finds_no_environment_variable_and_no_home(odd: Rendered) -> None:
-    """The folder that it takes for its home is the target, whose private path is nobody's business either."""
+    """The target is its home folder, whose private path must not leak either."""
     assert texts(odd)["environment.txt"] == f"$PYGENT_TEST_SECRET |{TARGET}"
     assert texts(odd)["where.txt"] == str(TARGET)
 

@@ -5,7 +5,7 @@ local text = require("pygent.text")
 
 local M = {}
 
----Of one message: more is the output of a program, and not a diagnosis.
+---Maximum number of bytes of a message: longer ones are the output of a program rather than a diagnosis.
 local MAX_MESSAGE_BYTES = 4000
 
 ---Those that touch these lines, in the order of their places; all without lines.

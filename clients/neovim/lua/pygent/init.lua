@@ -32,7 +32,7 @@ function M.edit_operator()
   return "g@"
 end
 
----One line on what the agent does in this project, for a statusline; empty where it is not there.
+---Return one line on what the agent does in this project, for a statusline; empty if it does not run.
 ---@return string
 function M.statusline()
   return require("pygent.statusline").text()

@@ -31,8 +31,8 @@ end
 
 ---@type table<integer, string>
 local HIGHLIGHTS = { [vim.log.levels.ERROR] = "ErrorMsg", [vim.log.levels.WARN] = "WarningMsg" }
----As `vim.notify` does it, but nobody has to press a key for it: not for what was told just before, and not for what is
----too long for the screen's last line, which `:messages` has whole. Nor does an error abort what told it.
+---Show a message like `vim.notify`, but without the need to press a key, even if messages follow each other, or one is
+---too long for the last line of the screen; `:messages` shows the whole text. An error does not abort its caller.
 ---@param text string
 ---@param severity integer
 local function echo(text, severity)
@@ -73,7 +73,7 @@ function M.while_waiting(text, is_going_on)
   end, UNSEEN_MS)
 end
 
----From now on nobody has to press a key for a message.
+---Avoid key presses for all messages from now on.
 ---@return fun() loud until then
 function M.hush()
   local before = vim.o.messagesopt
@@ -132,7 +132,7 @@ local ANNOUNCED = {
   tool_result = "PygentToolResult",
 }
 
----Other plugins hear of an event of a session, where it is one for them.
+---Trigger a `User` event about a session for other plugins.
 ---@param session_id string
 ---@param event pygent.Event
 ---@param is_replay boolean it happened before the session was followed, as in one that is resumed

@@ -86,7 +86,7 @@ end
 ---@param turn_id? string the id that the turn shall have
 function Session:send(prompt, on_end, turn_id)
   local report, give_back = nil, function() end ---@type pygent.ReviewContent?, fun()
-  -- A command may ask no model, and the report would be lost: where it does, the turn is told of it once it runs
+  -- A command may not call a model, and the report would be lost: a turn that does is given the report once it runs
   if type(prompt) ~= "string" or not vim.startswith(prompt, "/") then
     report, give_back = require("pygent.review.rejections").take(self.id)
   end
@@ -156,7 +156,7 @@ function Session:is_running()
   return self.conversation.running_turn_id ~= nil
 end
 
----Ask the session's daemon, which is started where it has ended.
+---Send a request to the session's daemon, which is started if it has ended.
 ---@param method string
 ---@param params table
 ---@param callback pygent.Callback
@@ -245,7 +245,7 @@ function Session:_attach()
   end
 end
 
----Nobody holds the session and nothing happens in it: it is not followed until somebody holds it or a turn begins.
+---Stop following an idle session without holders, until it gets a holder or a turn begins.
 function Session:_rest()
   local known = self.conversation
   local is_idle = known.running_turn_id == nil and #known.queue == 0 and #self.asks == 0

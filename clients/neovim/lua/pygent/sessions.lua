@@ -80,7 +80,7 @@ end
 
 ---@param root string
 ---@param was_new boolean whether it was to be a new one
----@param session? pygent.FollowedSession none where it could not be had
+---@param session? pygent.FollowedSession nil if it could not be loaded
 local function has_come(root, was_new, session)
   coming[root] = coming[root] - 1
   if coming[root] > 0 then
@@ -92,7 +92,7 @@ local function has_come(root, was_new, session)
     if session then
       each.go_on(session)
     elseif not was_new then
-      M.need(each.go_on, each.on_problem) -- what could not be loaded is no reason to lose what was to be said
+      M.need(each.go_on, each.on_problem) -- a session that cannot be loaded must not cost the prompt
     elseif each.on_problem then
       each.on_problem()
     end
@@ -132,8 +132,8 @@ function M.need(go_on, on_problem)
   end
 end
 
----A session is looked for, and prompts will go to it: what needs one waits until the function that is returned is
----called, and the session is open then, or it is said that there is none.
+---Announce that a session is being looked up: callers that need one wait until the returned function is called, when
+---the session is open, or was not found.
 ---@return fun() over
 function M.expect()
   local root = roots.current()
@@ -150,7 +150,7 @@ function M.begin(go_on, params)
   asked("pygent/session/new", params or vim.empty_dict(), go_on)
 end
 
----Make a session that is followed, while prompts go where they went.
+---Create a session that is followed, while prompts keep going to the current one.
 ---@param params pygent.SessionNewParams
 ---@param go_on pygent.WithSession
 ---@param on_problem fun(reason: string) it went wrong, which the user was told

@@ -56,7 +56,7 @@ local function text_of()
   if session.info.usage.costUsd then
     table.insert(parts, number_format.dollars(session.info.usage.costUsd))
   end
-  -- `%` begins an item in some places where this is put, and is text in others: it is in neither.
+  -- `%` begins an item in some places that show this, and is text in others: it is left out
   return (("pygent: " .. table.concat(parts, " · ")):gsub("%%", ""))
 end
 

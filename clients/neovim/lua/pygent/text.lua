@@ -16,7 +16,7 @@ function M.units(line, encoding, n_bytes)
   return vim.str_utfindex(line, encoding, math.min(n_bytes, #line), false)
 end
 
----The same where it is UTF-8; what is not is replaced, since a message with it could not be read.
+---Return valid UTF-8: invalid bytes are replaced, because a message with them could not be decoded.
 ---@param given string
 ---@return string
 function M.valid(given)
@@ -36,7 +36,7 @@ end
 ---A line that fits into so many cells of the screen: what is too long has an ellipsis at its end, or at its beginning.
 ---@param line string without tabs and control characters
 ---@param cells number
----@param side? "end"|"start" where it is cut; the end without it
+---@param side? "end"|"start" that is cut off; default: the end
 ---@return string
 function M.fit(line, cells, side)
   if cells == math.huge or vim.fn.strdisplaywidth(line) <= cells then
@@ -55,7 +55,7 @@ function M.fit(line, cells, side)
   return cells < 1 and "" or cut(n_kept)
 end
 
----For a place where `%` begins an item: a winbar, a statusline.
+---Escape text for a winbar or statusline, in which `%` begins an item.
 ---@param given string
 ---@return string
 function M.no_items(given)

@@ -13,7 +13,7 @@ local M = {}
 ---@field kind "permission"
 ---@field id string
 ---@field request pygent.PermissionRequest
----@field answer fun(result: pygent.PermissionResult?) once; nil is no answer, which rejects
+---@field answer fun(result: pygent.PermissionResult?) called once; nil rejects
 ---@field is_over fun(): boolean it was answered, or is withdrawn
 
 ---@class pygent.QuestionAsk
@@ -102,7 +102,7 @@ local function show_ask(opened, show)
   if is_shown then
     return opened.hidden_by(hide)
   end
-  ask.answer(nil) -- which rejects: what nobody can see must not wait for ever
+  ask.answer(nil) -- which rejects: a request that cannot be seen must not wait forever
   notifications.user("the agent's question could not be shown: " .. tostring(hide), vim.log.levels.ERROR)
 end
 
@@ -134,7 +134,7 @@ end
 client.watch(function(gone, is_ready)
   for _, asked in pairs(vim.deepcopy(open)) do
     if not is_ready and asked.client_id == gone.id then
-      asked.over() -- nobody hears the answer any more
+      asked.over() -- the answer is no longer awaited
     end
   end
 end)

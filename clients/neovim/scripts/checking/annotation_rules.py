@@ -19,7 +19,7 @@ INLINE = re.compile(r"---@type (.+)|--\[\[@as (.+?)\]\]")
 
 
 def block_problems(library: Library, block: Block) -> Found:
-    """Tags that are not known, types that are none, and names that nothing declares."""
+    """Report unknown tags, invalid types, and undeclared names."""
     generics = {name for tag in block.all("generic") for name in re.findall(r"(\w+)", tag.text.split(":")[0])}
     for tag in block.tags:
         if tag.name not in KNOWN:

@@ -15,7 +15,7 @@ Tell = Callable[[Node, str], None]
 
 
 def arguments_wanted(inference: Inference, call: Node, tell: Tell) -> Iterator[tuple[Node, Type | None, str]]:
-    """Each argument, the type that it should have where that is known, and what to call it. Tells of wrong numbers."""
+    """Yield each argument, its expected type if that is known, and its name. Reports wrong numbers of arguments."""
     name, given = call.child_by_field_name("name"), arguments_of(call)
     called = text_of(name) if name else ""
     if called == "setmetatable" and len(given) == 2:

@@ -112,7 +112,7 @@ class _Check:
     problems: set[Problem] = field(default_factory=set[Problem])
     uses: set[Use] = field(default_factory=set[Use])
     returns: list[tuple[Type, ...] | None] = field(default_factory=lambda: [None])
-    """What the function returns that a statement is in; None where nothing is said of it."""
+    """What the function around a statement returns; None if it has no annotation."""
 
     def __post_init__(self) -> None:
         vague = locals_assigned_again(self.source)
@@ -198,7 +198,7 @@ class _Check:
             return ()  # told with the annotations
 
     def value_types(self, values: list[Node]) -> list[Type]:
-        """Of values, the last of which may be a call that returns several."""
+        """Return the types of values, the last of which may be a call that returns several."""
         found = [self.inference.type_of(value) for value in values]
         if values and values[-1].type == "function_call":
             found[-1:] = self.inference.returns(values[-1]) or [ANY]

@@ -9,11 +9,8 @@ NUMBERS = frozenset({"number", "integer"})
 
 
 def fits(library: Library, given: Type, wanted: Type) -> bool:
-    """False where it surely does not.
-
-    Nothing is said of `nil`, which would need to follow the flow of the code, unless it is written in place; and of a
-    value that may be of several types it is enough that one of them fits.
-    """
+    """Return False if it surely does not fit. `nil` is only checked if it is written in place, because anything else
+    would need flow analysis; of a union, one fitting type is enough."""
     if given == NIL:
         whole = library.expanded(wanted)
         return any(one in (NIL, ANY) for one in (whole.members if isinstance(whole, Union) else (whole,)))

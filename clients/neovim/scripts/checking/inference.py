@@ -1,4 +1,4 @@
-"""Which type an expression has, as far as annotations say it; `any` where they do not."""
+"""Types of expressions, as far as annotations state them; `any` otherwise."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Inference:
         return (self.returns(node) or (ANY,))[0]
 
     def returns(self, node: Node) -> tuple[Type, ...] | None:
-        """All that a call returns; None where it is not known."""
+        """Return all types that a call returns; None if they are not known."""
         module = required_module(node)
         if module is not None:
             made = self.library.modules.get(module)
@@ -159,7 +159,7 @@ def operator_of(binary: Node) -> str:
 
 
 def parse_or_any(text: str) -> Type:
-    """A type by its text; what is no type is told elsewhere."""
+    """Return a type by its text; invalid types are reported elsewhere."""
     try:
         return parse_type(text)[0]
     except TypeTextError:

@@ -57,7 +57,7 @@ class Library:
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
     """Functions of Neovim, by their whole name: `vim.api.nvim_buf_set_lines`."""
     modules: dict[str, str] = field(default_factory=dict[str, str])
-    """The class of what `require` returns for a module of the plugin; empty where it has none."""
+    """The class of what `require` returns for a module of the plugin; empty without one."""
 
     def knows(self, name: str) -> bool:
         """Whether a type of that name is there; `uv.…` are those of luv, which Neovim's runtime does not describe."""
@@ -79,7 +79,7 @@ class Library:
         return [one for one in (whole.members if isinstance(whole, Union) else (whole,)) if one != NIL]
 
     def field(self, type_: Type, name: str) -> Type | None:
-        """The type of a field; None where it is known that there is no such field."""
+        """Return the type of a field; None if the field is known not to exist."""
         found = [self._field_of(one, name) for one in self.alternatives(type_)]
         present = tuple(one for one in found if one is not None)
         if not found or (present and ANY in present):
@@ -134,7 +134,7 @@ class Library:
         return union(tuple(found)) if found else ANY
 
     def declare(self, block: Block) -> None:
-        """Take the classes and aliases that a block declares; those that are no types are left out."""
+        """Read the classes and aliases that a block declares; invalid types are left out."""
         for made in classes_of(block):
             known = self.classes.setdefault(made.name, made)
             if known is not made:
@@ -151,7 +151,7 @@ class Library:
 
 
 def load_runtime(library: Library, runtime: Path) -> None:
-    """Take what the Lua files of Neovim's runtime declare; where one cannot be read, nothing is known of it."""
+    """Read what the Lua files of Neovim's runtime declare; a file that cannot be read is left out."""
     for path in sorted(runtime.glob("lua/vim/**/*.lua")):
         lines = path.read_text(encoding="utf-8").split("\n")
         module = ".".join(path.relative_to(runtime / "lua").with_suffix("").parts).removesuffix(".init")
@@ -242,7 +242,7 @@ def _returned(source: Source) -> Node | None:
 
 
 def _target(statement: Node) -> tuple[str, str, str, Node] | None:
-    """Of `function M.name()` and `M.name = value` the table, the sign, the name, and the function or value."""
+    """Return table, operator, name, and function or value of `function M.name()` and `M.name = value`."""
     if statement.type == "function_declaration":
         target, value = statement.child_by_field_name("name"), statement
     elif statement.type == "assignment_statement":

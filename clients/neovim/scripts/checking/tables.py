@@ -14,7 +14,7 @@ from clients.neovim.scripts.checking.type_text import ANY, Array, Field, Named, 
 
 Tell = Callable[[Node, str], None]
 Part = tuple[str, Node, Type | None]
-"""The name of a field, its value, and the type that it should have where that is known."""
+"""The name of a field, its value, and its expected type if that is known."""
 
 
 def table_problems(

@@ -41,7 +41,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Record:
-    """`{ name: T, [K]: V }`; `open` where it has keys without a name."""
+    """`{ name: T, [K]: V }`; `open` if it has keys without a name."""
 
     fields: tuple[Field, ...]
     open: bool = False
@@ -49,7 +49,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Function:
-    """`fun(…): …`. `returns` is None where nothing is known of them."""
+    """`fun(…): …`. `returns` stays None without known ones."""
 
     parameters: tuple[Field, ...]
     returns: tuple[Type, ...] | None = ()
@@ -74,7 +74,7 @@ _TOKEN = re.compile(
 
 
 class TypeTextError(ValueError):
-    """A text that is no type; the message says where it ends to be one."""
+    """Raised for an invalid type; the message contains the position."""
 
 
 def parse_type(text: str) -> tuple[Type, str]:

@@ -81,13 +81,13 @@ export interface Calls {
 	retry: { params: { readonly turnId: string; readonly action: "now" | "give_up" }; result: null };
 	/** Send a prompt again that is held since the daemon ended. */
 	resume: { params: { readonly turnId: string }; result: null };
-	/** Take a waiting prompt back; false where it runs already. */
+	/** Takes a waiting prompt back; false if it already runs. */
 	dequeue: { params: { readonly turnId: string }; result: { readonly removed: boolean } };
 	complete: {
 		params: { readonly text: string; readonly offset: number };
 		result: { readonly items: readonly Suggestion[]; readonly start: number };
 	};
-	/** Let the user choose what to attach; empty where they chose nothing. */
+	/** Lets the user choose what to attach; empty if they chose nothing. */
 	pickAttachment: {
 		params: { readonly what: Attachment["kind"] };
 		result: { readonly attachments: readonly Attachment[] };
@@ -132,7 +132,7 @@ export interface Calls {
 	renameSession: { params: { readonly sessionId: string; readonly name: string }; result: null };
 	/** The copy is shown. */
 	forkSession: { params: { readonly sessionId: string; readonly atTurnId: string | null }; result: null };
-	/** Asks the user first; false where they said no. */
+	/** Asks the user first; false if they said no. */
 	deleteSession: { params: { readonly sessionId: string }; result: { readonly deleted: boolean } };
 	/** Asks for the format, and shows the text in an editor. */
 	exportSession: { params: { readonly sessionId: string }; result: null };
@@ -143,8 +143,8 @@ export interface Calls {
 		result: { readonly files: readonly FileDiff[] };
 	};
 	/**
-	 * Asks the user first, unless they were asked (`confirmed`); null where they said no. With `force`, files that the
-	 * user changed since are restored, too; with `uncertain`, those that changed while a command ran and may be anyone's.
+	 * Asks the user first, unless they were asked already (`confirmed`); null if they said no. `force` also restores
+	 * files that the user changed since, `uncertain` those that changed while a command ran.
 	 */
 	restoreCheckpoint: {
 		params: {
@@ -160,7 +160,7 @@ export interface Calls {
 
 	/** The background commands of the session, in the order of their start. */
 	listBackground: { params: null; result: { readonly commands: readonly BackgroundCommand[] } };
-	/** False where it had ended already. */
+	/** False if it had already ended. */
 	stopBackground: { params: { readonly id: string }; result: { readonly stopped: boolean } };
 
 	/** Show a place in an editor. */
@@ -216,7 +216,7 @@ export interface Attachment {
 /** A way in which a prompt can go on: the daemon's, or one that the editor knows. */
 export interface Suggestion extends Omit<CompletionItem, "kind"> {
 	readonly kind: CompletionItem["kind"] | "terminal" | "symbol";
-	/** Of the editor's icons; none: that of the kind. */
+	/** Name of an icon of the editor; the default is the icon of the kind. */
 	readonly icon?: string;
 }
 
@@ -227,7 +227,7 @@ export interface PanelState {
 	readonly session: Session | null;
 	/** What the user must know of how the session was kept, such as that some of it is damaged. */
 	readonly notices: readonly string[];
-	/** That the next turn will have. */
+	/** Model of the next turn. */
 	readonly model: string;
 	readonly agent: string;
 	readonly mode: Mode;

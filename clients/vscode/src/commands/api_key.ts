@@ -4,7 +4,10 @@ import * as vscode from "vscode";
 import { KEY, KEY_VARIABLE, PROVIDERS } from "../conversation/providers.ts";
 import type { KeySync } from "../daemon/key_sync.ts";
 
-/** Of the provider whose key is looked for in that variable; null: the user chooses. Whether a key was saved. */
+/**
+ * Asks for the API key of the provider that reads it from the variable `wanted`; with null the user chooses the
+ * provider. Returns whether a key was saved.
+ */
 export async function setApiKey(keys: KeySync, wanted: string | null): Promise<boolean> {
 	const known = await keys.all();
 	const variable = wanted ?? (await pickVariable(Object.keys(known)));

@@ -1,4 +1,4 @@
-/** Commands about the chat itself: where it is, and what its session does. */
+/** Commands that show the chat and control its session. */
 
 import * as vscode from "vscode";
 import type { Daemon } from "../daemon/daemon.ts";

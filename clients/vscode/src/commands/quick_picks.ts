@@ -50,7 +50,7 @@ async function pickMode(panel: Panel, modes: readonly Mode[]): Promise<void> {
 	if (chosen !== undefined) await panel.calls.setMode({ mode: chosen.mode });
 }
 
-/** One of the list, or what was written where it is none of them. */
+/** Returns the chosen item, or the text that was written if it is not in the list. */
 function pickOrWrite(items: readonly vscode.QuickPickItem[], title: string, hint: string): Promise<string | undefined> {
 	const pick = vscode.window.createQuickPick();
 	Object.assign(pick, { items, title, placeholder: hint, matchOnDescription: true });

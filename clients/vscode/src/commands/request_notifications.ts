@@ -7,7 +7,7 @@ import type { PermissionAnswer, ToolKind } from "../protocol/protocol.ts";
 import type { PendingRequests } from "../sessions/pending_requests.ts";
 import { plain } from "./plain_text.ts";
 
-/** Of what is asked; the chat shows all of it. */
+/** Maximum number of characters of a request in a notification; the chat shows all of it. */
 const MOST_CHARS = 200;
 
 const WANTS: Readonly<Record<ToolKind, string>> = {

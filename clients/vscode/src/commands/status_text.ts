@@ -9,7 +9,7 @@ export interface Status {
 	readonly running: number;
 	/** Questions that wait for the user. */
 	readonly waiting: number;
-	/** Of the chat's session; null where it is not known. */
+	/** Cost of the chat's session; null if it is not known. */
 	readonly costUsd: number | null;
 }
 

@@ -26,7 +26,7 @@ export function fullCount(count: number): string {
 	return count.toLocaleString("en-US");
 }
 
-/** Of text: `950 characters`, `12.3k characters`. */
+/** Returns the size of a text: `950 characters`, `12.3k characters`. */
 export function sizeOf(chars: number): string {
 	return `${countOf(chars)} characters`;
 }
@@ -40,7 +40,7 @@ export function dollarsOf(costUsd: number): string {
 	return costUsd > 0 && costUsd < 0.005 ? "<$0.01" : `$${costUsd.toFixed(2)}`;
 }
 
-/** How much of the model's context is in use, from 0 to 1; null where that is not known. */
+/** Returns how much of the model's context is in use, from 0 to 1; null if that is not known. */
 export function shareOf({ contextTokens, contextLimit }: Usage): number | null {
 	return contextLimit === null || contextLimit <= 0 ? null : Math.min(1, Math.max(0, contextTokens / contextLimit));
 }

@@ -19,7 +19,7 @@ export type Mention = TerminalMention | SymbolMention;
 /** Behind white space or an opening sign. */
 const MENTION = /(?<![^\s("'[`])@(?:"(?<quoted>[^"\n]+)"|(?<plain>[^\s"'`<>()[\]{},;]+))/g;
 
-/** Pasted code: its decorators are no mentions. A fence that is not closed goes to the end. */
+/** Pasted code contains decorators, which look like mentions. An unclosed fence extends to the end. */
 const FENCED = /^[ \t]*(?<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*(?:\n[\s\S]*?^[ \t]*\k<fence>[`~]*[ \t\r]*$|[\s\S]*)/gm;
 
 const SIGNS = /[\s"'`<>()[\]{},;]/;

@@ -33,8 +33,8 @@ function goneOf({ standing }: TurnRecord): (turn: Turn) => boolean {
 }
 
 /**
- * The last turn of these items that the daemon's conversation holds, and a copy of the session can end with; null if there
- * is none. Slash commands and undone turns have no part in it.
+ * Returns the last turn of these items that is part of the daemon's conversation, so that a copy of the session can end
+ * with it; null if no turn is. Slash commands and undone turns are not part of it.
  */
 export function lastHeldTurn(items: readonly Item[], { turns, standing }: TurnRecord): string | null {
 	const known = new Set(standing?.turnIds);
@@ -43,7 +43,7 @@ export function lastHeldTurn(items: readonly Item[], { turns, standing }: TurnRe
 	return found?.turnId ?? null;
 }
 
-/** The whole plan as it is now; empty where there is none. */
+/** Returns the complete current plan; empty without a plan. */
 export function planOf(conversation: TurnRecord): readonly PlanEntry[] {
 	return lastTold(conversation, ({ plan }) => plan) ?? NO_PLAN;
 }
@@ -68,8 +68,8 @@ function lastTold<What>(conversation: TurnRecord, toldBy: (turn: Turn) => What |
 }
 
 /**
- * What the session has cost so far: its totals as told last, which hold the turns that were over then, and the turns that
- * were not. Null where some of it has no known price, and where nothing was used.
+ * Returns the cost of the session so far: its last reported totals, which cover the turns that were over then, and all
+ * later turns. Null if the price of a model is unknown, or nothing was used.
  */
 export function costOfSession(
 	session: Pick<Session, "usage" | "lastSeq"> | null,
@@ -82,7 +82,7 @@ export function costOfSession(
 	return costs.length === 0 ? null : costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost));
 }
 
-/** What began each turn, by its id; of one that began without words there is nothing. */
+/** Returns the prompt of each turn by its id; turns without a prompt are missing. */
 export function promptsOfTurns(items: readonly Item[]): ReadonlyMap<string, string> {
 	const began = items.flatMap((item) => (item.type === "prompt" && !item.steered ? [item] : []));
 	return new Map(began.flatMap(({ turnId, text }) => (text.trim() === "" ? [] : [[turnId, text.trim()]])));

@@ -4,7 +4,10 @@ const SHELLS: ReadonlySet<string> = new Set(
 	"sh bash zsh shell ksh fish console shellsession shell-session sh-session powershell pwsh ps1 cmd bat".split(" "),
 );
 
-/** Of a session that was copied: `$ make`, `me@here:~/shop$ make`, `PS C:\shop> make`, `C:\shop> make`. */
+/**
+ * Prompt at the start of a line copied from a terminal: `$ make`, `me@here:~/shop$ make`, `PS C:\shop> make`, `C:\shop>
+ * make`.
+ */
 const PROMPT = /^(?:(?:[\w.-]+@[\w.-]+(?::\S*)?\s*)?[$%❯]\s+|PS\b[^>\n]*>\s*|[A-Z]:\\[^>\n]*>\s*)/;
 
 /** A line that goes on with the next one. */
@@ -19,8 +22,8 @@ export function isForShell(language: string): boolean {
 const MAY_GO_ON = /<<|\b(?:do|then|else|in)\s*$|(?:[{(|]|&&)\s*$/;
 
 /**
- * What a user would type of it: without the prompts and, where there are prompts, without the output between them. It is
- * empty if output cannot be told from the rest of a command.
+ * Returns what a user would type: without the prompts and, if there are prompts, without the output between them. Empty
+ * if output cannot be told from the rest of a command.
  */
 export function typedOf(code: string): string {
 	const lines = code.split(/\r?\n/);
@@ -33,7 +36,10 @@ export function isOneLine(code: string): boolean {
 	return !typedOf(code).includes("\n");
 }
 
-/** Whether it holds what nobody sees and a terminal may obey, or what shows it in another order. */
+/**
+ * Whether the text contains invisible characters that a terminal may obey, or characters that change the displayed
+ * order.
+ */
 export function hidesSomething(text: string): boolean {
 	return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text.replace(/[\t\n]/g, ""));
 }

@@ -26,7 +26,7 @@ import type {
 export interface Conversation {
 	/** None before the first prompt. */
 	readonly sessionId: string | null;
-	/** Of the last event that was taken; an event that is not above it is not taken again. */
+	/** Number of the last event that was applied; an event with this number or a lower one is ignored. */
 	readonly lastSeq: number;
 	/** RFC 3339: when the last event happened; null before the first. */
 	readonly lastAt: string | null;
@@ -50,7 +50,7 @@ export interface Conversation {
 /** One turn of the session. */
 export interface Turn {
 	readonly turnId: string;
-	/** Of the event that it began with. */
+	/** Number of its first event. */
 	readonly seq: number;
 	readonly state: "queued" | "running" | "finished";
 	readonly model: string;
@@ -59,13 +59,13 @@ export interface Turn {
 	/** RFC 3339. */
 	readonly startedAt: string;
 	readonly finishedAt: string | null;
-	/** Of the event that it ended with; null while it has not. */
+	/** Number of its last event; null while it runs. */
 	readonly endSeq: number | null;
 	readonly stopReason: StopReason | null;
 	readonly usage: Usage | null;
 	/** It is over, and asked a model in words that the conversation holds: a slash command has none. */
 	readonly asked: boolean;
-	/** The plan that was told in it last; null where none was. */
+	/** Last reported plan of the turn; null without a plan. */
 	readonly plan: readonly PlanEntry[] | null;
 	readonly filesChanged: readonly FileChanged[];
 }
@@ -122,7 +122,7 @@ export interface PromptItem extends ItemParts {
 	readonly attachments: readonly PromptAttachment[];
 }
 
-/** What a prompt carries besides its words: where it is, and not what it holds. */
+/** An attachment of a prompt: its location, without its content. */
 export type PromptAttachment = FileAttachment | DiagnosticsAttachment | ImageAttachment | TerminalAttachment;
 
 /** What the user rejected of the agent's edits, as the model was told of it. */
@@ -194,7 +194,7 @@ export interface ToolOutcome {
 	readonly cached: boolean;
 	readonly truncated: boolean;
 	readonly durationMs: number;
-	/** Of the command that it ran, negative for a signal; null where it ran none. */
+	/** Exit code of the command that it ran, negative for a signal; null if it ran no command. */
 	readonly exitCode: number | null;
 }
 
@@ -285,7 +285,10 @@ export type Change =
 	/** Its events are numbered anew: all that was known of them is void. */
 	| { readonly type: "began_anew" };
 
-/** Of the live output that is kept while a tool runs, in characters: a screenful or two; the result holds the rest. */
+/**
+ * Maximum number of characters of live output kept while a tool runs, about two screenfuls; the result contains the
+ * rest.
+ */
 export const MAX_LIVE_CHARS = 20_000;
 
 export const EMPTY: Conversation = {

@@ -1,6 +1,9 @@
 /** What a program wrote for a terminal, without what only a terminal can show. */
 
-/** Operating system commands, such as titles and addresses, to their end or, where that was cut off, the line's. */
+/**
+ * Operating system commands, such as titles and addresses, up to their end, or up to the end of the line if they are
+ * cut off.
+ */
 const COMMANDS =
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 	/(?:\u001b[\]PX^_]|[\u0090\u0098\u009d\u009e\u009f])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)?/g;

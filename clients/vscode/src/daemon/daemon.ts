@@ -20,7 +20,7 @@ import {
 import { RestartPolicy } from "./restart_policy.ts";
 import type { End, Transport } from "./transport.ts";
 
-/** What the daemon asks of the editor, answered by the rest of the extension; null where nobody can. */
+/** Handles requests of the daemon to the editor; null if the extension has no answer. */
 export type RequestHandlers = {
 	readonly [M in keyof ClientRequests]: (
 		params: ClientRequests[M]["params"],
@@ -48,7 +48,10 @@ export type Start = (say: (step: string) => void, signal: AbortSignal) => Promis
 export type Stop =
 	/** It could not be started. */
 	| { readonly type: "failed"; readonly error: unknown }
-	/** It ended by itself; `restarts` where it is started again without asking, else it ended `times` too often. */
+	/**
+	 * The daemon ended by itself. With `restarts` it is started again without asking; otherwise it has ended `times`
+	 * times, which is too often.
+	 */
 	| { readonly type: "ended"; readonly reason: string; readonly restarts: boolean; readonly times: number }
 	/** Another window has taken it. */
 	| { readonly type: "replaced" };
@@ -104,7 +107,7 @@ function notReady(state: DaemonState): string {
 	}
 }
 
-/** One daemon at a time, started again on demand. Its requests fail with `DaemonNotReady` while there is none. */
+/** Manages one daemon at a time and restarts it on demand. Requests fail with `DaemonNotReady` while no daemon runs. */
 export class Daemon implements vscode.Disposable {
 	readonly #start: Start;
 	readonly #answers: RequestHandlers;
@@ -145,14 +148,14 @@ export class Daemon implements vscode.Disposable {
 		void this.#startIfGone();
 	}
 
-	/** For what is only there with it, such as its commands. Raises `DaemonNotReady`. */
+	/** Waits for the daemon, for features that only it provides, such as its commands. Raises `DaemonNotReady`. */
 	async needReady(): Promise<void> {
 		this.use();
 		await this.#started();
 		this.#ready();
 	}
 
-	/** For the user: what ended before no longer counts. */
+	/** Restarts the daemon for the user; earlier crashes no longer count. */
 	restart(): Promise<void> {
 		this.#giveUp.abort(RESTARTED);
 		this.#restarts.forget();
@@ -292,7 +295,7 @@ export class Daemon implements vscode.Disposable {
 	async #initialize({ transport, client }: Started): Promise<void> {
 		this.#connect(client);
 		const starting = client.start();
-		starting.catch(() => undefined); // where it is lost with the race
+		starting.catch(() => undefined); // the loser of the race
 		const ended = transport.ended.then((end) => {
 			throw new Error(
 				`pygent could not be started: ${end.type === "gone" ? end.reason : "another window has taken its place"}`,

@@ -42,7 +42,7 @@ export class KeySync implements vscode.Disposable {
 		await this.#give();
 	}
 
-	/** See `set`. */
+	/** Removes the key of a variable here, and from the daemon. */
 	async remove(variable: string): Promise<void> {
 		await this.#keys.remove(variable);
 		await this.#give();

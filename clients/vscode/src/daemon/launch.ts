@@ -29,7 +29,7 @@ export async function socketPath(windowId: string, { command, args, variables }:
 	return join(await socketFolder(), `${name}.sock`);
 }
 
-/** A folder that nobody else can write to. Raises where somebody else made it. */
+/** Returns a folder that other users cannot write to. Raises if another user created it. */
 async function socketFolder(): Promise<string> {
 	const { uid } = userInfo();
 	const own = process.env["XDG_RUNTIME_DIR"];

@@ -16,7 +16,7 @@ import { CAN_COME_BACK, type Launch, socketPath } from "./launch.ts";
 import { runsAt, socketTransport, stdioTransport } from "./transport.ts";
 import type { WindowId } from "./window_id.ts";
 
-/** For a daemon to listen; its first start on a slow disk compiles it. */
+/** Time limit for a daemon to listen; its first start on a slow disk compiles it. */
 const LISTEN_MS = 60_000;
 
 export interface LauncherParts {
@@ -39,7 +39,7 @@ export class Launcher implements vscode.Disposable {
 		this.#parts = parts;
 	}
 
-	/** See `Start`. */
+	/** Starts a daemon, as described at `Start`. */
 	async start(say: (step: string) => void, signal: AbortSignal): Promise<Started> {
 		if (!vscode.workspace.isTrusted) throw new Undecidable({ state: "untrusted" });
 		const { log, middleware, windowId, keys } = this.#parts;

@@ -1,8 +1,8 @@
-/** Runs programs to their end, each in a process group of its own, so that nothing of it is left where it is given up. */
+/** Runs programs to completion, each in its own process group, so that nothing of an aborted program remains. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 
-/** Of what a program wrote; a failing pip says why at the end. */
+/** Maximum number of characters kept of a program's output; a failing pip states the cause at the end. */
 const KEPT_CHARS = 200_000;
 
 const WINDOWS = process.platform === "win32";
@@ -11,12 +11,12 @@ export interface Run {
 	readonly env?: NodeJS.ProcessEnv;
 	readonly signal?: AbortSignal;
 	readonly timeoutMs?: number;
-	/** Of both outputs, as they come. */
+	/** Receives the lines of both outputs as they arrive. */
 	readonly onLine?: (line: string) => void;
 }
 
 export interface Ran {
-	/** Null where it could not be started, was killed, or took too long. */
+	/** Null if it could not be started, was killed, or took too long. */
 	readonly code: number | null;
 	/** It was ended since it took longer than it may: nothing is known of it. */
 	readonly timedOut: boolean;
@@ -75,7 +75,7 @@ export function endGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): vo
 	try {
 		process.kill(-child.pid, signal);
 	} catch {
-		// Nobody is left of it.
+		// No process of the group is left.
 	}
 }
 

@@ -2,7 +2,7 @@
 
 const SECTION = "pygent.";
 
-/** Of the extension alone: the daemon would not know them. */
+/** Settings of the extension alone, which the daemon does not know. */
 const OWN = /^pygent\.(?:server\..*|trace|review)$/;
 
 /** Names of the daemon's settings among those that the extension declares, such as `context.mode`. */

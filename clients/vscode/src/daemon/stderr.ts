@@ -7,7 +7,7 @@ const KEPT_LINES = 30;
 const LOOK_MS = 300;
 const CHUNK_BYTES = 64 * 1024;
 
-/** What the daemon logs where nothing is wrong. */
+/** Log levels of lines that report no problem. */
 const AT_REST = /^[\d-]{10} [\d:,]+ (?:INFO|DEBUG) |^pygent-ls: listening at /;
 
 /** The last lines that were written. */
@@ -24,14 +24,17 @@ export class StderrTail {
 		this.#log(line);
 	}
 
-	/** The line that says most; empty where none says anything of an end. A trace's last line names its error. */
+	/**
+	 * Returns the most informative line; empty if no line explains an exit. The last line of a traceback names its
+	 * error.
+	 */
 	get telling(): string {
 		const lines = this.#lines.filter((line) => !AT_REST.test(line));
 		return (lines.findLast((line) => /\berror\b|^\w+Error:/i.test(line)) ?? lines.at(-1) ?? "").trim();
 	}
 }
 
-/** Follows a file that a process writes to, which goes on when nobody reads. */
+/** Follows a file that a process writes to; the process keeps running when it is no longer read. */
 export class FollowedFile {
 	readonly #path: string;
 	readonly #lines: Lines;

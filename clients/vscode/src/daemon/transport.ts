@@ -1,4 +1,6 @@
-/** A daemon and the way to it: at a Unix socket, where it outlives the window, or on its standard input and output. */
+/**
+ * A daemon and the connection to it: a Unix socket, on which it outlives the window, or its standard input and output.
+ */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -41,7 +43,7 @@ export interface Transport {
 /** The daemon could not be started; the message says why. */
 export class StartError extends Error {}
 
-/** The daemon of this window at its socket, started where none listens there. Raises `StartError`. */
+/** Connects to the daemon of this window at its socket, and starts it if none listens. Raises `StartError`. */
 export async function socketTransport(
 	path: string,
 	launch: Launch,
@@ -153,7 +155,7 @@ async function firstConnection(path: string, child: ChildProcess, limitMs: numbe
 	return null;
 }
 
-/** Null where nobody listens. */
+/** Connects to a socket; null if no process listens. */
 async function connected(path: string): Promise<Socket | null> {
 	const socket = connect(path);
 	try {
@@ -165,7 +167,7 @@ async function connected(path: string): Promise<Socket | null> {
 	}
 }
 
-/** Unlike with `once`, an error before that is none here. */
+/** Resolves when it is closed. Unlike with `once`, an earlier error does not reject it. */
 function closed(each: Socket | ChildProcess): Promise<void> {
 	return new Promise((resolve) => {
 		each.once("close", () => resolve());
@@ -173,7 +175,7 @@ function closed(each: Socket | ChildProcess): Promise<void> {
 }
 
 interface Process {
-	/** 0 where it is not known. */
+	/** Process id; 0 if it is not known. */
 	readonly pid: number;
 	readonly child: ChildProcess | null;
 	readonly words: StderrTail;
@@ -222,7 +224,7 @@ function isThere(pid: number, child: ChildProcess | null): boolean {
 	return child === null ? pid > 0 && signal(pid, 0) : child.exitCode === null && child.signalCode === null;
 }
 
-/** False where nobody is there to be sent it. */
+/** Sends a signal; false if the process does not exist. */
 function signal(pid: number, name: NodeJS.Signals | 0): boolean {
 	if (pid === 0) return false;
 	try {

@@ -5,17 +5,17 @@ import { broughtToFront, happened, passed, type Terminals, withClipboard } from 
 
 const NAME = "pygent";
 
-/** For the shell of a new terminal to tell the editor of itself; one that does not is written to as well. */
+/** Time limit for the shell of a new terminal to report shell integration; a shell without it is written to as well. */
 const READY_MS = 5_000;
 
-/** For the shell to show its prompt again after an interrupt, and between two looks at it. */
+/** Time limit for the shell to show its prompt again after an interrupt, and the interval of the checks. */
 const PROMPT_MS = 2_000;
 const LOOK_MS = 30;
 
 export class CommandTerminal {
 	readonly #terminals: Terminals;
 	readonly #own = new Set<vscode.Terminal>();
-	/** After which command of a terminal something was typed that nobody has run yet. */
+	/** Last command of each terminal at the time when unexecuted text was typed into it. */
 	readonly #typed = new Map<vscode.Terminal, unknown>();
 
 	constructor(terminals: Terminals) {

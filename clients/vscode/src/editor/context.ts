@@ -8,18 +8,18 @@ import { diagnosticOut, isCode, rangeOut } from "./conversion.ts";
 /** After the last of what happens in quick succession: typing, a language server that looks at everything anew. */
 const QUIET_MS = 50;
 
-/** Of one file, and of files at once: more is no background. */
+/** Maximum number of diagnostics of one file, and of files in one message: more is not background. */
 const MOST_DIAGNOSTICS = 100;
 const MOST_FILES = 50;
 
-/** That are remembered after they were in front. */
+/** Maximum number of recently active editors that are remembered. */
 const MOST_RECENT = 20;
 
 export class EditorContexts implements vscode.Disposable {
 	readonly #daemon: Daemon;
 	readonly #disposables: readonly vscode.Disposable[];
 	readonly #changed = new vscode.EventEmitter<void>();
-	/** Whose diagnostics the daemon has yet to be told. */
+	/** Files whose diagnostics are not yet sent to the daemon. */
 	readonly #untold = new Map<string, vscode.Uri>();
 	#editor: vscode.TextEditor | null = null;
 	#recent: readonly vscode.Uri[] = [];
@@ -45,7 +45,7 @@ export class EditorContexts implements vscode.Disposable {
 		this.#moved();
 	}
 
-	/** Where the user is, or was before the cursor went into the chat; null where that is closed. */
+	/** Editor in which the user is, or was before the chat got the focus; null if it is closed. */
 	get editor(): vscode.TextEditor | null {
 		return this.#editor;
 	}

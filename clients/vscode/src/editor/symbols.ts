@@ -8,13 +8,16 @@ export interface FoundSymbol {
 	readonly name: string;
 	readonly uri: vscode.Uri;
 	readonly kind: vscode.SymbolKind;
-	/** Of the whole symbol where it is one of a file's own; of one of the workspace's, often its name alone. */
+	/**
+	 * Range of the whole symbol if it comes from the document; a symbol of the workspace often has only the range of
+	 * its name.
+	 */
 	readonly range: vscode.Range;
 }
 
 const MOST = 50;
 
-/** For a language extension to answer. */
+/** Time limit for a language extension to answer. */
 const ANSWER_MS = 10_000;
 
 /**
@@ -37,7 +40,7 @@ export async function findSymbols(query: string, near: readonly vscode.Uri[]): P
 	return ranked.slice(0, MOST).map(({ symbol }) => flat(symbol));
 }
 
-/** The symbol of that name in the file, as the file is now. Raises where there is none. */
+/** Returns the symbol of that name in the current text of the file. Raises if it does not exist. */
 export async function symbolIn(uri: vscode.Uri, name: string): Promise<FoundSymbol> {
 	const all = await symbolsOf(uri);
 	const found =

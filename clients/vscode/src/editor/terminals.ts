@@ -1,23 +1,23 @@
 /**
- * What the terminals of the window printed last. The editor tells of each command where the shell tells the editor
- * (shell integration); of any other terminal there is the text that it shows.
+ * Recent output of the window's terminals. With shell integration the editor reports each command; any other terminal
+ * has only its visible text.
  */
 
 import * as vscode from "vscode";
 import { plainOf } from "../conversation/terminal_text.ts";
 import type { TerminalContent } from "../protocol/protocol.ts";
 
-/** Of one terminal. */
+/** Maximum number of commands kept per terminal. */
 const MOST_COMMANDS = 10;
 
 /** Kept of what a command wrote, its escape sequences included, and sent of it: the last of it says how it went. */
 const KEPT_CHARS = 200_000;
 const SENT_CHARS = 20_000;
 
-/** For the editor to hand over the last of what a command wrote, once it has ended. */
+/** Time limit for the editor to deliver the last output of a command that has ended. */
 const LAST_WORDS_MS = 2_000;
 
-/** For a terminal to come to the front. */
+/** Time limit for a terminal to become the active one. */
 const FRONT_MS = 5_000;
 
 /** A command that was run in a terminal. */
@@ -53,7 +53,10 @@ export class Terminals implements vscode.Disposable {
 		return this.#commands.get(terminal) ?? [];
 	}
 
-	/** Its last command; where none is known, the text that it shows. Raises where it shows none. */
+	/**
+	 * Returns the last command with its output; without a known command, the visible text. Raises if the terminal is
+	 * empty.
+	 */
 	async lastOf(terminal: vscode.Terminal): Promise<TerminalContent> {
 		const last = this.commandsOf(terminal).at(-1);
 		if (last === undefined) return await this.allOf(terminal);
@@ -63,7 +66,7 @@ export class Terminals implements vscode.Disposable {
 		return { ...content, output: sent(await copied(terminal, ["copyLastCommandOutput"])) };
 	}
 
-	/** All that it shows. Raises where that is nothing. */
+	/** Returns the whole visible text. Raises if the terminal is empty. */
 	async allOf(terminal: vscode.Terminal): Promise<TerminalContent> {
 		const output = sent(await copied(terminal, ["selectAll", "copySelection", "clearSelection"]));
 		if (output === "") throw new Error(`The terminal ${terminal.name} is empty: run a command in it first.`);
@@ -128,7 +131,7 @@ async function copied(terminal: vscode.Terminal, commands: readonly string[]): P
 	return plainOf(await withClipboard("", commands));
 }
 
-/** The terminal is the active one, for which the editor's commands are. Raises where it does not become that. */
+/** Makes the terminal the active one, because the editor's commands act on that. Raises if this fails. */
 export async function broughtToFront(
 	terminal: vscode.Terminal,
 	{ withCursor }: { withCursor: boolean },

@@ -18,7 +18,10 @@ const IMAGE_TYPES: Readonly<Record<string, string>> = {
 
 export const IMAGE_ENDINGS = Object.keys(IMAGE_TYPES);
 
-/** A file, a folder or a picture, as it is there. Raises, with words for the user, where it cannot be attached. */
+/**
+ * Returns a file, a folder or a picture as an attachment. Raises, with a message for the user, if it cannot be
+ * attached.
+ */
 export async function attachmentOf(uri: vscode.Uri): Promise<Attachment> {
 	const name = vscode.workspace.asRelativePath(uri);
 	if (uri.scheme !== "file") throw new Error(`${name} is not a file on this machine and cannot be attached.`);
@@ -37,7 +40,7 @@ function ofFile(uri: vscode.Uri): Attachment {
 	return { id: uri.toString(), label: baseName(uri), kind: "file", block: { type: "file", uri: uri.toString() } };
 }
 
-/** What is in a folder comes by its mention: a block of its own there is none. */
+/** Folders have no content block: the content of a folder is attached by its mention. */
 function ofFolder(uri: vscode.Uri): Attachment {
 	if (vscode.workspace.getWorkspaceFolder(uri) === undefined) {
 		throw new Error(`${uri.fsPath} is outside the folders of this window: open it, or attach files from it.`);
@@ -64,7 +67,7 @@ async function ofImage(uri: vscode.Uri, mimeType: string, size: number): Promise
 	return { id: uri.toString(), label: baseName(uri), kind: "image", block: { type: "image", mimeType, data } };
 }
 
-/** What is selected, as it is now; null where nothing is. */
+/** Returns the current selection; null if nothing is selected. */
 export function selectionOf({ document, selection }: vscode.TextEditor): Attachment | null {
 	if (selection.isEmpty) return null;
 	const label = selectionLabel(document.uri, selection);
@@ -79,7 +82,7 @@ export function selectionOf({ document, selection }: vscode.TextEditor): Attachm
 	return { id, label, kind: "selection", block };
 }
 
-/** The problems that the editor shows in a file, those of all extensions; null where there are none. */
+/** Returns the problems that the editor shows in a file, from all extensions; null without problems. */
 export function problemsOf(uri: vscode.Uri): Attachment | null {
 	const items = vscode.languages.getDiagnostics(uri).map(diagnosticOut);
 	if (items.length === 0) return null;

@@ -64,7 +64,10 @@ export function symbolIcon(kind: vscode.SymbolKind): string {
 	return `symbol${(vscode.SymbolKind[kind] ?? "Misc").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** What the editor's mentions in a prompt of a session in the folder `cwd` stand for. Raises, with words for the user, where one stands for nothing. */
+/**
+ * Returns the attachments for the editor's mentions in a prompt of a session in the folder `cwd`. Raises, with a
+ * message for the user, if a mention cannot be resolved.
+ */
 export async function mentioned(editor: Editor, cwd: string | null, text: string): Promise<readonly Attachment[]> {
 	const attachments: Attachment[] = [];
 	// One after the other: two terminals may need the clipboard

@@ -6,12 +6,12 @@ interface Listed {
 	readonly models: readonly Model[];
 }
 
-/** The variable of the key that a model is called with; undefined where it needs none that is known. */
+/** Returns the variable of the model's API key; undefined if it needs no known key. */
 export function keyVariableOf(listed: Listed, name: string): string | undefined {
 	return like(listed, name)?.keyVariable;
 }
 
-/** The variable of the key that a model lacks; undefined where it lacks none. */
+/** Returns the variable of the API key that the model lacks; undefined if it lacks none. */
 export function lackedKeyOf(listed: Listed, name: string): string | undefined {
 	const model = like(listed, name);
 	return model?.lacksKey === true ? model.keyVariable : undefined;

@@ -2,7 +2,10 @@
 
 import { randomBytes } from "node:crypto";
 
-/** `source` is what the policy calls the place of our files; `address` is where one of `dist/` is found by the view. */
+/**
+ * `source` is the origin of our files in the content security policy; `address` returns the address of a file in
+ * `dist/`.
+ */
 export function pageText(source: string, address: (file: string) => string): string {
 	const nonce = randomBytes(16).toString("base64");
 	const policy = [

@@ -106,7 +106,7 @@ export class Panel implements ShownSession, vscode.Disposable {
 		this.#newChat.choices = choices;
 	}
 
-	/** That the next turn will have. */
+	/** Model of the next turn. */
 	get model(): string {
 		return this.#session?.model ?? this.choices.model ?? this.#services.windowState.state.defaults.model;
 	}
@@ -177,7 +177,7 @@ export class Panel implements ShownSession, vscode.Disposable {
 		this.#loaded.fire();
 	}
 
-	/** Deleted while nobody here looked: the next prompt begins another session. */
+	/** It was deleted while it was not shown: the next prompt begins another session. */
 	#gone(): void {
 		if (this.conversation.items.length > 0) {
 			void vscode.window.showWarningMessage(`The session “${this.#session?.name ?? ""}” is no longer there.`);
@@ -185,7 +185,7 @@ export class Panel implements ShownSession, vscode.Disposable {
 		this.show(null);
 	}
 
-	/** The session that is shown; a new one if there is none yet. */
+	/** Returns the shown session, or a new one if none is shown. */
 	async needSession(): Promise<string> {
 		return this.sessionId ?? (await this.begin(this.#newChat, folderOfTheUser()));
 	}
@@ -298,7 +298,7 @@ export class Panel implements ShownSession, vscode.Disposable {
 	}
 
 	async #answer<M extends Method>({ method, params }: Call<M>): Promise<Calls[M]["result"]> {
-		// What every object has, such as a constructor, is no call.
+		// Properties that every object has, such as `constructor`, are not calls.
 		const handler: ((params: Calls[M]["params"]) => Promise<Calls[M]["result"]>) | undefined = Object.hasOwn(
 			this.calls,
 			method,

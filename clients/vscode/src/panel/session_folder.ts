@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-/** That of the active editor where there are several; else the daemon's choice, which is the first. */
+/** Returns the folder of the active editor in a workspace of several folders; null in others, because the daemon then chooses. */
 export function folderOfTheUser(): string | null {
 	const folders = vscode.workspace.workspaceFolders ?? [];
 	const uri = vscode.window.activeTextEditor?.document.uri;

@@ -22,7 +22,7 @@ export interface ShownSession {
 	/** Its own facts; null until they are known. */
 	readonly session: Session | null;
 	readonly conversation: Conversation;
-	/** That the next turn will have. */
+	/** Model of the next turn. */
 	readonly model: string;
 	choices: Choices;
 	/** Show that session from now on; null: a new one, which begins with its first prompt. */
@@ -31,6 +31,9 @@ export interface ShownSession {
 	readonly refresh: () => Promise<void>;
 	/** The new chat that is shown, or was until its session began; else the next one. */
 	readonly newChat: NewChat;
-	/** The session of a new chat, made in the folder `cwd` if there is none yet; null: the daemon chooses the folder. */
+	/**
+	 * Returns the session of a new chat, created in the folder `cwd` if it is missing; with null the daemon chooses the
+	 * folder.
+	 */
 	readonly begin: (chat: NewChat, cwd: string | null) => Promise<string>;
 }

@@ -9,7 +9,7 @@ import type { Services } from "./services.ts";
 const VIEW = "pygent.chat";
 const TAB = "pygent.chatTab";
 
-/** For the workbench to open a view that it has not shown yet. */
+/** Time limit for the workbench to open a view for the first time. */
 const OPEN_MS = 10_000;
 
 /** What a view has a window remember of its tab: `sessionId`, none before the first prompt. */
@@ -20,7 +20,7 @@ interface Remembered {
 /** Where a panel stands. */
 interface Place {
 	readonly isVisible: () => boolean;
-	/** To the front; the cursor stays where it is, or goes there. */
+	/** Brings the view to the front; the cursor moves into it only if `staysWhereItIs` is false. */
 	readonly reveal: (staysWhereItIs: boolean) => void;
 }
 
@@ -80,7 +80,7 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		return await opened;
 	}
 
-	/** That session at the front: in the view that shows it, else in the one that was used last. */
+	/** Shows that session in the view that has it, or in the one that was used last. */
 	async show(sessionId: string): Promise<Panel> {
 		const showing = [...this.#panels].find(([panel]) => panel.sessionId === sessionId);
 		if (showing !== undefined) {

@@ -8,12 +8,12 @@ import type { EditorContexts } from "../editor/context.ts";
 import { selectionLabel } from "../editor/conversion.ts";
 import type { Status } from "../protocol/protocol.ts";
 
-/** Of the panel's state, what does not depend on its session. */
+/** The part of the panel's state that does not depend on its session. */
 export type SharedState = Pick<
 	PanelState,
 	"daemon" | "models" | "agents" | "modes" | "needsModel" | "hasFolder" | "selection"
 > & {
-	/** Of sessions to come. */
+	/** Defaults of new sessions. */
 	readonly defaults: { readonly model: string; readonly agent: string; readonly mode: PanelState["mode"] };
 };
 

@@ -27,10 +27,10 @@ export interface Applied {
 /** How the daemon labels an edit that restores a checkpoint. */
 const RESTORE = "Restore a checkpoint";
 
-/** For the editor to load a file that another program has written. */
+/** Time limit for the editor to load a file that another program has written. */
 const LOADED_MS = 1000;
 
-/** Of one file: those whose tool call has not told of its result yet, and those of no call. */
+/** Maximum number of edits remembered per file: those whose tool call has no result yet, and those without a call. */
 const MOST_APPLIED = 8;
 
 /** Knows, for as long as an edit of the daemon is applied, which documents it is about, and what they were before it. */
@@ -44,7 +44,7 @@ export class DaemonEdits {
 		const edit = await pinned(given.edit);
 		if (edit === null) return { applied: false, failureReason: "another program has changed the file since" };
 		const params = { ...given, edit };
-		// The user went back to that state themselves: it is no edit to be judged.
+		// The user restored that state themselves: it is not an edit to review.
 		if (params.label === RESTORE) return await next(params, token);
 		const uris = urisOf(params.edit);
 		const before = await textsOf(uris);
@@ -133,7 +133,9 @@ async function textsOf(uris: readonly string[]): Promise<readonly (string | null
 	return await Promise.all(uris.map((uri) => textOf(vscode.Uri.parse(uri))));
 }
 
-/** The document, or the disk where another program has changed the file since; null where there is no such file. */
+/**
+ * Returns the document, or the file on disk if another program has changed it since; null if the file does not exist.
+ */
 export async function textOf(uri: vscode.Uri): Promise<string | null> {
 	const find = () => vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
 	const isNewest = (document?: vscode.TextDocument) => document?.isDirty || uri.scheme !== "file";
@@ -178,7 +180,7 @@ async function textOnDisk(uri: vscode.Uri, open: vscode.TextDocument | undefined
 		if (open === undefined) return await vscode.workspace.decode(bytes, { uri });
 		return await vscode.workspace.decode(bytes, { encoding: open.encoding });
 	} catch {
-		return new TextDecoder().decode(bytes); // to the editor it is no text
+		return new TextDecoder().decode(bytes); // a binary file for the editor
 	}
 }
 

@@ -32,7 +32,7 @@ interface Found {
 const MEMORY = "pygent.review";
 const MEMORY_OF_REJECTED = "pygent.review.rejected";
 
-/** Of a file that is remembered across a restart of the window, in characters; a longer one is not. */
+/** Maximum number of characters of a file that is remembered across a restart of the window; a longer file is not. */
 const MAX_REMEMBERED = 1_000_000;
 
 const CHANGED_SINCE = "These lines have changed. Check them again.";
@@ -56,7 +56,7 @@ export class PendingFiles implements vscode.Disposable {
 	#queue: Promise<unknown> = Promise.resolve();
 
 	readonly onDidChange = this.#changed.event;
-	/** Of this session: something was rejected, or brought back. */
+	/** Fires when something of a session was rejected or restored. */
 	readonly onDidChangeReport = this.#reports.event;
 
 	constructor(edits: DaemonEdits, memory: vscode.Memento) {
@@ -134,7 +134,7 @@ export class PendingFiles implements vscode.Disposable {
 		});
 	}
 
-	/** Files may have changed while nobody here looked. */
+	/** Files may have changed while the extension did not run. */
 	async lookAtAll(): Promise<void> {
 		await Promise.all(this.files.map(({ uri }) => this.#lookAt(vscode.Uri.parse(uri))));
 	}
@@ -153,7 +153,7 @@ export class PendingFiles implements vscode.Disposable {
 		});
 	}
 
-	/** What was rejected, or brought back, since the model was last told; null where nothing was. */
+	/** Returns what was rejected or restored since the last report to the model; null without such changes. */
 	report(sessionId: string): Report | null {
 		return this.#rejections.report(sessionId);
 	}
@@ -199,7 +199,8 @@ export class PendingFiles implements vscode.Disposable {
 		// A deletion is known by its bytes: the patch may be of another decoding.
 		const exact = applied.find((each) => (kind === "delete" && each.removed !== null) || madeBy(patch, each));
 		const reversed = exact === undefined ? textBefore(current, patch) : undefined;
-		// What is secret is masked in a patch, which then fits no text: it is the oldest edit that nobody told of.
+		// Secrets are masked in a patch, which then does not apply to any text: it belongs to the oldest edit without a
+		// result.
 		const edit = exact ?? (reversed === undefined ? applied[0] : undefined);
 		if (edit !== undefined) {
 			this.edits.told(uri, edit);
@@ -236,7 +237,7 @@ export class PendingFiles implements vscode.Disposable {
 		const decided = hunks.map((hunk) => ({ uri: file.uri, path, hunk, times: timesIn(after.current, hunk) }));
 		this.#rejections.add(sessionId, decided, step && { ...step, sessionId, uri: file.uri });
 		this.#reports.fire(sessionId);
-		// The document has told of the edit, and of what was typed meanwhile; what was no document has not.
+		// The document reports the edit, and what the user typed meanwhile; a file that is not open does not.
 		const current = after.current === null ? null : await textOf(uri);
 		const now = this.#entries.get(file.uri) ?? { ...entry, file: { ...file, baseline: current } }; // it is settled
 		this.#judge({ ...now, file: { ...now.file, current } });
@@ -366,7 +367,7 @@ function isAtOrIn(uri: string, place: string): boolean {
 	return uri === place || uri.startsWith(`${place}/`);
 }
 
-/** Of a file that the daemon deleted by itself the patch has the text, and nothing has the bytes. */
+/** If the daemon itself deleted a file, the patch contains its text, but its bytes are lost. */
 async function removedText(uri: string, text: string): Promise<RemovedFile> {
 	const bytes = await vscode.workspace.encode(text, { uri: vscode.Uri.parse(uri) });
 	return { bytes: Buffer.from(bytes).toString("base64"), mode: null, isLink: false };

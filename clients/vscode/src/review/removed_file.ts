@@ -7,7 +7,7 @@ import type { RemovedFile } from "./hunks/file_states.ts";
 /** As the daemon: what is larger is never read. */
 const MAX_BYTES = 10 * 1024 * 1024;
 
-/** Null where there is no such file, or it is a folder, or too large. */
+/** Reads the file; null if it does not exist, is a folder, or is too large. */
 export async function removedFile(path: string): Promise<RemovedFile | null> {
 	try {
 		const stats = await lstat(path);

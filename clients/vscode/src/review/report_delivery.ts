@@ -55,7 +55,7 @@ export class ReportDelivery implements vscode.Disposable {
 			const { accepted } = await this.#daemon.request("pygent/turn/steer", params);
 			if (accepted) this.#pendingFiles.reported(report);
 		} catch {
-			// The daemon or the session is gone: nobody is left to be told.
+			// The daemon or the session is gone: the report cannot be delivered.
 		}
 	}
 }

@@ -1,4 +1,4 @@
-/** Brings a file back to a text that it had, in the editor where it has one. */
+/** Restores an earlier text of a file, in its editor if it is open. */
 
 import * as vscode from "vscode";
 import { type DaemonEdits, textOf } from "./daemon_edits.ts";
@@ -6,7 +6,7 @@ import type { RemovedFile } from "./hunks/file_states.ts";
 import { hunksOf, type PendingFile, withLineFeeds } from "./hunks/pending_file.ts";
 import { putBack } from "./removed_file.ts";
 
-/** What the editor's undo takes back; null where it takes back nothing. */
+/** Text that the editor's undo restores; null if it restores nothing. */
 type Step = { readonly before: string; readonly after: string } | null;
 
 /** From `file.current` to `text`; null: the file shall be gone. Raises where the editor refuses it. */

@@ -64,7 +64,7 @@ export class ReviewedSessions implements vscode.Disposable {
 		if (edits.length > 0) void this.#reviews.pendingFiles.changed(sessionId, edits);
 	}
 
-	/** Written where it matters alone: a delta is no reason. */
+	/** Written only when it matters: a delta does not cause a write. */
 	#remember(sessionId: string, seen: Seen, keep: boolean): void {
 		this.#seen.delete(sessionId);
 		this.#seen.set(sessionId, seen);

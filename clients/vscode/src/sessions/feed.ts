@@ -20,7 +20,7 @@ export class Feed implements vscode.Disposable {
 	/** Messages, until the events up to that number are known. */
 	#earlier: { readonly messages: readonly Message[]; readonly lastSeq: number } | null = null;
 
-	/** After the change is in `conversation`; of one that changes nothing nobody hears. */
+	/** Fires after `conversation` has changed; an event that changes nothing does not fire. */
 	readonly onDidChange = this.#happened.event;
 
 	constructor(sessionId: string, daemon: Daemon) {

@@ -22,7 +22,7 @@ export class PendingRequests implements vscode.Disposable {
 		return [...this.#waiting.values()].map(({ ask }) => ask);
 	}
 
-	/** The user's answer; null where it was withdrawn first. */
+	/** Resolves with the user's answer; null if the request was withdrawn first. */
 	ask<Answer>(ask: PendingRequest, cancelled: vscode.CancellationToken): Promise<Answer | null> {
 		const answer = new Promise<Answer | null>((resolve) => {
 			this.#waiting.set(ask.id, { ask, settle: (value) => resolve(value as Answer | null) });
@@ -32,7 +32,7 @@ export class PendingRequests implements vscode.Disposable {
 		return answer.finally(() => withdrawn.dispose());
 	}
 
-	/** False where it is no longer waiting. */
+	/** Returns false if the request no longer waits. */
 	answer(id: string, answer: unknown): boolean {
 		return this.#settle(id, answer);
 	}

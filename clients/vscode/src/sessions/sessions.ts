@@ -7,7 +7,7 @@ import type { SessionChanged } from "../protocol/protocol.ts";
 import { Feed } from "./feed.ts";
 import type { PendingRequests } from "./pending_requests.ts";
 
-/** Of those that nobody shows and that do nothing, how many are kept up to date. */
+/** Maximum number of idle sessions without a view that are kept up to date. */
 const IDLE_FEEDS = 8;
 
 export class Sessions implements vscode.Disposable {

@@ -15,7 +15,7 @@ import { CLIENT, DAEMON, Scratch } from "../paths.ts";
 import { STEADY_SETTINGS, WorkbenchServer } from "../workbench/server.ts";
 import type { Outcome } from "./inside/harness.ts";
 
-/** For all tests on a machine that does much else; each of their waits has its own bound. */
+/** Time limit for all tests on a loaded machine; each of their waits has its own bound. */
 const RUN_MS = 580_000;
 
 const ALLOWED = 'mode = "accept_edits"\n[permissions]\nallow = ["delete_file", "move_file"]\n';

@@ -206,4 +206,4 @@ async function main(file: string): Promise<void> {
 const [file] = process.argv.slice(2);
 if (file === undefined) throw new Error("usage: node test/panel/measure.ts FILE");
 await main(file);
-process.exit(); // what tests share, the browser among it, is closed after the last of them: here is none
+process.exit(); // resources that tests share, such as the browser, are closed after the last test, which does not exist here

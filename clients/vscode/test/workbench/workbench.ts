@@ -18,7 +18,7 @@ import { ModelServer } from "../model_server.ts";
 import { CLIENT, DAEMON, REPOSITORY, Scratch } from "../paths.ts";
 import { STEADY_SETTINGS, WorkbenchServer } from "./server.ts";
 
-/** For what a person would wait for, on a machine that does much else. */
+/** Time limit of each wait, for a loaded machine. */
 export const WAIT_MS = Number(process.env["WAIT_MS"] ?? 60_000);
 
 /** Wide enough for the explorer, two texts side by side in a diff, and the chat. */
@@ -69,7 +69,7 @@ async function pack(scratch: Scratch): Promise<string> {
 
 export class Workbench implements AsyncDisposable {
 	readonly page: Page;
-	/** Of this window, with the test's files. */
+	/** Folder of this window, with the test's files. */
 	readonly folder: string;
 	readonly model: ModelServer;
 	/** What the window's pages complained of, the workbench's own included. */

@@ -1,4 +1,4 @@
-"""What luacheck finds is not looked for where it is not there."""
+"""Tests with luacheck are left out if it is not installed."""
 
 from tests.clients.programs import are_here
 

@@ -29,7 +29,7 @@ TALK = (
 )
 
 NOTHING = {"sessionId": None, "turnId": None}
-"""Of what is not sent."""
+"""Result for a prompt that is not sent."""
 
 
 async def refused(editor: Editor, name: str, *arguments: object) -> str:

@@ -58,7 +58,7 @@ async def after(seconds: float) -> None:
 async def test_a_window_that_is_lost_again_before_it_was_ready_is_asked_when_it_comes_the_next_time(
     folder: Path,
 ) -> None:
-    """The time that it had to be ready runs out while nobody is there: what is asked then would never be answered."""
+    """Time limit for getting ready, which passes while no client is connected: requests would never be answered."""
     async with connected(folder, Setup(script=SCRIPT), capabilities=NAMED) as editor:
         editor.handlers[PERMISSION] = lambda _: NO_ANSWER
         editor.server.endpoint.patience = Patience(ready_s=0.01)
@@ -97,7 +97,7 @@ async def test_a_window_that_never_attaches_is_asked_all_the_same(folder: Path) 
 
 
 class Nowhere:
-    """Windows that nobody keeps."""
+    """Windows without a client."""
 
     def give(self, window: Window) -> PygentServer | None:
         """None is away."""
@@ -133,7 +133,8 @@ def exchange(ours: socket.socket, message: Mapping[str, Any]) -> None:
 
 
 async def test_a_connection_gives_its_window_away_also_in_the_moment_after_it_was_lost(tmp_path: Path) -> None:
-    """Before it has parted: a window that is back so soon would find nothing, and its turns would run for nobody."""
+    """A window that reconnects before its old connection has closed would find nothing, and its turns would have no
+    reader."""
     async with one_client(tmp_path) as (client, _):
         window = named(tmp_path)
         assert client.can_hand_over(window)

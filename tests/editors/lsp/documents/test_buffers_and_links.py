@@ -77,7 +77,7 @@ async def test_of_two_clean_spellings_the_last_one_counts_and_the_other_after_it
 
 
 def save_and_close(editor: Editor, params: Mapping[str, Any], uri: str) -> object:
-    """Apply; then the document is saved and closed, and loaded again where it is open under another name."""
+    """Apply the edit, then save and close the document; load it again if it is open under another name."""
     applied = editor.documents.apply(params)
     if uri in editor.documents.open_documents:
         text = editor.documents.text(uri)

@@ -61,7 +61,7 @@ async def test_what_the_editor_tells_at_last_is_worked_on_again(folder: Path, fi
     async with connected(folder, Setup(script=script, mode="trust"), capabilities=PLAIN_CHANGES) as editor:
         editor.server.endpoint.patience = HASTY
         uri = editor.documents.open(file)
-        editor.handlers[APPLY] = lambda _: {"applied": True}  # which was no truth, if the user only saves
+        editor.handlers[APPLY] = lambda _: {"applied": True}  # which was wrong if the user only saves
         await editor.turn()
         if saved:
             editor.documents.save(uri)

@@ -31,7 +31,7 @@ class TypingBuffers(Buffers):
         self.typing = False
 
     def get(self, path: Path) -> Buffer | None:
-        """See `Buffers`."""
+        """Implement `Buffers`."""
         if self.typing and path.name == "b.txt":
             self.typing = False
             whole = types.TextDocumentContentChangeWholeDocument(text="typed\none\n")

@@ -18,7 +18,7 @@ from tests.editors.lsp.editor import CAPABILITIES, NO_ANSWER, Asked, Editor, Set
 from tests.fakes import Call, Gate, bounded, say
 
 HASTY = Patience(answer_s=0.1, proof_s=0.1)
-"""For what never comes."""
+"""Time limit for events that never come."""
 
 APPLY = "workspace/applyEdit"
 
@@ -51,7 +51,7 @@ def read(path: str = "a.txt") -> Call:
 
 
 def calling(*calls: Call) -> Setup:
-    """A model that makes these calls, one after another, and is done; nobody is asked for trifles."""
+    """A model that makes these calls, one after another, and is done; without questions."""
     return Setup(script=[*(say("", call) for call in calls), say("done")], mode="trust")
 
 

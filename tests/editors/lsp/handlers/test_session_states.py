@@ -35,7 +35,7 @@ READS = {f"pygent/session/{each}" for each in ("list", "search", "load", "fork",
 
 
 def refusal(state: State, method: str) -> str | None:
-    """The kind of the error; None where it is answered."""
+    """Return the kind of the error; None if the request succeeds."""
     if state == "of another daemon" and method not in READS:
         return "session_locked"
     if state == "running" and method in {f"pygent/session/{each}" for each in ("compact", "clear", "delete")}:

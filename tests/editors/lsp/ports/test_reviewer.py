@@ -178,7 +178,7 @@ async def test_a_deleted_file_comes_back_with_its_permissions_where_the_daemon_w
         assert (folder / "gone.sh").stat().st_mode & 0o777 == 0o755
 
 
-# Answers that are none
+# Invalid answers
 
 
 @pytest.mark.parametrize(

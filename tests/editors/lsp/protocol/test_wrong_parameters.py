@@ -53,7 +53,7 @@ ASKED: Mapping[str, Any] = {
 SIZE = 800
 
 MAX_CALLS = 40_000
-"""For one message: some for each of its items."""
+"""Maximum number of function calls for one message, which allows some for each of its items."""
 
 MAX_SAID_CHARS = 5_000
 
@@ -105,7 +105,7 @@ def with_odd(value: Any, path: tuple[str | int, ...], odd: Any) -> Any:
 
 
 async def calls_of(editor: Editor, method: str, params: Any) -> int:
-    """What the message costs the server, up to the answer where it is a request."""
+    """Return the cost of the message for the server, up to the answer of a request."""
     message = {"jsonrpc": "2.0", "method": method, "params": params}
     if method in TOLD:
         body = json.dumps(message).encode()

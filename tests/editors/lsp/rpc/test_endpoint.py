@@ -29,7 +29,7 @@ async def alive(editor: Editor) -> bool:
     return bool((await editor.request("pygent/status"))["version"])
 
 
-# What is no message
+# Invalid messages
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from tests.fakes import WAIT_S
 
 @pytest.fixture
 def path() -> Generator[Path]:
-    """Of a socket that is not there yet; a test's own folder may be too deep for one."""
+    """Return the path of a socket that does not exist yet; a test's own folder may be too deep for one."""
     with tempfile.TemporaryDirectory(prefix="pygent-") as folder:
         yield Path(folder) / "socket"
 
@@ -45,7 +45,7 @@ def left_behind(path: Path) -> None:
 
 
 def refused(path: Path, *, is_misuse: bool) -> str:
-    """What is said of a path at which nobody can listen."""
+    """Return the error for a path at which no socket can be opened."""
     with pytest.raises(SocketError) as caught, listening(path):
         pass
     assert caught.value.is_misuse == is_misuse

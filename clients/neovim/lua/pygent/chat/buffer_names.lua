@@ -29,7 +29,7 @@ local function name_of(session)
   return ("%s%s/%s"):format(M.SCHEME, session.id:sub(1, ID_CHARS), title_of(session.info.name))
 end
 
----The buffer of a session, which is made where there is none.
+---Return the buffer of a session, and create it if it is missing.
 ---@param session pygent.FollowedSession
 ---@return integer
 function M.buffer(session)

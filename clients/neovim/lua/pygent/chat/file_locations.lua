@@ -1,4 +1,4 @@
---- Places in files that a chat names: where they are, and how they are opened beside it.
+--- Locations of files that a chat names, and opening them beside the chat.
 
 local fences = require("pygent.chat.renderer.fences")
 
@@ -49,7 +49,7 @@ function M.open_below_cursor(view)
   return true
 end
 
----Of the diff around a line of the buffer: the line of the new file that stands there.
+---Return the line of the new file for the diff at the cursor.
 ---@param cursor integer
 ---@return integer?
 local function line_in_diff(cursor)

@@ -161,7 +161,7 @@ function M.hide()
   end
 end
 
----Show the chat, also in place of another project's, or hide it where it is shown.
+---Show the chat, also in place of another project's chat, or hide it if it is shown.
 function M.toggle()
   local window = M.window()
   local shown = window and M.of(vim.api.nvim_win_get_buf(window))

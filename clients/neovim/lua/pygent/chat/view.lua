@@ -14,7 +14,7 @@ local M = {}
 local FRAME_MS = 30
 ---How long is drawn at a time; what is left is drawn after the editor has had its turn.
 local BUDGET_MS = 4
----Of one text that is drawn in one go.
+---Maximum number of bytes of one text that is drawn at once.
 local PIECE_BYTES = 32000
 
 ---So many items that wait to be drawn are a conversation that is taken up again. The more of markdown is parsed, the
@@ -266,7 +266,7 @@ function View:_draw_queue(deadline)
     local item = queue[self._first]
     self._queued[item] = nil -- what becomes of it from now on is drawn again
     if self:_draw(item) then
-      self._first = self._first + 1 -- what was drawn stays where it is: behind a hole `table.insert` would lose its way
+      self._first = self._first + 1 -- drawn entries are not moved: `table.insert` fails on a table with holes
     else
       self._queued[item] = true
     end
@@ -353,7 +353,7 @@ function View:_highlight(is_on)
   end
 end
 
----The line above the chat, where it reads otherwise than before.
+---Update the line above the chat if it has changed.
 function View:_draw_bar()
   local bar = winbar.of(self.session, math.huge)
   if bar ~= self._bar then
@@ -362,7 +362,7 @@ function View:_draw_bar()
   end
 end
 
----What can be done where nothing was said.
+---Draw the possible next steps in an empty conversation.
 function View:_hint()
   local is_empty = self.page.blocks.n_lines == 0
   if is_empty and self._hint_mark == nil then

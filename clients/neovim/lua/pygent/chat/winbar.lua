@@ -20,7 +20,7 @@ function M.text()
   return chat and M.of(chat.session, vim.api.nvim_win_get_width(0)) or ""
 end
 
----Of parts with a space at each end.
+---Return the width of parts with a space at each end.
 ---@param ... string
 ---@return integer
 local function cells_of(...)

@@ -40,7 +40,7 @@ function M.of(buffer)
   return vim.fn.win_findbuf(buffer)
 end
 
----That of the current tab which shows one of these buffers.
+---Return the window of the current tab that shows one of these buffers.
 ---@param is_chat fun(buffer: integer): boolean
 ---@return integer?
 function M.here(is_chat)
@@ -99,7 +99,7 @@ function M.open(buffer)
   return window
 end
 
----Go to a line, or to the end where there is none.
+---Go to a line, or to the end without a line.
 ---@param window integer
 ---@param buffer integer
 ---@param line? integer
@@ -110,7 +110,7 @@ function M.to_line(window, buffer, line)
   vim.api.nvim_win_set_cursor(window, { line, 0 })
 end
 
----Show a buffer in a window that shows another one, also where that is fixed.
+---Show a buffer in a window in place of another one, even if 'winfixbuf' is set.
 ---@param window integer
 ---@param buffer integer
 function M.show(window, buffer)
@@ -120,7 +120,7 @@ function M.show(window, buffer)
   vim.wo[window][0].winfixbuf = is_fixed
 end
 
----Close a window; where it is the last one, it shows an empty buffer.
+---Close a window; the last window shows an empty buffer instead.
 ---@param window integer
 function M.close(window)
   local is_float = vim.api.nvim_win_get_config(window).relative ~= ""
@@ -133,7 +133,7 @@ function M.close(window)
   M.show(window, vim.api.nvim_create_buf(true, false))
 end
 
----Those that are at the end now, and so go on with it. Nobody who selects something there is moved.
+---Return the windows that are at the end and therefore follow it. A window with a selection does not move.
 ---@param buffer integer
 ---@return integer[]
 function M.at_end(buffer)

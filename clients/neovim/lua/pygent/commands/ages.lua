@@ -11,7 +11,7 @@ local UNITS = {
   { seconds = 60, unit = "min" },
 }
 
----`3 h ago`; empty where it cannot be told.
+---Return an age such as `3 h ago`; empty if it cannot be determined.
 ---@param timestamp string RFC 3339
 ---@return string
 function M.age(timestamp)

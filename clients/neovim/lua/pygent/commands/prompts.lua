@@ -130,7 +130,7 @@ M.attach = {
   end,
 }
 
----Ask, or open the prompt where there are no words yet.
+---Send a prompt, or open the prompt window if it has no text.
 ---@param words? string
 ---@param lines? {buffer: integer, first: integer, last: integer} what the prompt is about
 function M.begin(words, lines)

@@ -96,7 +96,7 @@ M.model = {
   end,
 }
 
----What was named, or what is chosen where nothing was.
+---Return the named range, or the current one.
 ---@param what "agent"|"mode"
 ---@param name string
 ---@param choices pygent.commands.Choice[]

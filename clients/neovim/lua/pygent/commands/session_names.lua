@@ -8,7 +8,7 @@ local notifications = require("pygent.notifications")
 
 local M = {}
 
----Of a list: who wants an older one looks for it by words.
+---Maximum number of listed sessions; older ones are found by a search.
 local MAX_SESSIONS = 200
 
 ---@param query? string words that are looked for in names and conversations
@@ -62,7 +62,7 @@ end
 ---Go on with the session that is meant: by its id or the beginning of it, its name, or `last`. None is an error.
 ---@param given string
 ---@param go_on fun(session: pygent.Session)
----@param on_problem? fun() there is none, which was told
+---@param on_problem? fun() no session was found, and the user was told
 function M.find(given, go_on, on_problem)
   sessions.ask_daemon("pygent/session/list", M.params(), function(result)
     local listed = M.used(result.sessions)
@@ -77,7 +77,7 @@ function M.find(given, go_on, on_problem)
   end, on_problem)
 end
 
----For completion: names may have several words, and what is completed is the last one.
+---Complete session names: a name may have several words, and only its last word is completed.
 ---@param lead string
 ---@param words string[]
 ---@return string[]

@@ -6,7 +6,7 @@ local tree = require("pygent.conversation.tree")
 
 local M = {}
 
----Of the live output that is kept while a tool runs: a screenful or two; the result holds the rest.
+---Maximum number of bytes of live output kept while a tool runs, about two screenfuls; the result contains the rest.
 M.MAX_LIVE_BYTES = 20000
 
 ---@param event pygent.ToolCallEvent

@@ -26,7 +26,7 @@ function M.new(session_id)
   }
 end
 
----What an event does. One that a newer daemon tells of, and nobody knows, does nothing.
+---Apply an event. An unknown event of a newer daemon changes nothing.
 ---@type table<string, pygent.conversation.Effect>
 local EFFECTS = {
   turn_queued = turns.queued,
@@ -77,12 +77,12 @@ function M.take(conversation, events)
   return touched.list
 end
 
----See `pygent.conversation.earlier`.
+---Whether history is missing, as in `pygent.conversation.history`.
 M.is_missing = history.is_missing
 M.put_before = history.put_before
 M.stand = history.stand
 
----See `pygent.conversation.prompts`.
+---Reject a prompt, as in `pygent.conversation.prompts`.
 M.reject = prompts.reject
 
 ---All that was said in a text, or thought.

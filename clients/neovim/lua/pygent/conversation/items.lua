@@ -4,7 +4,7 @@
 ---A session as a view shows it, made from the session's events alone.
 ---@class pygent.Conversation
 ---@field session_id string
----Of the last event that was taken; an event that is not above it is not taken again.
+---Number of the last event that was applied; an event with this number or a lower one is ignored.
 ---@field last_seq integer
 ---In the order in which they began. What a subagent does is below the call that started it.
 ---@field items pygent.Item[]
@@ -16,7 +16,7 @@
 ---@field steering string[]
 ---Turns that wait, the next one first.
 ---@field queue pygent.WaitingTurn[]
----The whole plan as it is now; empty where there is none.
+---The complete current plan; empty without a plan.
 ---@field plan pygent.PlanEntry[]
 ---Totals of the last turn that asked a model, as far as known.
 ---@field usage? pygent.Usage
@@ -74,7 +74,7 @@
 ---@field steered boolean
 ---@field attachments pygent.PromptAttachment[]
 
----What a prompt carries besides its words: where it is, and not what it holds.
+---An attachment of a prompt: its location, without its content.
 ---@alias pygent.PromptAttachment
 ---| pygent.FileAttachment
 ---| pygent.DiagnosticsAttachment

@@ -1,6 +1,5 @@
---- Events as this version knows them. A field of another shape than the wire's becomes an empty value of its own, so
---- that what a newer daemon tells breaks no conversation. States and kinds that nobody knows have their default where
---- they are read.
+--- Normalises events. A field of another shape than the wire's becomes an empty value, so that events of a newer daemon
+--- break no conversation. Unknown states and kinds get their default when they are read.
 
 local M = {}
 

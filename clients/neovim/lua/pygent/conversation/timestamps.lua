@@ -26,7 +26,7 @@ local function offset_s(zone)
   return (sign == "+" and 1 or -1) * (hours * 3600 + minutes * 60)
 end
 
----Seconds since 1970; 0 for what is no timestamp.
+---Return seconds since 1970; 0 for an invalid timestamp.
 ---@param timestamp any
 ---@return number
 function M.seconds(timestamp)
@@ -42,7 +42,7 @@ function M.seconds(timestamp)
   return days * 86400 + hour * 3600 + minute * 60 + (tonumber(second) or 0) - offset_s(zone)
 end
 
----Milliseconds between two; 0 where they cannot be read, or the clock went back.
+---Return the milliseconds between two timestamps; 0 if they cannot be parsed, or the clock was set back.
 ---@param from any
 ---@param to any
 ---@return number

@@ -34,7 +34,7 @@ local SETTLED = {
   end,
 }
 
----Nobody goes on with an item.
+---Settle an item that receives no more events.
 ---@param item pygent.Item
 ---@param at string RFC 3339
 ---@param touched pygent.conversation.Touched

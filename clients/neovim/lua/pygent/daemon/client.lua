@@ -84,7 +84,7 @@ local function started(root)
   end
 end
 
----The client of a project, where one is ready.
+---Return the client of a project if it is ready.
 ---@param root? string without it that of the project that is worked in
 ---@return vim.lsp.Client?
 function M.ready(root)
@@ -138,7 +138,7 @@ local function start_client(root)
   end
 end
 
----Go on with the client of the project, which is started where there is none; without one, with what is wrong.
+---Call back with the client of the project, which is started if it does not run; without a client, with the reason.
 ---@param go_on fun(client: vim.lsp.Client?, problem: string?)
 ---@param root? string
 function M.need(go_on, root)
@@ -286,7 +286,7 @@ local function ended(client, how, was_expected)
   end
 end
 
----Nobody answers any more what was asked of that client.
+---Fail the requests to that client that are still unanswered.
 ---@param id integer
 local function leave_unanswered(id)
   local unanswered = pending[id] or {}

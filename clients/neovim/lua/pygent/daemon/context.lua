@@ -10,7 +10,7 @@ local M = {}
 ---After the last of what happens in quick succession: typing, a language server that looks at everything anew.
 local QUIET_MS = 50
 
----Of one file, and of files at once: more is no background.
+---Maximum number of diagnostics of one file, and of files in one message: more is not background.
 local MAX_DIAGNOSTICS = 100
 local MAX_FILES = 50
 
@@ -20,7 +20,7 @@ local active
 ---What is selected, or was when the cursor moved last.
 ---@type {buffer: integer, region: integer[], mode: string}?
 local selected
----Whose diagnostics have yet to be told, by the client's id.
+---Buffers whose diagnostics are not sent yet, by client id.
 ---@type table<integer, table<integer, true>>
 local untold = {}
 ---@type uv.uv_timer_t?

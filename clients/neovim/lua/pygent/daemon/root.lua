@@ -81,8 +81,8 @@ local function place(buffer)
   return path and vim.uv.fs_realpath(path) or path
 end
 
----The nearest folder with a marker. One that holds more than a project, as a home folder under version control does,
----is none.
+---Return the nearest folder with a marker. A folder that holds more than a project, such as a home folder under version
+---control, does not count.
 ---@param path string
 ---@return string?
 local function marked(path)
@@ -204,7 +204,7 @@ function M.of(buffer)
   return root or working
 end
 
----The project that a file belongs to, where it belongs to one: going to a definition in a library starts nothing.
+---Return the project of a file, or nil: going to a definition in a library starts no daemon.
 ---@param buffer integer
 ---@return string?
 function M.project(buffer)

@@ -6,7 +6,7 @@ local disk_changes = require("pygent.edits.disk_changes")
 
 local M = {}
 
----What an edit found in a file, and what it left; nil is no file.
+---Content of a file before and after an edit; nil if it did not exist.
 ---@class pygent.Applied
 ---@field path string
 ---@field before? string
@@ -40,7 +40,7 @@ local function changes(edit)
   return made
 end
 
----Of a document whose text the daemon has from this editor.
+---Return why a document that is synchronised with the daemon cannot be edited.
 ---@param path string
 ---@param buffer? integer
 ---@param version integer
@@ -59,7 +59,7 @@ local function told_refusal(path, buffer, version)
   end
 end
 
----Of a file that the daemon has read from the disk.
+---Return why a file that the daemon read from disk cannot be edited.
 ---@param path string
 ---@param buffer? integer
 ---@return integer? buffer
@@ -75,7 +75,7 @@ local function untold(path, buffer)
   return documents.load(path)
 end
 
----Of a document whose text the daemon has read, where that is no longer what it holds.
+---Return why a document that the daemon has read cannot be edited because its text has changed.
 ---@param part pygent.Part
 ---@param buffer integer
 ---@return string? refusal
@@ -110,7 +110,7 @@ local function fit(part, client)
   return problem and ("%s: %s"):format(documents.name(part.path), problem)
 end
 
----All parts of an edit, and nothing is changed yet; nil and why where one of them cannot be made.
+---Check all parts of an edit before anything is changed; nil and a reason if one of them cannot be applied.
 ---@param applying pygent.Applying
 ---@return pygent.Part[]?
 ---@return string? refusal

@@ -162,7 +162,7 @@ end
 ---@param block pygent.Block
 local function write(buffer, lines, block)
   if block.count ~= #block.lines then
-    return with("keepjumps", function() -- the user's last change stays where they made it
+    return with("keepjumps", function() -- the user's last change keeps its position
       api.nvim_buf_set_lines(buffer, block.first, block.first + block.count, true, block.lines)
     end)
   end

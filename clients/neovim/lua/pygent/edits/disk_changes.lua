@@ -44,7 +44,7 @@ function M.begin()
   end
 end
 
----Let Neovim look at the file; where it would ask the user what to do, that is done.
+---Let Neovim check the file; if it would ask the user what to do, it is reloaded.
 ---@param buffer integer
 ---@param choice ""|"reload"
 ---@return boolean would_ask

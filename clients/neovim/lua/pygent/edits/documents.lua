@@ -26,7 +26,7 @@ function M.name(path)
   return vim.fn.fnamemodify(path, ":~:.")
 end
 
----The buffer of that name, where it is loaded.
+---Return the buffer of that name if it is loaded.
 ---@param path string
 ---@return integer?
 function M.loaded(path)
@@ -50,7 +50,7 @@ local function unsaved_elsewhere(path)
   end
 end
 
----Load a file into a buffer that no window shows. Nil, and why, where that does not work.
+---Load a file into a hidden buffer; nil and a reason if this fails.
 ---@param path string
 ---@return integer? buffer
 ---@return string? problem
@@ -69,7 +69,7 @@ function M.load(path)
   end
   local buffer = vim.fn.bufadd(path)
   local messages = vim.o.shortmess
-  vim.o.shortmess = messages .. "A" -- one that holds nothing unsaved is no reason to wait for a key
+  vim.o.shortmess = messages .. "A" -- a buffer without unsaved text must not wait for a key
   local _, problem = pcall(vim.cmd, ("silent call bufload(%d)"):format(buffer))
   vim.o.shortmess = messages
   if not api.nvim_buf_is_loaded(buffer) then
@@ -79,7 +79,7 @@ function M.load(path)
   return buffer
 end
 
----Why the user would not want the buffer to be changed, or it cannot be; nil where it can.
+---Return why the buffer must not or cannot be changed; nil if it can.
 ---@param buffer integer
 ---@return string?
 function M.refusal(buffer)
@@ -120,7 +120,7 @@ function M.is_text_of(buffer, digest)
   return digest == vim.fn.sha256(ending and text:gsub("\n", ending) or text)
 end
 
----The text of a file, from its buffer or else from the disk; nil where there is none, or it is too large.
+---Return the text of a file, from its buffer or from disk; nil if the file does not exist, or is too large.
 ---@param path string
 ---@return string?
 function M.text_of(path)
@@ -131,7 +131,7 @@ function M.text_of(path)
   return M.text_on_disk(path)
 end
 
----nil where there is no such file, or it is too large.
+---Return the bytes of a file; nil if it does not exist, or is too large.
 ---@param path string
 ---@return string?
 function M.bytes_on_disk(path)
@@ -148,7 +148,7 @@ function M.bytes_on_disk(path)
   return bytes
 end
 
----With "\n" between lines; nil where there is no such file, or it is too large.
+---Return the text with "\n" between lines; nil if the file does not exist, or is too large.
 ---@param path string
 ---@return string?
 function M.text_on_disk(path)
@@ -157,7 +157,7 @@ function M.text_on_disk(path)
     return nil
   end
   if text:find("^\n") or text:find("[^\r]\n") then
-    return text -- Neovim, too, takes no carriage return for an end of a line where one line has none
+    return text -- Neovim does the same: a carriage return does not end a line if any line lacks one
   end
   return (text:gsub("\r\n", "\n"))
 end
@@ -238,7 +238,7 @@ local function end_properly(made, lines)
   end
 end
 
----What these edits come to in the buffer; nil, and why, where they do not fit it.
+---Return the text that results from these edits; nil and a reason if they do not fit the buffer.
 ---@param buffer integer
 ---@param edits lsp.TextEdit[]
 ---@param encoding "utf-8"|"utf-16"|"utf-32"

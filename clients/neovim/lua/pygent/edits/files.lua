@@ -52,7 +52,7 @@ local function delete_refusal(operation, options)
   end
 end
 
----Why it cannot be carried out; nil where it can.
+---Return why the operation cannot be carried out; nil if it can.
 ---@param operation pygent.FileOperation
 ---@return string?
 function M.refusal(operation)

@@ -141,8 +141,8 @@ local function align(made, lines, block)
   end
 end
 
----The same in smaller blocks that leave more lines where they are: each only adds lines, only takes some away, or has
----as many as before, of which each line is a later form of the one in its place.
+---Split an edit into smaller blocks that keep more lines in place: each only adds lines, only removes lines, or
+---replaces lines by as many, each a later form of the line before it.
 ---@param lines string[]
 ---@param blocks pygent.Block[]
 ---@return pygent.Block[]

@@ -8,10 +8,10 @@ local M = {}
 
 local api = vim.api
 
----Of what is told of a failure: a longer message would have Neovim wait for a key.
+---Maximum number of characters of a failure's reason: a longer message would make Neovim wait for a key.
 local MAX_REASON_CHARS = 60
 
----@param problem any what `:update` raised, with all that Neovim says of where that was
+---@param problem any error of `:update`, with the position that Neovim adds to it
 ---@return string
 local function reason(problem)
   local line = tostring(problem):match("^[^\n]*")

@@ -1,5 +1,5 @@
---- An edit meets what the user is doing: it waits where it would spoil that, and says so where it changes the line that
---- is typed in.
+--- Edits and what the user is doing: an edit that would interfere waits, and one that changes the line being typed is
+--- announced.
 
 local documents = require("pygent.edits.documents")
 local plain_text = require("pygent.chat.renderer.plain_text")
@@ -18,7 +18,7 @@ local PATIENCE_MS = 3000
 ---How long the sign at a changed line stays, in milliseconds.
 local SIGN_MS = 4000
 
----Of an edit, as the model names it.
+---Maximum number of characters of an edit's label, which the model chooses.
 local MAX_LABEL_CHARS = 60
 
 local namespace = api.nvim_create_namespace("pygent.edits")
@@ -37,7 +37,7 @@ function M.busy_with(buffers)
   if mode:match("^[sS\19]") then
     return "has selected text in it"
   end
-  if vim.startswith(mode, "no") then -- Neovim would take the lines from where it began, whatever stands there by then
+  if vim.startswith(mode, "no") then -- Neovim would take the lines at that position, even if they have moved
     return "has an operator pending in it"
   end
 end
@@ -61,7 +61,7 @@ function M.when_possible(try, give_up)
   look()
 end
 
----The line, from 0, that the user types in, where it is one of the buffer's.
+---Return the line, from 0, in which the user types, if it is in the buffer.
 ---@param buffer integer
 ---@return integer?
 function M.row(buffer)

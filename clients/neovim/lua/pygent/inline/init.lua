@@ -1,5 +1,5 @@
---- Inline edits: the agent changes lines where they stand, without a chat. The edits of a project have one session, in
---- which the model sees the running turn alone, and are made one after another.
+--- Inline edits: the agent changes lines in the buffer, without a chat. The inline edits of a project share one
+--- session, in which the model sees only the running turn, and are made one after another.
 
 local attachments = require("pygent.prompt.attachments")
 local client = require("pygent.daemon.client")

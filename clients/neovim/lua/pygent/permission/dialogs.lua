@@ -1,8 +1,9 @@
---- What waits for the user, one at a time: which of it is shown, when it takes the focus, and when a key counts.
+--- Permission requests and questions, shown one at a time: which one is shown, when it takes the focus, and when a key
+--- counts.
 ---
---- Nobody answers by accident: a dialog takes the focus where a user in normal mode has typed nothing for a second, and
---- else says how to go there; a key that comes within half a second of its appearance was meant for something else.
---- To hide one is no answer: it goes on to wait, and `:Pygent answer` shows it again.
+--- Accidental answers are prevented: a dialog takes the focus only if the user is in normal mode and has typed nothing
+--- for a second, and otherwise says how to reach it; a key within half a second of its appearance is ignored. Hiding a
+--- dialog does not answer it: it continues to wait, and `:Pygent answer` shows it again.
 
 local select_dialog = require("pygent.permission.select_dialog")
 local config = require("pygent.config")
@@ -34,7 +35,7 @@ local M = {}
 
 ---@class pygent.Dialog
 ---@field id string
----@field session_id? string of the turn that asks; none where it is the daemon itself
+---@field session_id? string of the turn that asks; nil if the daemon itself asks
 ---@field heading string on one line
 ---@field group string of highlighting, for the heading
 ---@field body pygent.DialogLine[] what is asked, of any length
@@ -153,7 +154,7 @@ function look()
   end
   if not shown.view:is_here() then
     if vim.t.pygent_diff then
-      return -- it was opened from the dialog, which is left where it is
+      return -- it was opened from the dialog, which stays open
     end
     local had_focus, dialog = shown.had_focus, shown.dialog
     take_away()

@@ -5,7 +5,7 @@ local text = require("pygent.text")
 
 local M = {}
 
----Of one diff as lines: what is behind it is shown in the tab.
+---Maximum number of lines of a diff in the dialog; the tab shows the rest.
 local MOST_LINES = 2000
 
 ---@type table<string, string>

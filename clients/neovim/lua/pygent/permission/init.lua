@@ -37,7 +37,7 @@ local function text(value)
   return type(value) == "string" and value or ""
 end
 
----Who asks, where it is not the session that prompts go to.
+---Return the name of the asking session if it is not the current one.
 ---@param session? pygent.FollowedSession
 ---@return string?
 local function other_session(session)

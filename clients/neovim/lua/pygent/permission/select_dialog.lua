@@ -5,7 +5,7 @@ local notifications = require("pygent.notifications")
 
 local M = {}
 
----Of what is asked, in lines: some show the prompt on one line alone.
+---Maximum number of lines of a question: some pickers show the prompt on one line only.
 local MOST_LINES = 12
 
 ---In characters.
@@ -33,7 +33,7 @@ local function prompt(dialog)
   return table.concat(lines, "\n") .. ": "
 end
 
----Ask. What was chosen is done before `over` is called, also where nothing was.
+---Ask the user. The choice is carried out before `over` is called, which also happens without a choice.
 ---@param dialog pygent.Dialog
 ---@param over fun(is_chosen: boolean, is_answer: boolean)
 function M.choose(dialog, over)

@@ -26,13 +26,13 @@ Window.__index = Window
 
 require("pygent.permission.highlights").define()
 
----Of the body, before the choices, however small the screen is; what does not fit is shown behind them.
+---Minimum number of lines of the body above the choices on small screens; the rest is shown below the choices.
 local FEWEST_BODY_LINES = 10
 
 ---What is shown at all: the whole diff opens with a key.
 local MOST_LINES = 2000
 
----Of a line, in bytes: a longer one is a file without lines.
+---Maximum number of bytes of a line: longer ones are from files without line breaks.
 local MOST_LINE_BYTES = 1000
 
 ---In columns.
@@ -40,7 +40,7 @@ local WIDEST = 100
 
 local NAMESPACE = vim.api.nvim_create_namespace("pygent.dialog")
 
----Open it without the focus. Raises what Neovim says where there can be no window now.
+---Open the window without focus. Raises Neovim's error if no window can be opened now.
 ---@param dialog pygent.Dialog
 ---@param keeper pygent.DialogKeeper
 ---@return pygent.DialogWindow
@@ -79,7 +79,7 @@ function Window:place()
   local last = math.min(vim.api.nvim_buf_line_count(self._buffer), vim.o.lines)
   local height = vim.api.nvim_win_text_height(self._window, { end_row = last - 1 }).all
   vim.api.nvim_win_set_config(self._window, self:_shape(height))
-  -- All that is above the choice, where there is room for it.
+  -- Return everything above the choices, if the screen has room for it.
   vim.api.nvim_win_call(self._window, function()
     local line = vim.fn.line(".")
     vim.fn.winrestview({ topline = 1, lnum = line, col = 0 })
@@ -121,7 +121,7 @@ function Window:hint(counts)
   end
 end
 
----Close it; who was in it is where they were before.
+---Close the window; the cursor returns to its previous window.
 function Window:close()
   self._is_open = false
   if not vim.api.nvim_win_is_valid(self._window) then
@@ -157,7 +157,8 @@ local function room()
   return vim.o.lines > 24 and math.floor(most * 0.7) or most
 end
 
----Away from the cursor: at the bottom where that is in the upper half of the screen, else at the top.
+---Return the position away from the cursor: at the bottom if the cursor is in the upper half of the screen, else at the
+---top.
 ---@param height integer that the text takes
 ---@return vim.api.keyset.win_config
 function Window:_shape(height)

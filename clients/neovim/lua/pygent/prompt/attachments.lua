@@ -18,9 +18,9 @@ local M = {}
 ---@field last integer
 ---@field from? integer without it, and without `to`, the lines are whole
 ---@field to? integer
----@field text? string where it is not all that lies between, as of a block
+---@field text? string if it is not the whole text of the range, for example for a blockwise selection
 
----What lies in a file as the user sees it. Without a name nobody can change it.
+---Return the lines of a file as the user sees them. A buffer without a name cannot be changed by others.
 ---@param buffer integer
 ---@return boolean
 local function is_file(buffer)

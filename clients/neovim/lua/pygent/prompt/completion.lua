@@ -33,7 +33,7 @@ local last
 ---@type string?
 local taken
 local n_asked = 0
----A buffer that nobody sees.
+---A hidden buffer.
 ---@type integer?
 local probe
 
@@ -81,7 +81,7 @@ local function show(found)
   end
 end
 
----See `complete-functions`.
+---Completion function, as described in `:help complete-functions`.
 ---@param find_start integer
 ---@param _ string
 ---@return any
@@ -116,7 +116,7 @@ local function is_browsing()
   return item and info.mode ~= "" and vim.endswith(text_before(), item.word) or false
 end
 
----Text has changed: where it ends in what can be completed, the menu opens.
+---Open the completion menu if the text before the cursor can be completed.
 function M.changed()
   local before = text_before()
   if M.has_plugin or before == taken or is_browsing() then

@@ -15,7 +15,7 @@ local M = {}
 ---@field is_sending boolean it waits for a session
 ---@field sent pygent.SentPrompt[] those that the daemon has not begun yet, the oldest first
 ---@field kept? string[] what stood in the buffer when it was unloaded
----@field place? integer in the history, from its end; nil where it is not being looked through
+---@field place? integer in the history, from its end; nil if the history is not open
 ---@field own? string what was being written when that began
 
 ---@class pygent.SentPrompt
@@ -137,7 +137,7 @@ function M.all()
   return vim.tbl_values(drafts)
 end
 
----Whose buffer that is.
+---Return the draft of a prompt buffer.
 ---@param buffer integer
 ---@return pygent.Draft?
 function M.in_buffer(buffer)

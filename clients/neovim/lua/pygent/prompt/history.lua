@@ -4,7 +4,7 @@ local drafts = require("pygent.prompt.drafts")
 
 local M = {}
 
----Of a project's prompts that are kept here.
+---Maximum number of prompts kept per project.
 local MAX_KEPT = 200
 
 ---By the project's root, the oldest first.

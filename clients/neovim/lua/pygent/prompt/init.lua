@@ -92,7 +92,7 @@ function M.send()
   send("prompt")
 end
 
----Say it to the turn that runs, before the next call of its model; where none runs, it is sent.
+---Send a message to the running turn, before its next model call; without a running turn, it is sent as a prompt.
 function M.steer()
   send("steer")
 end

@@ -19,7 +19,7 @@ local function read()
   return is_read and type(kept) == "table" and kept or {}
 end
 
----What was left in a project; empty where nothing was. It is kept until Neovim is left again.
+---Return the saved drafts of a project; empty without any. They are kept until Neovim exits again.
 ---@param root string
 ---@return string
 function M.left(root)
@@ -56,7 +56,7 @@ local function write(changed)
   local path = state_path()
   vim.fn.mkdir(vim.fs.dirname(path), "p")
   local whole = ("%s.%d"):format(path, vim.uv.os_getpid())
-  local file = vim.uv.fs_open(whole, "w", tonumber("600", 8)) -- what is written is nobody else's business
+  local file = vim.uv.fs_open(whole, "w", tonumber("600", 8)) -- drafts are private
   if file then
     local is_written = vim.uv.fs_write(file, vim.json.encode(after))
     vim.uv.fs_close(file)
@@ -66,8 +66,8 @@ local function write(changed)
   end
 end
 
----Keep what is written, and nothing where nothing is: when Neovim is left, and before, since it may be killed, as it is
----with its terminal's window.
+---Save the drafts, or remove the file if all are empty: when Neovim exits, and also before, because it may be killed
+---together with its terminal.
 ---@param all fun(): pygent.Draft[]
 ---@param text fun(draft: pygent.Draft): string
 function M.keep(all, text)

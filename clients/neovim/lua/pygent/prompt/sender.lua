@@ -1,4 +1,5 @@
---- A draft becomes a prompt. What the daemon has not begun stays known here, and comes back where it never will.
+--- Sends drafts as prompts. A prompt stays known until the daemon has begun its turn, and is restored if that never
+--- happens.
 
 local client = require("pygent.daemon.client")
 local diagnostics = require("pygent.diagnostics")

@@ -6,7 +6,7 @@ local plain_text = require("pygent.chat.renderer.plain_text")
 
 local M = {}
 
----Of what stands at a place, in characters.
+---Maximum number of characters of a quickfix entry.
 local MAX_TEXT_CHARS = 200
 
 ---@class pygent.TurnChanges
@@ -62,8 +62,8 @@ local function add(items, path, change)
   end
 end
 
----For the quickfix list: hunks that wait for review, then what else the session's last turn changed, in files where
----nothing waits.
+---Return quickfix items: hunks that wait for review, then other changes of the session's last turn in files without
+---waiting hunks.
 ---@param session_id? string
 ---@return vim.quickfix.entry[]
 function M.items(session_id)

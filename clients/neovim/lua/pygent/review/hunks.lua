@@ -112,7 +112,7 @@ end
 ---@return pygent.ReviewHunk[]
 function M.of(file)
   if file.current == nil and not is_text(file.baseline or "") then
-    return { { old_first = 0, new_first = 0, old_lines = {}, new_lines = {} } } -- its bytes are no lines
+    return { { old_first = 0, new_first = 0, old_lines = {}, new_lines = {} } } -- a binary file
   end
   local hunks = between(file.baseline or "", file.current or "")
   if #hunks == 0 and file.baseline ~= file.current then

@@ -1,5 +1,5 @@
---- The review of the agent's edits, inline where they stand: each hunk is accepted or rejected, after the edit was made
---- or, with `review.when = "each"`, before the turn goes on.
+--- Inline review of the agent's edits: each hunk is accepted or rejected, after the edit was made or, with `review.when
+--- = "each"`, before the turn continues.
 
 local requested_review = require("pygent.review.requested_review")
 local pending_files = require("pygent.review.pending_files")

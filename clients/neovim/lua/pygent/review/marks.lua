@@ -1,5 +1,4 @@
---- The hunks that wait for review, marked where they stand: lines that are new, above them those that they replace, and
---- within a line what is changed.
+--- Marks of the hunks that wait for review: added lines, the removed lines above them, and changes within a line.
 
 local config = require("pygent.config")
 local plain_text = require("pygent.chat.renderer.plain_text")
@@ -30,7 +29,7 @@ local MARGIN = 100
 ---@type table<integer, pygent.ReviewHunk[]>
 local many = {}
 
----The first hunk at a line or below it; that behind the last one if there is none.
+---Return the first hunk at or below a line; the index after the last one if none follows.
 ---@param hunks pygent.ReviewHunk[]
 ---@param line integer
 ---@return integer

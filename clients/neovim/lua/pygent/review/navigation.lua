@@ -109,7 +109,7 @@ function M.hunk_keys()
   return "<Esc>"
 end
 
----Select the lines of the hunk at the cursor, where there is one.
+---Select the lines of the hunk at the cursor, if any.
 function M.select()
   local found = at_cursor()
   if found then

@@ -54,7 +54,7 @@ function M.text_before(current, patch)
   while lines[index] do
     local start, count = lines[index]:match("^@@ %-%d+,?%d* %+(%d+),?(%d*) @@")
     if start then
-      -- Of no lines the one before them is named.
+      -- A hunk without lines refers to the line before it.
       local first = tonumber(start) + (count == "0" and 1 or 0)
       while at < first do
         if now[at] == nil then

@@ -244,7 +244,7 @@ function M.changed(session_id, change)
   if not fits then
     fits, before = before_patch(current, change.patch)
   end
-  if fits then -- else it is no text, or another program has changed it since
+  if fits then -- otherwise it is binary, or another program has changed it since
     put(path, session_id, { baseline = before, current = current }, told and told.removed)
   end
 end

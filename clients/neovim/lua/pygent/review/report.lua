@@ -8,7 +8,7 @@ local M = {}
 ---@field path string as the user and the model call the file
 ---@field hunk pygent.ReviewHunk
 
----Of one report, in bytes; beyond it, hunks are named by their lines alone.
+---Maximum number of bytes of a report; beyond it, hunks are listed by their lines alone.
 local MAX_BYTES = 8000
 
 local INTRO = "I reviewed your edits and took some back. The files no longer hold the lines marked + below; they hold "

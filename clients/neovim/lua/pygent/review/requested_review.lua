@@ -114,7 +114,7 @@ local function current(open)
   return vim.tbl_extend("force", open, { hunk = moved })
 end
 
----The hunks of a file that wait, where they stand now; or those of all files.
+---Return the waiting hunks of a file, or of all files, at their current positions.
 ---@param path? string
 ---@return pygent.AskedHunk[]
 function M.open(path)

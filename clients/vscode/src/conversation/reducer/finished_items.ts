@@ -3,7 +3,7 @@
 import type { Item, ToolItem } from "../state.ts";
 import { replaced } from "./tree.ts";
 
-/** What an item is once nobody goes on with it. */
+/** Returns the final form of an item that receives no more events. */
 export function settled(item: Item, at: string): Item {
 	switch (item.type) {
 		case "text":

@@ -1,6 +1,6 @@
 /**
- * Events as this version knows them. A newer daemon may tell of outcomes, kinds and states that nobody here knows, and of
- * fields of another shape: each of them becomes the safest value that is known, so that all that follows may trust types.
+ * Normalises events. A newer daemon may send unknown outcomes, kinds and states, and fields of another shape: each
+ * becomes the safest known value, so that later code can trust the types.
  */
 
 import type { Event } from "../../protocol/protocol.ts";
@@ -96,7 +96,7 @@ const STOPS =
 const KINDS = "read edit delete move search execute fetch think other".split(" ");
 const ANSWERS = ["allow_once", "allow_session", "allow_always", "reject_once", "reject_always", "cancelled"];
 
-/** An answer that nobody knows shows by its name whether it allowed the call. */
+/** The name of an unknown answer shows whether it allowed the call. */
 const answer: Check = (value) =>
 	oneOf(ANSWERS, String(value).startsWith("allow") ? "allow_once" : "reject_once")(value);
 

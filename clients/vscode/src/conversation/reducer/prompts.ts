@@ -53,7 +53,7 @@ export function rejectedMeanwhile(
 	return files.map((file) => rejectionsIn(told, file.uri));
 }
 
-/** The place of the last end whose turn changed that file; -1 where there is none. */
+/** Returns the index of the last end of a turn that changed the file; -1 if no turn did. */
 export function endThatChanged(items: readonly Item[], uri: string): number {
 	return items.findLastIndex(
 		(item) => item.type === "end" && item.filesChanged.some((file) => isSameFile(file.uri, uri)),

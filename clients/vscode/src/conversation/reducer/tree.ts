@@ -8,7 +8,7 @@
 import type { Event } from "../../protocol/protocol.ts";
 import type { Conversation, Item, PromptItem, ToolItem } from "../state.ts";
 
-/** An item, and where it stands among those of its level. */
+/** An item with its index among its siblings. */
 export interface Place<Found extends Item = Item> {
 	readonly index: number;
 	readonly item: Found;
@@ -38,7 +38,7 @@ export function replaced(items: readonly Item[], index: number, item: Item): rea
 	return items[index] === item ? items : items.with(index, item);
 }
 
-/** Where the last item of a turn is that fits, among items of one level; null where there is none. */
+/** Returns the index of the last matching item of a turn among siblings; null if none matches. */
 export function lastOf<Found extends Item>(
 	items: readonly Item[],
 	turnId: string,

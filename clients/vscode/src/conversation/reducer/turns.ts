@@ -34,7 +34,10 @@ export function started(conversation: Conversation, event: TurnBeginEvent): Conv
 	return { ...running, runningTurnId: turnId, items: prompted(free.items, event) };
 }
 
-/** The model reads what was said first of what it had not read; a review report alone was said by nobody. */
+/**
+ * The model reads the oldest unread message first. A report that only lists rejected changes is not a message of the
+ * user.
+ */
 export function steered(conversation: Conversation, event: SteeredEvent): Conversation {
 	const [, ...later] = conversation.steering;
 	return event.content === "" ? conversation : { ...conversation, steering: later };
@@ -76,7 +79,7 @@ export function planned(conversation: Conversation, turnId: string, plan: readon
 	return turn === null ? conversation : withTurn(conversation, { ...turn, plan });
 }
 
-/** Milliseconds between two moments; 0 where they cannot be read, or the clock went back. */
+/** Returns the milliseconds between two timestamps; 0 if they cannot be parsed, or the clock was set back. */
 export function elapsedMs(from: string, to: string): number {
 	const elapsed = Date.parse(to) - Date.parse(from);
 	return Number.isFinite(elapsed) ? Math.max(0, elapsed) : 0;

@@ -32,7 +32,7 @@ export const UNUSED_MS = 24 * 60 * 60 * 1000;
 /** How often a window says that it uses its environment. */
 const USED_MS = 60 * 60 * 1000;
 
-/** A Python that waits for something is none: the Windows store's stand-in opens a window. */
+/** A program that waits for input is not a Python: the Windows Store's stand-in opens a window. */
 const PROBE_MS = 20_000;
 
 const OF_INSTALLERS = {
@@ -66,8 +66,8 @@ export interface EnvironmentOptions {
 }
 
 /**
- * The Python of the environment for this wheel, which is made if there is none. Raises `SetupError`, the reason of
- * `signal` if that was given up, and what `allow` raises.
+ * Returns the Python of the environment for this wheel, which is created if it is missing. Raises `SetupError`, the
+ * reason of `signal` if it is aborted, and what `allow` raises.
  */
 export async function environmentPython(options: EnvironmentOptions): Promise<string> {
 	const made: Made = { wheel: await hashOf(options), configured: options.configured };
@@ -116,7 +116,7 @@ async function hashOf({ wheel }: EnvironmentOptions): Promise<string> {
 		.slice(0, 16);
 }
 
-/** None where none lie beside the wheel. */
+/** Returns the pinned versions; empty if no pins lie beside the wheel. */
 async function pinsOf(wheel: string): Promise<readonly string[]> {
 	const text = await readFile(join(dirname(wheel), "pins.txt"), "utf8").catch(() => "");
 	return text.split(/\r?\n/).filter((line) => /^\w/.test(line));

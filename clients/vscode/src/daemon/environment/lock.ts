@@ -83,7 +83,7 @@ async function freshness(path: string): Promise<string> {
 	);
 }
 
-/** Of a process on another machine nothing is known but its signs. */
+/** The state of a process on another machine is unknown. */
 function isDead({ pid, host }: Holder): boolean {
 	if (host !== hostname()) return false;
 	try {

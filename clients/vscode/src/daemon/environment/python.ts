@@ -38,7 +38,10 @@ export function candidates(platform: NodeJS.Platform, configured: string): reado
 	return [...MINORS.map((minor) => ({ command: `python3.${minor}`, args: [] })), ...plain];
 }
 
-/** What a Python said to `PROBE`; null where that was none: shims and the Windows store's stand-in say something else. */
+/**
+ * Parses the output of `PROBE`; null if the program is not a Python: shims and the Windows Store's stand-in print
+ * something else.
+ */
 export function pythonOf(stdout: string): Python | null {
 	const last = stdout.trim().split(/\r?\n/).at(-1) ?? "";
 	let said: unknown;
@@ -59,14 +62,14 @@ function isVersion(value: unknown): value is readonly [number, number, number] {
 	return Array.isArray(value) && value.length === 3 && value.every((each) => Number.isInteger(each));
 }
 
-/** What makes an environment: a Python alone, or uv, which finds or gets one itself where none is named. */
+/** A program that can create an environment: a Python, or uv, which finds or downloads a Python if none is named. */
 export type Maker =
 	| { readonly type: "venv"; readonly python: Python }
 	| { readonly type: "uv"; readonly python: Python | null };
 
 /**
- * Which to try, one after another; empty where nothing can make an environment. uv needs a tenth of the time, but knows
- * nothing of pip's configuration, where companies name their own index.
+ * Returns the programs to try, in order; empty if none can create an environment. uv takes a tenth of the time, but
+ * ignores pip's configuration, in which companies name their own index.
  */
 export function makersOf(found: readonly Python[], hasUv: boolean): readonly Maker[] {
 	const fit = found.filter((each) => each.isNewEnough);
@@ -83,8 +86,8 @@ export interface Step extends Candidate {
 }
 
 /**
- * Isolated (`-I`): what a user's PYTHONPATH holds would count as installed, and be missing where it is not set. Each
- * address is tried once more and no oftener, so that a machine without network says so soon.
+ * Isolated (`-I`): otherwise packages on the user's PYTHONPATH would count as installed, and be missing when it is not
+ * set. Each address is tried only twice, so that a machine without network reports that soon.
  */
 const PIP = ["-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "1", "--timeout", "20"];
 

@@ -21,7 +21,7 @@ import type { Services } from "../services.ts";
 
 type AttachmentCall = "pickAttachment" | "attachUris";
 
-/** Of a list to choose from; whoever wants another names it with `@`. */
+/** Maximum number of entries in a list; other files can be named with `@`. */
 const MAX_LISTED = 10_000;
 
 type Editor = Pick<Services, "contexts" | "terminals">;
@@ -39,7 +39,7 @@ export function placeOf(address: string): vscode.Uri {
 	return uri.scheme === "vscode-remote" ? vscode.Uri.file(uri.path) : uri;
 }
 
-/** Those that can be; why the others cannot is said. Raises where none can. */
+/** Returns the files that can be attached, and reports why the others cannot. Raises if none can. */
 async function attached(uris: readonly vscode.Uri[]): Promise<readonly Attachment[]> {
 	const outcomes = await Promise.allSettled(uris.map(attachmentOf));
 	const attachments = outcomes.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));

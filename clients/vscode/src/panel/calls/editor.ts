@@ -62,8 +62,8 @@ async function openChange(
 }
 
 /**
- * As a change that the user sees before it is saved: it is put into the document, and waits for review as an edit of the
- * agent's does. Over the selection; where nothing is selected, at the cursor; with `path`, the whole file.
+ * Inserts the code as a change to review: it is put into the document unsaved, like an edit of the agent. It replaces
+ * the selection, is inserted at the cursor without a selection, and replaces the whole file with `path`.
  */
 async function applyCode(
 	{ reviews: { pendingFiles } }: Reviewed,

@@ -6,7 +6,10 @@ import { exists, openAt, placesOf } from "../locations.ts";
 /** A path, and the line that follows it in one of the usual spellings: `a.py:10`, `a.py:10-20`, `a.py#L10-L20`. */
 const PATH = /^(?<path>.+?)(?:(?::|#L)(?<line>\d+)(?:[:-]L?(?<end>\d+))?)?$/;
 
-/** Raises where it leads to neither. The editor itself asks the user before it opens the web. */
+/**
+ * Opens a file or a web address. Raises if the link is neither. The editor itself asks the user before it opens the
+ * web.
+ */
 export async function openLink(href: string, cwd: string | null): Promise<void> {
 	if (/^https?:\/\//i.test(href)) {
 		await vscode.env.openExternal(vscode.Uri.parse(href, true));

@@ -17,7 +17,7 @@ type SessionCall =
 	| "deleteSession"
 	| "exportSession";
 
-/** Of a list, for one page of it. */
+/** Number of sessions per page of a list. */
 const PAGE = 40;
 
 const MATCHES = 50;

@@ -20,7 +20,7 @@ export function terminalCalls(
 	};
 }
 
-/** What is typed. Raises, with words for the user, where nothing may be. */
+/** Returns the text to type. Raises, with a message for the user, if nothing may be typed. */
 export function typedFor({ code, language }: Calls["runInTerminal"]["params"], isTrusted: boolean): string {
 	if (!isTrusted) throw new Error("This folder is not trusted: no command is run here.");
 	if (!isForShell(language)) throw new Error(`${language === "" ? "This code" : language} is not for a terminal.`);

@@ -62,7 +62,7 @@ export function turnCalls(services: Used, shown: Shown): Pick<Handlers, TurnCall
 
 /** Where the user was when they sent a prompt; they may be elsewhere by the time that it is taken. */
 interface SentIn {
-	/** For a prompt without a session. */
+	/** Handles a prompt that has no session yet. */
 	readonly chat: NewChat;
 	readonly cwd: string | null;
 }
@@ -78,7 +78,7 @@ async function send(
 	const known = new Set(attachments.map(({ id }) => id));
 	const meant = (await mentioned(services, cwd, text)).filter(({ id }) => !known.has(id));
 	const sessionId = params.sessionId ?? (await shown.begin(chat, cwd));
-	// A command may ask no model, and the report would be lost: where it does, the turn is told of it once it runs.
+	// A command may not call a model, and the report would be lost: a turn that does is given the report once it runs.
 	const report = text.startsWith("/") ? null : reviews.pendingFiles.report(sessionId);
 	const prompt = promptOf(text, [...attachments, ...meant], report);
 	const told = (turnId: string | null): Taken => {

@@ -1,13 +1,13 @@
-/** The lines that wait for review, marked where they stand, with what can be done above each of them. */
+/** Marks the lines that wait for review in the editor, with the actions above each hunk. */
 
 import * as vscode from "vscode";
 import type { PendingHunk } from "../hunks/pending_file.ts";
 import type { Reviews } from "../reviews.ts";
 
-/** Of deleted lines in a hover; a diff editor shows all. */
+/** Maximum number of deleted lines in a hover; a diff editor shows all. */
 const MAX_HOVER_LINES = 40;
 
-/** Of a line that was replaced, behind the one that replaces it. */
+/** Maximum number of characters of a replaced line, shown behind the line that replaces it. */
 const MAX_BEFORE_CHARS = 80;
 
 const ADDED = vscode.window.createTextEditorDecorationType({

@@ -26,7 +26,7 @@ export class Originals implements vscode.Disposable, vscode.TextDocumentContentP
 		);
 	}
 
-	/** Where it is judged already, nothing differs. */
+	/** If it is already reviewed, the two sides are equal. */
 	async provideTextDocumentContent(original: vscode.Uri): Promise<string> {
 		this.#shown.add(original.toString());
 		const uri = vscode.Uri.parse(original.query);

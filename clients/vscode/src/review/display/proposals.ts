@@ -53,7 +53,7 @@ export class Proposals implements vscode.Disposable {
 		this.#changed.fire();
 	}
 
-	/** Of the whole call, which may change other files, too. Raises where nothing is asked about it any more. */
+	/** Answers the request of the whole call, which may change other files too. Raises if the request is over. */
 	answer(uri: vscode.Uri, accept: boolean): void {
 		const id = this.#shown.get(uri.toString())?.askId;
 		const ask = this.#asks.waiting.find((each) => each.id === id);

@@ -7,7 +7,7 @@ import type { Rejection } from "./rejections.ts";
 export interface RemovedFile {
 	/** Base64; of a symbolic link, its target. */
 	readonly bytes: string;
-	/** Permission bits; null for a symbolic link, and where they are not known. */
+	/** Permission bits; null for a symbolic link, and if they are unknown. */
 	readonly mode: number | null;
 	readonly isLink: boolean;
 }
@@ -15,7 +15,7 @@ export interface RemovedFile {
 /** A file with what it waits for. */
 export interface Entry {
 	readonly file: PendingFile;
-	/** Whose edits these are: the last session that changed the file. */
+	/** The session that made these edits: the last one that changed the file. */
 	readonly sessionId: string;
 	/** What the agent deleted; null where the file is there. */
 	readonly removed: RemovedFile | null;
@@ -27,7 +27,7 @@ export interface State {
 	readonly standing: ReadonlySet<Rejection>;
 }
 
-/** Of one file, the last ones: a restore goes back some turns, seldom many. */
+/** Maximum number of states kept per file, newest first out last: a restore goes back some turns, seldom many. */
 const MOST_OF_FILE = 16;
 
 /**
@@ -44,7 +44,7 @@ export class FileStates {
 		return [...this.#of.keys()];
 	}
 
-	/** Of a file, the oldest first. */
+	/** Returns the states of a file, oldest first. */
 	of(uri: string): readonly State[] {
 		return this.#of.get(uri) ?? [];
 	}
@@ -78,7 +78,7 @@ export class FileStates {
 		}
 	}
 
-	/** Of the file whose last change is the longest ago. */
+	/** Drops the oldest state of the file whose last change is the oldest. */
 	#dropOldest(): void {
 		let size = [...this.#of.values()].flat().reduce((sum, { entry }) => sum + sizeOf(entry), 0);
 		for (const [uri, [...states]] of this.#of) {

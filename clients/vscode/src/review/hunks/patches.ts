@@ -21,7 +21,7 @@ export function textBefore(current: string | null, patch: string): string | null
 	return before === false ? undefined : before;
 }
 
-/** Null where it says nothing of lines, or is none. */
+/** Parses a unified diff; null if it contains no hunks, or is invalid. */
 function parsedOf(patch: string): StructuredPatch | null {
 	try {
 		const [parsed] = parsePatch(patch);

@@ -118,7 +118,7 @@ export function isText(text: string): boolean {
 	return !/[\0\uFFFD]/.test(text);
 }
 
-/** A file that was made or deleted, and is no text, is judged as a whole. */
+/** A binary file that was created or deleted is reviewed as a whole. */
 function hasLines({ baseline, current }: PendingFile): boolean {
 	return (baseline !== null && current !== null) || isText(baseline ?? current ?? "");
 }

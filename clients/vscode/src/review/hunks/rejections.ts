@@ -61,7 +61,7 @@ export class Rejections {
 		);
 	}
 
-	/** `step` is what the editor's undo takes back; null where it takes back nothing. */
+	/** `step` is the text that the editor's undo restores; null if it restores nothing. */
 	add(sessionId: string, decided: readonly Decided[], step: Step | null): void {
 		const state = { stands: true, isTold: false, isOverruled: false };
 		const rejections = decided.map((each): Rejection => ({ sessionId, decided: each, ...state }));
@@ -70,7 +70,7 @@ export class Rejections {
 		if (step !== null) this.#taken = [...this.#taken, { ...step, rejections }].slice(-MOST_STEPS);
 	}
 
-	/** The editor undid or redid something, which left this text. Null where that was no rejection. */
+	/** The editor undid or redid something, with this text as the result. Null if that was not a rejection. */
 	switched(uri: string, text: string): Step | null {
 		const taken = this.#taken.findLast(
 			(each) => each.uri === uri && text === (stands(each) ? each.before : each.after),
@@ -109,13 +109,13 @@ export class Rejections {
 		return [...new Set(changed.map(({ sessionId }) => sessionId))];
 	}
 
-	/** Files have other names; null where one has not. */
+	/** Renames files; `nameOf` returns null for a file that keeps its name. */
 	renamed(nameOf: (uri: string) => Pick<Decided, "uri" | "path"> | null): void {
 		for (const each of this.#all) each.decided = { ...each.decided, ...nameOf(each.decided.uri) };
 		this.#taken = this.#taken.map((each) => ({ ...each, uri: nameOf(each.uri)?.uri ?? each.uri }));
 	}
 
-	/** In words for the model; null where it knows all. */
+	/** Returns the report for the model; null if the model knows all rejections. */
 	report(sessionId: string): Report | null {
 		const untold = this.#untold(sessionId);
 		const decided = (stands: boolean) => untold.filter((each) => each.stands === stands).map((each) => each.decided);
@@ -164,7 +164,7 @@ function isUntold({ stands, isTold, isOverruled }: Rejection): boolean {
 	return stands !== isTold && !isOverruled;
 }
 
-/** Of a hunk without lines the text tells nothing. */
+/** A hunk without lines cannot be found in the text. */
 function isOverruled({ decided: { hunk, times = 0 }, stands }: Rejection, text: string | null | undefined): boolean {
 	if (text === undefined || hunk.oldLines.length + hunk.newLines.length === 0) return false;
 	return stands === timesIn(text, hunk) > times;

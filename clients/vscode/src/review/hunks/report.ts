@@ -12,7 +12,7 @@ export interface Decided {
 	readonly times?: number;
 }
 
-/** Of one report; beyond it, hunks are named by their lines alone. */
+/** Maximum number of characters of a report; beyond it, hunks are listed by their lines alone. */
 const MAX_CHARS = 8_000;
 
 const REJECTED =
@@ -21,8 +21,8 @@ const REJECTED =
 const UNDONE = "I undid the rejection of these edits: the files hold the lines marked + again.";
 
 /**
- * What was taken back, and what was brought again after the model had read that it is gone; null where there is neither.
- * It is the user's own decision, so it is told as theirs.
+ * Returns what was rejected, and what was restored after the model had read of its rejection; null if there is neither.
+ * It is reported as the user's own decision.
  */
 export function reportOf(rejected: readonly Decided[], undone: readonly Decided[]): ReviewContent | TextContent | null {
 	const patches = patchesOf([...rejected, ...undone]);

@@ -178,7 +178,7 @@ function keyDone(event: KeyboardEvent, { at, choices, search }: Keyed): "choose"
 	return beginningWith(key, titles, at);
 }
 
-/** Those that hold each word that is typed, and what is typed itself where it may be chosen. */
+/** Returns the choices that contain each typed word, and the typed text itself if it may be chosen. */
 function narrowed({ choices, free }: ListProps, typed: string): readonly Choice[] {
 	const text = typed.trim();
 	const words = text.toLowerCase().split(/\s+/);

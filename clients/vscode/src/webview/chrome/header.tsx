@@ -83,7 +83,7 @@ function OfChat(props: AppProps): ReactElement {
 	);
 }
 
-/** Of a session that is not begun yet there is nothing to rename. */
+/** A session that has not begun cannot be renamed. */
 function Title({ name, onRename }: { readonly name: string | null; readonly onRename: () => void }): ReactElement {
 	if (name === null) return <h1 className="header-title">New session</h1>;
 	return (

@@ -21,7 +21,7 @@ export function ask<M extends Method>(
 	return shown(store, host.call(method, params));
 }
 
-/** What the promise comes to; where it fails, the user is told. */
+/** Returns what the promise resolves to; reports a rejection to the user. */
 export async function shown<Result>(store: Store, promise: Promise<Result>): Promise<Outcome<Result>> {
 	try {
 		const result = await promise;

@@ -2,7 +2,7 @@
 
 import type { ReactElement } from "react";
 
-/** For the eye alone: what it stands for is said beside it. */
+/** Decorative: the text beside it says the same. */
 export function Icon({ name, spin = false }: { readonly name: string; readonly spin?: boolean }): ReactElement {
 	return <span className={`codicon codicon-${name}${spin ? " codicon-modifier-spin" : ""}`} aria-hidden="true" />;
 }

@@ -2,7 +2,7 @@
 
 const PAGE = 8;
 
-/** The place after the key; null where the key is none of a list's. */
+/** Returns the index after the key; null if the key does not move in a list. */
 export function moved(key: string, at: number, length: number): number | null {
 	const most = Math.max(0, length - 1);
 	switch (key) {
@@ -19,7 +19,7 @@ export function moved(key: string, at: number, length: number): number | null {
 	}
 }
 
-/** The next one after `at` whose title begins with the letter; `at` where there is none. */
+/** Returns the next item after `at` whose title begins with the letter; `at` without one. */
 export function beginningWith(letter: string, titles: readonly string[], at: number): number {
 	const order = titles.map((_, index) => (at + 1 + index) % titles.length);
 	return order.find((index) => titles[index]?.toLowerCase().startsWith(letter.toLowerCase())) ?? at;

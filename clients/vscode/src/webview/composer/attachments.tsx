@@ -7,7 +7,7 @@ import { pictureOf } from "./images.ts";
 
 interface AttachmentsProps {
 	readonly attachments: readonly Attachment[];
-	/** What the selection in the editor is, where it may be attached. */
+	/** Returns the selection in the editor, if it can be attached. */
 	readonly selection: string | null;
 	readonly onRemove: (id: string) => void;
 	readonly onAddSelection: () => void;

@@ -11,18 +11,18 @@ export interface Draft {
 /** A prompt on its way: neither taken nor refused yet. */
 interface Unsent {
 	readonly id: number;
-	/** Of the session that it goes to. */
+	/** Key of the session that the draft belongs to. */
 	readonly key: string;
 	readonly draft: Draft;
 }
 
 export interface DraftState {
-	/** Whose draft is shown: a session's id, or `NEW`. */
+	/** Key of the shown draft: a session's id, or `NEW`. */
 	readonly key: string;
 	/** One for each session, the one that was written last at the end. */
 	readonly drafts: Readonly<Record<string, Draft>>;
 	readonly unsent: readonly Unsent[];
-	/** Of turns that wait, by their ids: with what they were sent, to be edited again. */
+	/** Prompts of queued turns by turn id, with their attachments, so that they can be edited again. */
 	readonly queued: Readonly<Record<string, Draft>>;
 	/** What was sent before, in any session, the last one at the end. */
 	readonly history: readonly string[];
@@ -83,7 +83,7 @@ export function taken(writing: DraftState, id: number, turnId: string | null): D
 	return { ...writing, unsent, queued: last({ ...writing.queued, [turnId]: found.draft }, MAX_QUEUED) };
 }
 
-/** It was refused, and stands where it was, before what was written since. */
+/** The prompt was refused: it is restored before the text that was written since. */
 export function refused(writing: DraftState, id: number): DraftState {
 	const found = writing.unsent.find((each) => each.id === id);
 	if (found === undefined) return writing;

@@ -69,8 +69,8 @@ export class Drafts {
 	}
 
 	/**
-	 * What is written goes out to the session that is shown now; where it is refused, it stands here again. Raises then,
-	 * with words for the user.
+	 * Sends the draft to the shown session. If it is refused, it is restored, and an error with a message for the user
+	 * is raised.
 	 */
 	async send({ steer }: { readonly steer: boolean }): Promise<void> {
 		await this.#placed.promise;

@@ -5,10 +5,12 @@ import { checkImageSize, MB } from "../../conversation/images.ts";
 
 const TYPES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
-/** Of one prompt, in characters of base64: a draft is kept as a whole, and sent in one message. */
+/**
+ * Limit for all images of one prompt, in characters of base64: a draft is stored as a whole, and sent in one message.
+ */
 const MAX_ALL_CHARS = 20 * MB;
 
-/** Raises, with words for the user, where the file is no picture that a model takes. */
+/** Returns the image as an attachment. Raises, with a message for the user, if models do not accept the file. */
 export async function imageAttachment(file: File, before: readonly Attachment[]): Promise<Attachment> {
 	const name = file.name === "" ? "The image" : `“${file.name}”`;
 	if (!TYPES.has(file.type)) {
@@ -27,7 +29,7 @@ export async function imageAttachment(file: File, before: readonly Attachment[])
 	};
 }
 
-/** For showing it; null where there is only a file's address, which a view may not read. */
+/** Returns the address for an `img` element; null if only the file's address is known, which a view may not read. */
 export function pictureOf({ block }: Attachment): string | null {
 	if (block.type !== "image" || typeof block.data !== "string" || !TYPES.has(block.mimeType)) return null;
 	return `data:${block.mimeType};base64,${block.data}`;

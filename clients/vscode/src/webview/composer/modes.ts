@@ -23,7 +23,7 @@ export const MODES: Readonly<Record<Mode, ModeWords>> = {
 /** The modes that a key goes through; one that asks less than these is chosen from the list. */
 const CYCLE: readonly Mode[] = ["default", "accept_edits", "plan"];
 
-/** The mode after this one, of those that are offered; null where there is no other. */
+/** Returns the mode after this one, of those that are offered; null if it is the only one. */
 export function nextMode(mode: Mode, offered: readonly Mode[]): Mode | null {
 	const ring = CYCLE.filter((each) => offered.includes(each));
 	const next = ring[(ring.indexOf(mode) + 1) % ring.length];

@@ -43,7 +43,7 @@ export function ModelPicker({ panel, ...sides }: PickerProps): ReactElement {
 /** The agent that needs no name. */
 const DEFAULT = "default";
 
-/** Where there is but one agent, there is nothing to choose. One may have the name of a mode, so it says what it is. */
+/** With one agent, this shows nothing. Agents may have the name of a mode, so the label says "agent". */
 export function AgentPicker({ panel, ...sides }: PickerProps): ReactElement | null {
 	const { agent, agents } = panel;
 	if (agents.length < 2 && agents.every(({ name }) => name === agent)) return null;

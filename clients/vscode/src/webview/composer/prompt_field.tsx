@@ -99,7 +99,7 @@ function keyOfList(event: KeyboardEvent, props: PromptFieldProps, take: (item: S
 	return true;
 }
 
-/** Tab takes the first item where none is gone to; Enter does not, and sends what stands there in full already. */
+/** Without a selected item Tab takes the first one; Enter does not, and sends a text that is already complete. */
 function keyTakes(key: string, props: PromptFieldProps, take: (item: Suggestion) => void): boolean {
 	const { completing, field, text } = props;
 	const { items, active, start } = completing;

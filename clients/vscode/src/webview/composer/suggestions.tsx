@@ -37,7 +37,7 @@ export function Suggestions({ id, items, active, onTake }: SuggestionsProps): Re
 	);
 }
 
-/** Of a path the file's name is what is looked for, and the folder tells it from others. */
+/** The name of a file is emphasised, because users look for it; the folder distinguishes equal names. */
 function Words({ item: { label, detail, kind } }: { readonly item: Suggestion }): ReactElement {
 	const [, folder, name] = kind === "file" ? (/^@?(.*?)([^/]+\/?)$/.exec(label) ?? []) : [];
 	const symbol = kind === "symbol" ? /^@symbol:(.+)/.exec(label)?.[1] : undefined;

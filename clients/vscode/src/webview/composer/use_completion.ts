@@ -12,7 +12,7 @@ export interface CompletionState {
 	/** Empty: there is no list. */
 	readonly items: readonly Suggestion[];
 	readonly start: number;
-	/** Enter takes it; none where it would be a surprise. */
+	/** Enter accepts it; undefined if that would surprise the user. */
 	readonly active: number | null;
 	readonly move: (to: number) => void;
 	readonly close: () => void;

@@ -4,7 +4,7 @@ import { useRef } from "react";
 import type { Conversation } from "../../conversation/state.ts";
 
 export interface PromptHistory {
-	/** The prompt before, or after, the one that is shown; null where there is none, or the user writes another. */
+	/** Returns the previous or next prompt of the history; null at its end, or if the user writes another prompt. */
 	readonly recall: (key: "ArrowUp" | "ArrowDown", text: string) => string | null;
 }
 

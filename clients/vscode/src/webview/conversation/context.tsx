@@ -50,7 +50,7 @@ export class Folds {
 const ConversationContext = createContext<ConversationContextValue | null>(null);
 const AsksContext = createContext<readonly PendingRequest[]>([]);
 
-/** Of the workspace, the folder that paths are shown from; null where it is not known. */
+/** Workspace folder that paths are shown relative to; null if it is not known. */
 const FolderContext = createContext<string | null>(null);
 
 export function useConversationContext(): ConversationContextValue {
@@ -59,7 +59,7 @@ export function useConversationContext(): ConversationContextValue {
 	return context;
 }
 
-/** A copy of the session that ends with that turn; an empty session if there is none. */
+/** Creates a copy of the session that ends with that turn; an empty session without one. */
 export async function forkAt(act: Act, sessionId: string | null, turnId: string | null): Promise<Outcome<null>> {
 	if (sessionId === null || turnId === null) return await act("newSession", null);
 	return await act("forkSession", { sessionId, atTurnId: turnId });

@@ -1,4 +1,4 @@
-/** The conversation, from top to bottom, and how the daemon is where there is none. */
+/** The conversation, from top to bottom, and the state of the daemon if it does not run. */
 
 import { type ReactElement, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { planOf, takenBack } from "../../conversation/selectors.ts";
@@ -86,7 +86,7 @@ function Sheet(): ReactElement {
 
 interface Rows {
 	readonly rows: readonly Row[];
-	/** Of all items; also of turns that were taken back and are folded, if something is looked for. */
+	/** All rows; during a search also those of undone, folded turns. */
 	readonly all: readonly Row[];
 }
 

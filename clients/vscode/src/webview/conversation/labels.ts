@@ -13,7 +13,7 @@ export function many(count: number, one: string, more = `${one}s`): string {
 	return `${count} ${count === 1 ? one : more}`;
 }
 
-/** The path of a file from that folder; whole where it lies elsewhere. */
+/** Returns the path of a file relative to that folder; the absolute path if it lies elsewhere. */
 export function pathOf(uri: string, folder: string | null): string {
 	const path = decoded(uri.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, ""));
 	const inside = folder === null ? "" : `${folder.replaceAll("\\", "/").replace(/\/$/, "")}/`;
@@ -23,7 +23,7 @@ export function pathOf(uri: string, folder: string | null): string {
 	return path;
 }
 
-/** Why a turn ended, where it did not end because all was said. */
+/** Returns why a turn ended; empty for a normal end. */
 export const STOPPED: Readonly<Record<StopReason, string>> = {
 	end_turn: "Done",
 	max_iterations: "Stopped at the turn's limit of model calls",

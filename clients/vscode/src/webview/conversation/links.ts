@@ -11,7 +11,7 @@ export interface LinkHandlers {
 	readonly onKeyDown: (event: KeyboardEvent) => void;
 }
 
-/** For an element with links in it. */
+/** Returns the handlers for an element that contains links. */
 export function useLinks(act: Act): LinkHandlers {
 	const follow = (event: SyntheticEvent): void => {
 		const link = event.target instanceof Element ? event.target.closest(`[${LINK}]`) : null;

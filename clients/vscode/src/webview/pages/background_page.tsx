@@ -76,7 +76,7 @@ function Age({ since }: { readonly since: string }): string {
 interface LastOutputProps {
 	readonly text: string;
 	readonly label: string;
-	/** Said where there is none. */
+	/** Text for an empty list. */
 	readonly none: string;
 }
 

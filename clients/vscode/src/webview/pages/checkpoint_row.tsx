@@ -17,7 +17,7 @@ export interface What {
 
 interface CheckpointRowProps extends AppProps {
 	readonly checkpoint: Checkpoint;
-	/** What began the turn that it belongs to; null where that is not known. */
+	/** Prompt of the turn that it belongs to; null if it is not known. */
 	readonly prompt: string | null;
 	readonly onRestore: (what: What) => void;
 }

@@ -15,7 +15,7 @@ export interface Found {
 	readonly sessionId: string;
 	readonly name: string;
 	readonly session: Session | null;
-	/** Where it holds what is searched for. */
+	/** Excerpt with the match; null without a search. */
 	readonly snippet: string | null;
 }
 
@@ -72,7 +72,7 @@ export function useSessions({ store, host }: AppProps, wanted: Wanted): Listing 
 	return { ...listing, more: () => void more() };
 }
 
-/** With at least so many, where there are so many. */
+/** Loads at least that many sessions, if they exist. */
 async function listingOf(host: Host, { query, everywhere }: Wanted, atLeast: number): Promise<Listing> {
 	const searching = query.trim() === "" ? { matches: [] } : host.call("searchSessions", { query });
 	let listing: Listing = { ...UNKNOWN, isKnown: true };

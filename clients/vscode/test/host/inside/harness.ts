@@ -10,7 +10,7 @@ interface InsideTest {
 export interface Outcome {
 	readonly name: string;
 	readonly durationMs: number;
-	/** None where it passed. */
+	/** Null if it passed. */
 	readonly error: string | null;
 }
 

@@ -52,7 +52,7 @@ const MARKDOWN: Readonly<Record<string, string>> = {
 const TAGS =
 	"a b blockquote br code del div em h3 h4 h5 h6 hr i kbd li ol p pre s samp span strong sub sup table tbody td th thead tr ul button";
 
-/** Of what is made of an answer; those of buttons are the panel's own. */
+/** Elements made from an answer; buttons are the panel's own. */
 const ATTRIBUTES = "align class dir role tabindex title data-link start aria-label aria-hidden type";
 
 test("hostile markdown runs nothing, loads nothing, and leads nowhere", async () => {

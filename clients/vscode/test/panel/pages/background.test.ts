@@ -56,7 +56,7 @@ test("commands in the background are told above the prompt, and listed with thei
 	);
 	assert.match(await rows.nth(1).innerText(), /^npm run dev\s+running\s+for 2 min \d+ s\s+ready\n100%\nGET \/$/);
 
-	commands = [{ ...SERVER, lastOutput: "GET /cart\n" }, FAILED]; // nobody tells of output: the page looks
+	commands = [{ ...SERVER, lastOutput: "GET /cart\n" }, FAILED]; // output has no event: the page polls
 	await rows.nth(1).getByText("GET /cart").waitFor();
 	await rows.nth(1).getByRole("button", { name: "Stop npm run dev" }).click();
 	await panel.called("stopBackground");

@@ -28,7 +28,7 @@ function contributed(name: string): unknown {
 const COMMANDS = valuesOf("command", contributed("commands"));
 const VIEWS = valuesOf("id", contributed("views"));
 
-/** Of the editor itself, and not of another extension. */
+/** Built into the editor, not part of another extension. */
 const OF_THE_EDITOR = /^(?:workbench|vscode|editor)\./;
 
 test("a command is declared once, and what a menu, a key or a link names is declared", () => {

@@ -11,7 +11,7 @@ import { Workbench } from "../workbench.ts";
 
 const WORDS = 200;
 
-/** Of a word, in milliseconds from its event in the daemon. */
+/** Delay of a word in milliseconds since its event in the daemon. */
 interface Delay {
 	/** To the message in the panel's page. */
 	readonly arrived: number;

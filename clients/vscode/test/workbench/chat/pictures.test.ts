@@ -102,7 +102,7 @@ const THEMES = {
 	"chat-high-contrast": "Default High Contrast",
 } as const;
 
-/** The title of a window is where it works, which is nowhere here. */
+/** The title of a window names its folder, which is meaningless here. */
 const SETTINGS = { "window.commandCenter": false, "window.title": "shop", "workbench.layoutControl.enabled": false };
 
 test("a conversation, its questions, its changes and the sessions can be looked at in every kind of theme", async () => {
@@ -194,7 +194,7 @@ async function frame(workbench: Workbench): Promise<void> {
 	await workbench.page.locator(".part.sidebar").waitFor({ state: "hidden" });
 }
 
-/** Of the side bar, by the line that can be dragged. */
+/** Resizes the side bar by its border. */
 async function widen({ page }: Workbench, width: number): Promise<void> {
 	const { x, width: now } = (await page.locator(".part.auxiliarybar").boundingBox()) ?? { x: 0, width: 0 };
 	await page.mouse.move(x - 2, 400);

@@ -28,7 +28,7 @@ async function gone(words: string): Promise<void> {
 	}
 }
 
-/** The daemons of this window, and of those before it, where they linger. */
+/** Returns the daemons of this window, and lingering ones of earlier windows. */
 function daemonsOf({ folder }: Workbench): readonly string[] {
 	const pids = globSync(join(folder, "../run/pygent-*/*.pid")).map((file) => readFileSync(file, "utf8"));
 	return pids.filter((pid) => commandOf(pid).includes("pygent"));

@@ -7,12 +7,12 @@ import { Workbench } from "../workbench.ts";
 
 const KEY = "my0wnkey-of-mistral";
 
-/** Where nobody listens: what runs on this machine is not looked for. */
+/** Addresses without a server: servers on this machine are not searched for. */
 const NOWHERE = Object.fromEntries(
 	["OLLAMA", "LM_STUDIO", "LLAMAFILE", "HOSTED_VLLM"].map((name) => [`${name}_API_BASE`, `http://127.0.0.1:9/${name}`]),
 );
 
-/** Empty where it is not there; what runs can end while it is looked at. */
+/** Returns the file, or empty text if it does not exist; a process may end meanwhile. */
 function textOf(file: string): string {
 	try {
 		return readFileSync(file, "utf8");

@@ -85,7 +85,7 @@ test("questions about edits", async (t) => {
 			const allow = chat.getByRole("button", { name: "Allow once" });
 			await allow.waitFor();
 			await conversation.getByText("touch made.txt").first().waitFor();
-			assert.equal((await model.requests()).length, 2); // the edit before needed nobody
+			assert.equal((await model.requests()).length, 2); // the edit before needed no answer
 			await chat.getByRole("button", { name: "Stop", exact: true }).click();
 
 			await conversation.getByText("Withdrawn").waitFor();

@@ -1,4 +1,4 @@
---- Code blocks of a markdown text that comes line by line: whether one is open where it ends.
+--- Code blocks of markdown text that arrives line by line: whether one is open at the end of the text.
 
 local M = {}
 

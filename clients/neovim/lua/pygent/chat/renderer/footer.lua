@@ -8,7 +8,7 @@ local items = require("pygent.chat.renderer.items")
 
 local M = {}
 
----Of the output of a command that runs.
+---Maximum number of output lines shown of a running command.
 local LIVE_LINES = 3
 
 ---@class pygent.chat.Footer: pygent.chat.Drawing

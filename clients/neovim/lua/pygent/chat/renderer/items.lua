@@ -20,7 +20,7 @@ local M = {}
 ---@field lines string[]
 ---@field marks pygent.chat.Mark[]
 
----Of what the user said: what is longer can be read in the file it was taken from.
+---Maximum number of lines shown of a prompt; the rest can be read in the file that it was taken from.
 local MAX_PROMPT_LINES = 400
 
 ---Below the words, a line for each thing that the prompt carried.
@@ -258,7 +258,7 @@ function M.notice(item)
   return { lines = lines, marks = all(#lines, LEVELS[item.level] or "PygentChatNote") }
 end
 
----Why a turn ended, where it did not end because all was said.
+---Why a turn ended; nil for a normal end.
 ---@type table<pygent.StopReason, string>
 local STOPPED = {
   max_iterations = "Stopped at the turn's limit of model calls",

@@ -3,7 +3,7 @@
 
 local M = {}
 
----Of one line in the chat, in bytes. Neovim draws a longer one so slowly that it would be felt; it is broken.
+---Maximum number of bytes of a line in the chat. Neovim draws longer lines noticeably slowly, so they are broken.
 M.MAX_LINE_BYTES = 4000
 
 ---@param character string a control character
@@ -90,7 +90,7 @@ function M.broken(line)
   return parts
 end
 
----How many of the first `n_bytes` bytes hold whole characters; all of them where none does.
+---Return how many of the first `n_bytes` bytes form complete characters; `n_bytes` if none does.
 ---@param text string
 ---@param n_bytes integer
 ---@return integer

@@ -16,8 +16,8 @@ local M = {}
 local Stream = {}
 Stream.__index = Stream
 
----What a reader does next: first forget all lines where `is_anew`, then let the last line read as `last` (the first
----time, there is none yet), then put `more` below it.
+---What a reader does next: discard all lines if `is_anew`, then replace the last line by `last` (nil before the first
+---line), then append `more`.
 ---@class pygent.chat.Step
 ---@field is_anew boolean
 ---@field last? string

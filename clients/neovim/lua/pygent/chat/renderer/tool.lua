@@ -7,11 +7,11 @@ local items = require("pygent.chat.renderer.items")
 
 local M = {}
 
----Of a result and of one value of the input; `gd` shows all of it.
+---Maximum number of lines of a result and of one input value; `gd` shows all of it.
 local MAX_LINES = 200
----Of live output.
+---Maximum number of lines of live output.
 local MAX_LIVE_LINES = 50
----Of what is asked; a line may be long.
+---Maximum number of lines of the input; a line may be long.
 local MAX_INPUT_LINES = 40
 
 ---@class pygent.chat.State

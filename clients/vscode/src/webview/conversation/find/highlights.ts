@@ -17,7 +17,7 @@ export class Highlights {
 	readonly #root: Element;
 	readonly #pattern: RegExp;
 	readonly #observer: MutationObserver;
-	/** Of elements whose words have not changed since. */
+	/** Ranges of elements whose text has not changed since. */
 	readonly #ranges = new WeakMap<Element, readonly Range[]>();
 	#shown: readonly (Range | undefined)[] = [];
 	#current: Match | null = null;
@@ -97,7 +97,7 @@ export class Highlights {
 	}
 }
 
-/** Of any number of ranges: more than a call has arguments. */
+/** Accepts any number of ranges: more than a call can have arguments. */
 function highlight(ranges: readonly Range[]): Highlight {
 	const made = new Highlight();
 	for (const range of ranges) made.add(range);

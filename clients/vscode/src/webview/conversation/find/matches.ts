@@ -17,7 +17,7 @@ export const MOST_COUNTED = 19_999;
 export interface Tally {
 	/** At most `MOST_COUNTED`. */
 	readonly count: number;
-	/** Of the current match, from 1; null if it is not among those that are counted. */
+	/** Number of the current match, from 1; null if it is not among the counted ones. */
 	readonly place: number | null;
 }
 

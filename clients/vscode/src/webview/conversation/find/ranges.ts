@@ -64,7 +64,7 @@ function* piecesOf(element: Element): Generator<Text | null> {
 	yield null;
 }
 
-/** Scrolls whatever scrolls around the range, up to the list; false where nothing had to be. */
+/** Scrolls all scrollable ancestors of the range, up to the list; false if nothing was scrolled. */
 export function bringIntoSight(range: Range, list: Element): boolean {
 	let isMoved = false;
 	for (let element = range.startContainer.parentElement; element !== null; element = element.parentElement) {

@@ -1,4 +1,4 @@
-/** What can be found in the conversation: the words of its rows, read off their data, also where nothing of it is drawn. */
+/** Searchable text of the conversation's rows, computed from their data, even if they are not rendered. */
 
 import { rejectionsOf } from "../../../conversation/amounts.ts";
 import type { Item, ToolItem } from "../../../conversation/state.ts";
@@ -21,13 +21,13 @@ export interface Part {
 	readonly folds: readonly string[];
 }
 
-/** Letters in either case; null where nothing is looked for. */
+/** Returns a pattern that ignores case; null for an empty query. */
 export function patternOf(query: string): RegExp | null {
 	if (query.trim() === "") return null;
 	return new RegExp(withPlainSpaces(query).replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
 }
 
-/** Of the same length; a line break inside a paragraph is a space to the eye. */
+/** Returns text of the same length; a line break inside a paragraph is rendered as a space. */
 export function withPlainSpaces(text: string): string {
 	return text.replace(/\s/g, " ");
 }

@@ -1,4 +1,4 @@
-/** What is looked for, where it is, and which match the reader is at. */
+/** State of the search: the query, the matches, and the current one. */
 
 import { type RefObject, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useConversationContext } from "../context.tsx";
@@ -9,7 +9,7 @@ import { firstFrom, type Match, matchBeside, type Tally, tallyOf } from "./match
 import { patternOf } from "./searchable_parts.ts";
 
 export interface Found {
-	/** Null where nothing is looked for. */
+	/** Null without a query. */
 	readonly tally: Tally | null;
 	/** To the next match, or the one before; behind the last one comes the first. */
 	readonly step: (by: 1 | -1) => void;

@@ -30,20 +30,20 @@ const NEAR = 30;
 /** Scroll events arrive up to so many milliseconds after the input that caused them. */
 const INPUT_MS = 300;
 
-/** For so many milliseconds after a jump to the end the virtual list may correct the offset; most take 60. */
+/** Milliseconds after a jump to the end in which the virtual list may correct the offset; most corrections take 60. */
 const SETTLING_MS = 1_000;
 
 /** Drawn above and below what is in sight, in pixels: about a screen. */
 const BUFFER = 600;
 
 export interface RowListHandle {
-	/** Into sight, with the focus on the first question of it; on the last row where none waits. */
+	/** Scrolls to the first open question and focuses it; to the last row if no question waits. */
 	focusAsk(): void;
 	/** To the end, and on with what comes. */
 	follow(): void;
 	/** Stays at that row, which is drawn near what is in sight. */
 	show(key: string): void;
-	/** The key of the first row that is in sight; null where none is. */
+	/** Key of the first visible row; null if no row is visible. */
 	firstInSight(): string | null;
 }
 

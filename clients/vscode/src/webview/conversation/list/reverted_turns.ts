@@ -1,4 +1,4 @@
-/** Turns that no longer count, since the user went back to before them: told in a line, and unfolded where they are wanted. */
+/** Undone turns: one line, which unfolds to show them. */
 
 import type { Item } from "../../../conversation/state.ts";
 import { type Row, rowsOf } from "./rows.ts";

@@ -8,19 +8,19 @@ export type Row =
 	| { readonly type: "group"; readonly key: string; readonly calls: readonly ToolItem[] }
 	/** A question that belongs to no call that is shown. */
 	| { readonly type: "ask"; readonly key: string; readonly ask: PendingRequest }
-	/** So many turns no longer count; their rows follow where it is open. */
+	/** Number of undone turns; their rows follow if the fold is open. */
 	| { readonly type: "taken_back"; readonly key: string; readonly turns: number; readonly open: boolean }
-	/** Of a turn that no longer counts, in that fold. */
+	/** A row of an undone turn, in that fold. */
 	| { readonly type: "gone"; readonly key: string; readonly fold: string; readonly row: Row }
 	/** Said to the turn that runs, and not read by the model yet. */
 	| { readonly type: "steering"; readonly key: string; readonly text: string }
 	/** The turn runs, and nothing that is shown says so; nothing has come since that moment (RFC 3339). */
 	| { readonly type: "working"; readonly key: string; readonly since: string | null };
 
-/** Of a subagent's rows, the last so many are shown at first: its list draws also what is not in sight. */
+/** Number of a subagent's last rows that are shown at first: its list also renders rows that are out of sight. */
 export const LAST_ROWS = 30;
 
-/** Rows of before are taken over where they are the same, so that they are not drawn again. */
+/** Equal rows are reused, so that they are not rendered again. */
 export function rowsOf(items: readonly Item[], before: readonly Row[]): readonly Row[] {
 	const known = new Map(before.map((row) => [row.key, row]));
 	const rows: Row[] = [];

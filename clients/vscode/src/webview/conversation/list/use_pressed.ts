@@ -1,4 +1,7 @@
-/** What the pointer is down on stays where it is until it is up: a click that begins and ends on two elements is lost. */
+/**
+ * Keeps the pressed element in place until the pointer is released: a click that begins and ends on two elements is
+ * lost.
+ */
 
 import { type RefObject, useCallback, useLayoutEffect, useRef } from "react";
 
@@ -6,7 +9,7 @@ interface Pressed {
 	readonly element: Element;
 	readonly x: number;
 	readonly y: number;
-	/** Of the element, where it was pressed; null once the pointer is drawn along, as to select text. */
+	/** Offset of the element when it was pressed; null once the pointer is dragged, for example to select text. */
 	top: number | null;
 }
 
@@ -39,7 +42,7 @@ export function usePressed(scroller: RefObject<HTMLElement | null>, otherwise: (
 				settle();
 			});
 		};
-		/** Of a pointer that went up outside of the view, or on a scroll bar, nothing else tells. */
+		/** A pointer that is released outside of the view, or on a scroll bar, sends no event. */
 		const moved = ({ buttons, clientX, clientY }: PointerEvent): void => {
 			const was = pressed.current;
 			if (buttons === 0) up();

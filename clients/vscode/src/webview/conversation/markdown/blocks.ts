@@ -26,7 +26,7 @@ const marked = new Marked({
 		html({ text }) {
 			return withPlainTags(text);
 		},
-		// No picture is loaded: what it is called, and where it is.
+		// Images are not loaded: their description and address are shown.
 		image({ href, text }) {
 			const where = targetOf(href);
 			return escaped(`${text === "" ? "image" : text}${where === null ? "" : ` (${where.href})`}`);
@@ -82,8 +82,8 @@ export function withPlainLineEnds(text: string): string {
 const PLAIN_TAGS = /(<\/?(?:b|br|code|del|em|i|kbd|s|samp|strong|sub|sup)\s*\/?>)/i;
 
 /**
- * Of HTML in an answer, tags that only change the look of words, without attributes. The rest is shown as it is written:
- * neither what it would do nor what it would hide is wanted.
+ * Keeps only formatting tags without attributes of the HTML in an answer. Everything else is shown as source, so that
+ * it neither acts nor hides anything.
  */
 function withPlainTags(html: string): string {
 	return html
@@ -109,7 +109,7 @@ function cut(text: string): { readonly tokens: readonly Token[]; readonly links:
 		const tokens = lexer.blockTokens(text, []);
 		return { tokens, links: lexer.tokens.links };
 	} catch {
-		// Nested deeper than a program's stack: it is no answer that anybody would read as markdown.
+		// Nested deeper than the stack: such text is not rendered as markdown.
 		return { tokens: [plain(text)], links: NO_REFERENCES };
 	}
 }

@@ -3,7 +3,7 @@
 import { pathIn } from "./link_targets.ts";
 
 export interface Fence {
-	/** As the model named it, in small letters; empty where it did not. */
+	/** Language as the model named it, in lower case; empty without one. */
 	readonly language: string;
 	/** The file that the code is meant for, as far as said: behind the language, or in a comment on the first line. */
 	readonly path: string | null;

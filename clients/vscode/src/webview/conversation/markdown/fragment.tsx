@@ -1,4 +1,4 @@
-/** Sanitised HTML in the page: replaced only where it is other HTML, so that what the reader has selected stays. */
+/** Sanitised HTML in the page. It is replaced only if it differs, so that the reader's selection is kept. */
 
 import { type ReactElement, useLayoutEffect, useRef } from "react";
 

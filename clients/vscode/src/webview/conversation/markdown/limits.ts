@@ -1,8 +1,9 @@
 /** How much of what is shown is worked on, so that no answer can hold the page up. */
 
 /**
- * Of one line, and of a block without blocks of its own, that is read as markdown; what is longer is shown as it is. The
- * worst text of this length (unclosed emphasis) takes 0.3 s, and one of twice the length four times that.
+ * Maximum number of characters of a line, and of a block without nested blocks, that is parsed as markdown; longer text
+ * is shown as it is. The worst text of this length (unclosed emphasis) takes 0.3 s, and text of twice the length four
+ * times that.
  */
 export const MAX_BLOCK_CHARS = 12_000;
 
@@ -12,14 +13,17 @@ export const MAX_BLOCK_CHARS = 12_000;
  */
 export const MAX_READ_DEPTH = 100;
 
-/** Of text that is shown as it is, before the reader asks for all of it. */
+/** Maximum number of characters of plain text that is shown before the reader asks for all of it. */
 export const MAX_PLAIN_CHARS = 20_000;
 
 /** Lists and quotations inside each other that are shown as such. */
 export const MAX_DEPTH = 12;
 
-/** Of code that is coloured at once, also while it grows: about a screenful, which takes a millisecond or two. */
+/**
+ * Maximum number of characters of code that is highlighted synchronously, also while it grows: about a screenful, which
+ * takes one or two milliseconds.
+ */
 export const MAX_COLOURED_AT_ONCE = 3_000;
 
-/** Of code that is coloured at all. */
+/** Maximum number of characters of code that is highlighted. */
 export const MAX_COLOURED = 60_000;

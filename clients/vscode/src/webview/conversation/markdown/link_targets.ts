@@ -4,7 +4,7 @@ export interface Target {
 	readonly kind: "web" | "path";
 	/** What is asked for when it is followed, and what its title shows. */
 	readonly href: string;
-	/** Of a web address, as the network knows it; empty for a path. */
+	/** Host of a web address in its ASCII form; empty for a path. */
 	readonly host: string;
 }
 
@@ -17,14 +17,14 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
 
-/** Of files that a model names without their folder. */
+/** Endings of files that a model names without their folder. */
 const FILE_ENDINGS =
 	"bat|cfg|cpp|cs|css|csv|dart|ex|go|h|hpp|html|ini|ipynb|java|js|json|jsx|kt|lock|lua|mdx?|mjs|php|proto|ps1|pyi?|rb|rs|rst|scss|sh|sql|svelte|swift|toml|tsx?|txt|vue|xml|ya?ml";
 
 const NAMED_FILE = new RegExp(String.raw`^[\w@-][\w@.+-]*\.(?:${FILE_ENDINGS})(?::\d+(?:[:-]\d+)?)?$`);
 const PATH = /^(?:\.{1,2}\/|\/)?(?:[\w@.+-]+\/)+[\w@.+-]+\.\w{1,10}(?::\d+(?:[:-]\d+)?)?$/;
 
-/** Where an address leads; null where it may not lead anywhere. */
+/** Returns the target of an address; null if the address is not allowed. */
 export function targetOf(address: string): Target | null {
 	const href = address.trim();
 	if (href === "" || UNSEEN.test(href)) return null;
@@ -35,7 +35,7 @@ export function targetOf(address: string): Target | null {
 	return { kind: "path", href: path, host: "" };
 }
 
-/** The path that some inline code names, such as `src/cart.py:10`; null where it is other code. */
+/** Returns the path that inline code names, such as `src/cart.py:10`; null for other code. */
 export function pathIn(code: string): string | null {
 	return code.length <= 300 && (PATH.test(code) || NAMED_FILE.test(code)) ? code : null;
 }

@@ -1,4 +1,4 @@
-/** Text as it is, its beginning first where there is much of it. */
+/** Plain text; a long one shows its beginning first. */
 
 import { type ReactElement, useState } from "react";
 import { sizeOf } from "../../../conversation/amounts.ts";

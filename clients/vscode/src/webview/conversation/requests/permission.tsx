@@ -30,7 +30,7 @@ export function PermissionCard({ id, request, inCard }: PermissionCardProps): Re
 	const card = useFocusGoesOn();
 	const title = useId();
 	const reject = request.options.find(({ kind }) => isReject(kind)) ?? null;
-	const suggestions = request.ruleSuggestions ?? []; // of an older daemon there are none
+	const suggestions = request.ruleSuggestions ?? []; // older daemons send none
 	const wider = suggestions[scope - 1] ?? null;
 	const suggested = wider ?? suggestions[0] ?? null;
 	const nextScope = (): void => setScope((scope + 1) % (suggestions.length + 1));

@@ -24,7 +24,7 @@ export interface Announcements {
 
 export const NOTHING: Announcements = { polite: [], assertive: [] };
 
-/** Of streamed text, whole sentences; most of a paragraph at once. */
+/** Ends of sentences: streamed text is announced in whole sentences, at most a paragraph at a time. */
 const SENTENCE_ENDS = /[.!?:][)"'”’]*\s|\n/g;
 
 /** Items further up no longer change. */
@@ -63,7 +63,7 @@ function stateOf(item: Item | undefined): string | null {
 
 type Unchanging = ThinkingItem | PromptItem | ReviewItem | LimitItem | CompactedItem | HookItem | NoticeItem | EndItem;
 
-/** Of what does not change once it is there. */
+/** Returns the announcement of an item that does not change once it is shown. */
 function newWords(item: Unchanging): readonly string[] {
 	switch (item.type) {
 		case "thinking":

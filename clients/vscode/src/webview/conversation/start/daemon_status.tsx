@@ -1,4 +1,4 @@
-/** How the agent's process is, where it is not simply there. */
+/** State of the daemon while it is not ready. */
 
 import type { ReactElement } from "react";
 import type { DaemonState } from "../../../bridge/messages.ts";

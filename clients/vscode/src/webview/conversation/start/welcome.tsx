@@ -1,4 +1,4 @@
-/** What stands where nothing was said yet. */
+/** Shown in a conversation without messages. */
 
 import type { ReactElement } from "react";
 import { Icon } from "../../chrome/icon.tsx";

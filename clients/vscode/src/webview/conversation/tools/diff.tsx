@@ -16,12 +16,12 @@ export interface FileDiffProps {
 	readonly foldKey: string;
 	/** The call that changes the file, whose diff an editor can show; none for what many calls have changed. */
 	readonly toolId: string | null;
-	/** The turn that changed the file; none where it is not changed yet, and for what many turns have changed. */
+	/** Id of the turn that changed the file; null for a proposed change, and for changes of several turns. */
 	readonly turnId: string | null;
 	readonly uri: string;
 	readonly kind: ChangeKind | null;
 	readonly patch: string;
-	/** Of several: each is folded at first. */
+	/** One of several diffs, each folded at first. */
 	readonly folded: boolean;
 }
 

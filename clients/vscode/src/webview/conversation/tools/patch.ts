@@ -21,7 +21,7 @@ const MAX_COMPARED = 500;
 /** Where more than that share of two lines differs, marks say nothing. */
 const MOST_MARKED = 0.7;
 
-/** Null where it is not a diff. */
+/** Parses a unified diff; null if it is invalid. */
 export function rowsOf(patch: string): readonly Row[] | null {
 	try {
 		const hunks = parsePatch(patch).flatMap((file) => file.hunks);

@@ -59,7 +59,7 @@ function isOpenAtFirst({ status, changes, output, children }: ToolItem): boolean
 	return changes.length > 0 || status === "failed" || (status === "running" && output !== "");
 }
 
-/** Longer than that is no name of a file. */
+/** Maximum number of characters of a path's end; longer text is not a file name. */
 const MOST_OF_END = 60;
 
 interface HeadProps {
@@ -137,7 +137,7 @@ function Took({ item: { result, status, runsSince } }: { readonly item: ToolItem
 	);
 }
 
-/** Where it is about: the only place, beside its title. */
+/** Shows the only location of a call beside its title. */
 function Place({ item }: { readonly item: ToolItem }): ReactNode {
 	const { act } = useConversationContext();
 	const folder = useFolder();

@@ -12,7 +12,7 @@ import { after, all } from "./story.ts";
 
 const RECORDED = join(import.meta.dirname, "recorded");
 
-/** Of the repository's scenes, whose lines are also what else was said: `tests/transcripts/events/README.md`. */
+/** Scenes of the repository, described in `tests/transcripts/events/README.md`. */
 interface SceneLine {
 	readonly events?: readonly Event[];
 }

@@ -5,7 +5,7 @@ import { type Conversation, EMPTY, type Item, type ToolItem } from "../../../../
 import type { Event, TurnBeginEvent, Usage } from "../../../../src/protocol/protocol.ts";
 
 type Common = "seq" | "turnId" | "iteration" | "totalTokens" | "timestamp";
-/** An event less what the story adds; the turn and its parent are added where they are not given. */
+/** An event without the fields that the story adds; turn and parent are added if they are missing. */
 export type Told<E extends Event = Event> = E extends Event ? Omit<E, Common> & { readonly turnId?: string } : never;
 
 export const NOTHING_USED: Usage = {
