@@ -168,13 +168,13 @@ export class Workbench implements AsyncDisposable {
 		const input = this.page.locator(".quick-input-widget input.input");
 		const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: entry }).first();
 		const deadline = performance.now() + WAIT_MS;
-		for (;;) {
+		for (let timeout = 1_000; ; timeout *= 2) {
 			await this.page.keyboard.press(key);
-			const timeout = WAIT_MS / 6;
 			const isDone = await input
 				.waitFor({ timeout })
 				.then(() => input.fill(typed, { timeout }))
-				.then(() => row.click({ timeout }))
+				.then(() => row.waitFor({ timeout }))
+				.then(() => row.click({ timeout: WAIT_MS / 6 }))
 				.then(
 					() => true,
 					() => false,
