@@ -114,7 +114,7 @@ class Session:
 
     @property
     def services(self) -> SessionServices:
-        """Run context of its turns."""
+        """Services of its turns and commands."""
         return self._active.services
 
     def keep_in(self, journal: Journal) -> None:

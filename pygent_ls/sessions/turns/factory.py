@@ -106,7 +106,7 @@ class TurnFactory:
         history: Sequence[Message],
         notices: tuple[str, ...],
     ) -> TurnSpec:
-        """Return the specification of a turn, without the history itself. `around` has only the tools of the turn's
+        """Return the specification of a turn, without the history itself. `services` has only the tools of the turn's
         agent."""
         request, limits, profile = turn.request, self._active.limits, chosen.profile
         settings = replace(
