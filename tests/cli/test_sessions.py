@@ -22,7 +22,7 @@ from pygent_ls.cli.main import _parser  # pyright: ignore[reportPrivateUsage]
 from pygent_ls.cli.sessions import MAX_FILE_BYTES, run_command
 from pygent_ls.cli.sessions_format import local
 from pygent_ls.cli.sessions_options import FORMATS
-from pygent_ls.editors.lsp.protocol.results import SessionOut
+from pygent_ls.editors.lsp.protocol.sessions import SessionOut
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.export.exporter import ExportFormat

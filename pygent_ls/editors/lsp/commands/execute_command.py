@@ -28,12 +28,11 @@ from pygent_ls.editors.lsp.documents.buffers import Buffers, read_text_now
 from pygent_ls.editors.lsp.handlers.checkpoints import restored_message, restored_out
 from pygent_ls.editors.lsp.handlers.requests import validated
 from pygent_ls.editors.lsp.handlers.turns import Turns
-from pygent_ls.editors.lsp.protocol import checkpoints as outgoing_checkpoints
-from pygent_ls.editors.lsp.protocol import commands as outgoing_commands
-from pygent_ls.editors.lsp.protocol import lists as outgoing_lists
-from pygent_ls.editors.lsp.protocol import params as incoming
-from pygent_ls.editors.lsp.protocol import results as outgoing
+from pygent_ls.editors.lsp.protocol.checkpoints import RestoredOut
+from pygent_ls.editors.lsp.protocol.commands import CommandSession, CommandTurnOut, OpenedChatOut, SentChatOut, SetupOut
 from pygent_ls.editors.lsp.protocol.conversion import session_out
+from pygent_ls.editors.lsp.protocol.permissions import ModeOut
+from pygent_ls.editors.lsp.protocol.sessions import SessionOut
 from pygent_ls.editors.lsp.rpc.converter import repaired
 from pygent_ls.editors.lsp.rpc.framework import JsonRpcException, JsonRpcInvalidParams
 from pygent_ls.editors.lsp.uris import path_of
@@ -105,7 +104,7 @@ class ClientCommands:
                     mode, uri = _implementing(given)
                     return self._sent(await self._chats.implement(mode, uri))
                 case "pygent.openChat":
-                    opened: outgoing_commands.OpenedChatOut = {"uri": await self._chats.open(_optional_uri(given))}
+                    opened: OpenedChatOut = {"uri": await self._chats.open(_optional_uri(given))}
                     return opened
                 case _:
                     return self._run(command, given, session)
@@ -118,7 +117,7 @@ class ClientCommands:
         """Whether the command has no prompt, and the client has no chat panel to type one in."""
         return not self._client.features.chat_panel and _is_left_out(arguments)
 
-    async def _open_to_ask(self) -> outgoing_commands.SentChatOut:
+    async def _open_to_ask(self) -> SentChatOut:
         """Open the chat document, where the user can type a prompt."""
         await self._chats.open(None)
         return {"sessionId": None, "turnId": None}
@@ -129,7 +128,7 @@ class ClientCommands:
         named = next((each for each in objects if "sessionId" in each), None)
         if named is None:
             return arguments, None
-        session = await self._core.sessions.hold(validated(incoming.CommandSession, named).session_id)
+        session = await self._core.sessions.hold(validated(CommandSession, named).session_id)
         return [each for each in arguments if each is not named], session
 
     def _run(self, command: str, arguments: Sequence[Any], named: Session | None) -> Any:
@@ -160,16 +159,16 @@ class ClientCommands:
             self._client.tell_user("There is nothing to cancel: no command is running.")
         return any(cancelled)
 
-    def _new_session(self) -> outgoing.SessionOut:
+    def _new_session(self) -> SessionOut:
         self._session, self._chat_session = self._core.sessions.new(NewSession()), None
         self._client.tell_user("Your next command starts a new conversation.")
         return session_out(self._session)
 
-    def _fix(self, arguments: Sequence[Any], named: Session | None) -> outgoing_commands.CommandTurnOut:
+    def _fix(self, arguments: Sequence[Any], named: Session | None) -> CommandTurnOut:
         target = fix_target_in(arguments, self._last_target)
         return self._start(prompt_for("pygent.fix", target), named, own_words="")
 
-    async def _undo(self, named: Session | None) -> outgoing_checkpoints.RestoredOut:
+    async def _undo(self, named: Session | None) -> RestoredOut:
         session = named or self._chat_session or self._session or await self._last_session()
         done = await session.undo()
         # The conversation goes on in the chat document, so an undo does not report that file.
@@ -181,7 +180,7 @@ class ClientCommands:
             self._choosing.take_back_rest(asked, session)
         return restored_out(self._client, done)
 
-    def _ask(self, arguments: Sequence[Any], named: Session | None) -> outgoing_commands.CommandTurnOut:
+    def _ask(self, arguments: Sequence[Any], named: Session | None) -> CommandTurnOut:
         is_placed = len(arguments) > 1 and isinstance(arguments[1], str)
         target = target_in(arguments[1:], self._last_target) if is_placed else None
         asked = _text(arguments, 0, "the prompt")
@@ -190,7 +189,7 @@ class ClientCommands:
 
     def _start(
         self, parts: tuple[PromptPart, ...] | None, named: Session | None, *, own_words: str | None = None
-    ) -> outgoing_commands.CommandTurnOut:
+    ) -> CommandTurnOut:
         """Start a turn. `own_words` as in `TurnRequest`: text from files and checkers is not the user's."""
         if parts is None:
             raise JsonRpcInvalidParams("the document is not a file")
@@ -201,7 +200,7 @@ class ClientCommands:
             return self._started(session, self._turns.begin(session, request, events_token=None, work_token=None))
         return self._started(session, self._chats.ask(session, request))
 
-    def _sent(self, sent: Sent | None) -> outgoing_commands.SentChatOut:
+    def _sent(self, sent: Sent | None) -> SentChatOut:
         if sent is None:
             return {"sessionId": None, "turnId": None}
         session, turn, is_the_workspaces = sent
@@ -211,7 +210,7 @@ class ClientCommands:
         started = self._started(session, turn)
         return {"sessionId": started["sessionId"], "turnId": started["turnId"]}
 
-    def _started(self, session: Session, turn: RunningTurn) -> outgoing_commands.CommandTurnOut:
+    def _started(self, session: Session, turn: RunningTurn) -> CommandTurnOut:
         assert turn.task is not None
         self._running.append(turn)
         turn.task.add_done_callback(lambda _: self._running.remove(turn))
@@ -245,15 +244,15 @@ class ClientCommands:
             self._session = self._core.sessions.new(NewSession())
         return self._session
 
-    def _set_up(self, way: str | None) -> outgoing_commands.SetupOut:
+    def _set_up(self, way: str | None) -> SetupOut:
         self._choosing.set_up(way)
         return {"started": True}
 
-    def _set_mode(self, mode: str | None, session: Session) -> outgoing_lists.ModeOut:
+    def _set_mode(self, mode: str | None, session: Session) -> ModeOut:
         self._choosing.set_mode(mode, session)
         return {"sessionId": session.id, "mode": session.permissions.mode}
 
-    def _set_model(self, model: str | None, session: Session) -> outgoing.SessionOut:
+    def _set_model(self, model: str | None, session: Session) -> SessionOut:
         self._choosing.set_model(model, session)
         return session_out(session)
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from pygent_ls.agent.ports.workspace import BackgroundCommand
-from pygent_ls.editors.lsp.protocol import lists as outgoing_lists
-from pygent_ls.editors.lsp.protocol import params as incoming
+from pygent_ls.editors.lsp.protocol.background_commands import (
+    BackgroundCommandOut,
+    BackgroundCommandsOut,
+    BackgroundStopParams,
+    StoppedOut,
+)
+from pygent_ls.editors.lsp.protocol.sessions import SessionParams
 from pygent_ls.errors import SessionError, ToolError
 from pygent_ls.sessions.saved_format.writer import timestamp
 from pygent_ls.sessions.session import Session
@@ -17,7 +22,7 @@ class BackgroundRequests:
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
-    async def list_all(self, params: incoming.SessionParams) -> outgoing_lists.BackgroundCommandsOut:
+    async def list_all(self, params: SessionParams) -> BackgroundCommandsOut:
         """Handle `pygent/background/list`."""
         session = await self._sessions.look_at(params.session_id)
         if not isinstance(session, Session):  # not active here: it runs nothing, and is not activated
@@ -28,7 +33,7 @@ class BackgroundRequests:
             ]
         }
 
-    async def stop(self, params: incoming.BackgroundStopParams) -> outgoing_lists.StoppedOut:
+    async def stop(self, params: BackgroundStopParams) -> StoppedOut:
         """Handle `pygent/background/stop`."""
         session = await self._sessions.hold(params.session_id)
         try:
@@ -37,7 +42,7 @@ class BackgroundRequests:
             raise SessionError(str(error), kind="unknown_background_command") from None
 
 
-def _out(command: BackgroundCommand) -> outgoing_lists.BackgroundCommandOut:
+def _out(command: BackgroundCommand) -> BackgroundCommandOut:
     return {
         "id": command.name,
         "command": command.command,

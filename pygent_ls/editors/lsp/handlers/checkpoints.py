@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from pygent_ls.editors.lsp.client import Client
-from pygent_ls.editors.lsp.protocol import checkpoints as outgoing_checkpoints
-from pygent_ls.editors.lsp.protocol import params as incoming
+from pygent_ls.editors.lsp.protocol.checkpoints import (
+    CheckpointDiffOut,
+    CheckpointOut,
+    CheckpointParams,
+    CheckpointRestoreParams,
+    CheckpointsOut,
+    RestoredOut,
+)
+from pygent_ls.editors.lsp.protocol.sessions import SessionParams
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint
 from pygent_ls.sessions.checkpoints.rewind import Restored, RewindTarget
 from pygent_ls.sessions.commands.answer_text import WAS_NOT_KEPT
@@ -19,7 +26,7 @@ class CheckpointRequests:
         self._client = client
         self._sessions = sessions
 
-    async def list_all(self, params: incoming.SessionParams) -> outgoing_checkpoints.CheckpointsOut:
+    async def list_all(self, params: SessionParams) -> CheckpointsOut:
         """Handle `pygent/checkpoint/list`."""
         session = await self._sessions.with_checkpoints(params.session_id)
         return {
@@ -30,13 +37,13 @@ class CheckpointRequests:
             ],
         }
 
-    async def diff(self, params: incoming.CheckpointParams) -> outgoing_checkpoints.CheckpointDiffOut:
+    async def diff(self, params: CheckpointParams) -> CheckpointDiffOut:
         """Handle `pygent/checkpoint/diff`."""
         session, checkpoint = await self._sessions.of_checkpoint(params.checkpoint_id)
         files = await session.diff(checkpoint)
         return {"files": [{"uri": self._client.uri_of(each.path), "patch": each.patch} for each in files]}
 
-    async def restore(self, params: incoming.CheckpointRestoreParams) -> outgoing_checkpoints.RestoredOut:
+    async def restore(self, params: CheckpointRestoreParams) -> RestoredOut:
         """Handle `pygent/checkpoint/restore`."""
         session, checkpoint = await self._sessions.to_restore(params.checkpoint_id)
         wanted = RewindTarget(
@@ -45,9 +52,9 @@ class CheckpointRequests:
         return restored_out(self._client, await session.restore(checkpoint, wanted))
 
 
-def restored_out(client: Client, done: Restored) -> outgoing_checkpoints.RestoredOut:
+def restored_out(client: Client, done: Restored) -> RestoredOut:
     """Return the result of a restore for the client."""
-    out: outgoing_checkpoints.RestoredOut = {
+    out: RestoredOut = {
         "restored": [client.uri_of(path) for path in done.restored],
         "skipped": [{"uri": client.uri_of(each.path), "reason": each.reason} for each in done.skipped],
         "uncertain": [client.uri_of(path) for path in done.uncertain],
@@ -66,7 +73,7 @@ def restored_message(done: Restored) -> str:
     return "\n".join([*lines, *(f"Not restored: {each.path.name}: {each.reason}." for each in done.skipped)])
 
 
-def _checkpoint(checkpoint: Checkpoint) -> outgoing_checkpoints.CheckpointOut:
+def _checkpoint(checkpoint: Checkpoint) -> CheckpointOut:
     return {
         "checkpointId": checkpoint.id,
         "turnId": checkpoint.turn_id,

@@ -20,12 +20,31 @@ from pygent_ls.editors.lsp.handlers.checkpoints import CheckpointRequests
 from pygent_ls.editors.lsp.handlers.sessions import SessionRequests
 from pygent_ls.editors.lsp.handlers.subscriptions import Attachments
 from pygent_ls.editors.lsp.handlers.turns import Turns
-from pygent_ls.editors.lsp.protocol import commands as outgoing_commands
-from pygent_ls.editors.lsp.protocol import lists as outgoing_lists
-from pygent_ls.editors.lsp.protocol import params as incoming
-from pygent_ls.editors.lsp.protocol import results as outgoing
 from pygent_ls.editors.lsp.protocol import schema as protocol
+from pygent_ls.editors.lsp.protocol.commands import CommandsOut
 from pygent_ls.editors.lsp.protocol.conversion import session_out
+from pygent_ls.editors.lsp.protocol.models import KeysOut, KeysParams, ModelOut, ModelsOut
+from pygent_ls.editors.lsp.protocol.permissions import (
+    ForgetParams,
+    ForgottenOut,
+    ModeOut,
+    RulesOut,
+    RulesParams,
+    SetModeParams,
+)
+from pygent_ls.editors.lsp.protocol.sessions import SessionNewParams, SessionOut, SessionParams
+from pygent_ls.editors.lsp.protocol.shapes import NoParams, Params
+from pygent_ls.editors.lsp.protocol.status import AgentsOut, StatusOut, ToolsOut
+from pygent_ls.editors.lsp.protocol.turns import (
+    AcceptedOut,
+    CancelledTurnOut,
+    DequeueParams,
+    QueuedTurnOut,
+    QueueOut,
+    RemovedOut,
+    RetryParams,
+    TurnParams,
+)
 from pygent_ls.editors.lsp.rpc.converter import listed, repaired
 from pygent_ls.editors.lsp.rpc.framework import JsonRpcException, JsonRpcInvalidParams
 from pygent_ls.editors.ports import Core
@@ -36,7 +55,7 @@ from pygent_ls.sessions.steering import decide_retry
 if TYPE_CHECKING:
     from pygent_ls.llm.model_list import ListedModel
 
-P = TypeVar("P", bound=incoming.Params)
+P = TypeVar("P", bound=Params)
 
 log = logging.getLogger(__name__)
 
@@ -114,26 +133,26 @@ class Requests:
             return
         handler(given)
 
-    async def _cancel(self, params: incoming.TurnParams) -> outgoing.CancelledTurnOut:
+    async def _cancel(self, params: TurnParams) -> CancelledTurnOut:
         return {"cancelled": (await self._sessions.hold(params.session_id)).cancel(params.turn_id)}
 
-    async def _retry(self, params: incoming.RetryParams) -> outgoing_lists.AcceptedOut:
+    async def _retry(self, params: RetryParams) -> AcceptedOut:
         running = (await self._sessions.hold(params.session_id)).running
         return {"accepted": decide_retry(running, params.turn_id, params.action)}
 
-    async def _queue(self, params: incoming.SessionParams) -> outgoing_lists.QueueOut:
+    async def _queue(self, params: SessionParams) -> QueueOut:
         session = await self._sessions.hold(params.session_id)
-        held: list[outgoing_lists.QueuedTurnOut] = [
+        held: list[QueuedTurnOut] = [
             {"turnId": each.turn, "prompt": each.told.prompt, "held": True} for each in session.held
         ]
         return {"items": [*held, *({"turnId": each.turn_id, "prompt": each.prompt} for each in session.waiting)]}
 
-    async def _dequeue(self, params: incoming.DequeueParams) -> outgoing_lists.RemovedOut:
+    async def _dequeue(self, params: DequeueParams) -> RemovedOut:
         session = await self._sessions.hold(params.session_id)
         removed = any(each.cancel() for each in session.waiting if each.turn_id == params.turn_id)
         return {"removed": removed or await session.give_up(params.turn_id)}
 
-    def _new_session(self, params: incoming.SessionNewParams) -> outgoing.SessionOut:
+    def _new_session(self, params: SessionNewParams) -> SessionOut:
         cwd = None
         if params.cwd is not None:
             cwd = Path(params.cwd)
@@ -145,13 +164,13 @@ class Requests:
         )
         return session_out(self._sessions.new(wanted))
 
-    async def _set_mode(self, params: incoming.SetModeParams) -> outgoing_lists.ModeOut:
+    async def _set_mode(self, params: SetModeParams) -> ModeOut:
         session = await self._sessions.hold(params.session_id)
         session.permissions.set_mode(params.mode)
         session.changed("configured")
         return {"sessionId": session.id, "mode": params.mode}
 
-    async def _rules(self, params: incoming.RulesParams) -> outgoing_lists.RulesOut:
+    async def _rules(self, params: RulesParams) -> RulesOut:
         if params.session_id is not None:
             rules = (await self._sessions.hold(params.session_id)).permissions.rules()
         else:
@@ -168,13 +187,13 @@ class Requests:
             ]
         }
 
-    def _forget(self, params: incoming.ForgetParams) -> outgoing_lists.ForgottenOut:
+    def _forget(self, params: ForgetParams) -> ForgottenOut:
         forgotten = self._core.forget_rule(params.rule)
         for session in self._sessions.all():
             forgotten = session.permissions.forget(params.rule) or forgotten
         return {"forgotten": forgotten}
 
-    def _tools(self, _: incoming.NoParams) -> outgoing_lists.ToolsOut:
+    def _tools(self, _: NoParams) -> ToolsOut:
         return {
             "tools": [
                 {
@@ -188,7 +207,7 @@ class Requests:
             ]
         }
 
-    async def _commands(self, _: incoming.NoParams) -> outgoing_commands.CommandsOut:
+    async def _commands(self, _: NoParams) -> CommandsOut:
         return {
             "commands": [
                 {"name": each.name, "description": each.description, "source": each.source, "takes": each.takes}
@@ -196,7 +215,7 @@ class Requests:
             ]
         }
 
-    def _agents(self, _: incoming.NoParams) -> outgoing_lists.AgentsOut:
+    def _agents(self, _: NoParams) -> AgentsOut:
         return {
             "agents": [
                 {
@@ -209,13 +228,13 @@ class Requests:
             ]
         }
 
-    async def _models(self, _: incoming.NoParams) -> outgoing_lists.ModelsOut:
+    async def _models(self, _: NoParams) -> ModelsOut:
         return {"models": [_model_out(each) for each in await self._core.models()]}
 
-    def _set_keys(self, params: incoming.KeysParams) -> outgoing_lists.KeysOut:
+    def _set_keys(self, params: KeysParams) -> KeysOut:
         return {"variables": sorted(self._core.take_keys(params.keys))}
 
-    async def _status(self, _: incoming.NoParams) -> outgoing_lists.StatusOut:
+    async def _status(self, _: NoParams) -> StatusOut:
         beginning = await self._core.beginning()
         sessions = self._sessions.all()
         return {
@@ -244,8 +263,8 @@ def validated(model: type[P], params: Mapping[str, Any]) -> P:
         raise JsonRpcInvalidParams(listed(problems)) from None
 
 
-def _model_out(model: ListedModel) -> outgoing_lists.ModelOut:
-    told: outgoing_lists.ModelOut = {"name": model.name, "available": model.available}
+def _model_out(model: ListedModel) -> ModelOut:
+    told: ModelOut = {"name": model.name, "available": model.available}
     if model.reason:
         told["reason"] = model.reason
     if model.key_variable:

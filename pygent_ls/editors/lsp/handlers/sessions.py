@@ -6,12 +6,30 @@ from pathlib import Path
 from typing import cast
 
 from pygent_ls.editors.lsp.capabilities import Encoding
-from pygent_ls.editors.lsp.protocol import messages as outgoing_messages
-from pygent_ls.editors.lsp.protocol import params as incoming
-from pygent_ls.editors.lsp.protocol import results as outgoing
-from pygent_ls.editors.lsp.protocol import session_params as incoming_sessions
-from pygent_ls.editors.lsp.protocol import sessions as outgoing_sessions
+from pygent_ls.editors.lsp.protocol.content import MessageOut
 from pygent_ls.editors.lsp.protocol.conversion import session_out
+from pygent_ls.editors.lsp.protocol.sessions import (
+    ClosedOut,
+    CompactionOut,
+    CompleteParams,
+    CompletionItemOut,
+    CompletionOut,
+    DeletedOut,
+    ExportOut,
+    LoadedSessionOut,
+    MatchesOut,
+    SessionCompactParams,
+    SessionConfigureParams,
+    SessionExportParams,
+    SessionForkParams,
+    SessionListParams,
+    SessionLoadParams,
+    SessionOut,
+    SessionParams,
+    SessionRenameParams,
+    SessionSearchParams,
+    SessionsOut,
+)
 from pygent_ls.editors.lsp.rpc.framework import JsonRpcInvalidParams
 from pygent_ls.sessions.completion import Completions, Item
 from pygent_ls.sessions.configuration import Configured, configure
@@ -32,15 +50,15 @@ class SessionRequests:
         self._sessions = sessions
         self._completions = Completions()
 
-    async def list_some(self, params: incoming_sessions.SessionListParams) -> outgoing_sessions.SessionsOut:
+    async def list_some(self, params: SessionListParams) -> SessionsOut:
         """Handle `pygent/session/list`."""
         page = await self._sessions.page(_filter(params))
-        out: outgoing_sessions.SessionsOut = {"sessions": [session_out(each) for each in page.sessions]}
+        out: SessionsOut = {"sessions": [session_out(each) for each in page.sessions]}
         if page.cursor is not None:
             out["nextCursor"] = page.cursor
         return out
 
-    async def search(self, params: incoming_sessions.SessionSearchParams) -> outgoing_sessions.MatchesOut:
+    async def search(self, params: SessionSearchParams) -> MatchesOut:
         """Handle `pygent/session/search`."""
         return {
             "matches": [
@@ -55,35 +73,35 @@ class SessionRequests:
             ]
         }
 
-    async def load(self, params: incoming_sessions.SessionLoadParams) -> outgoing_sessions.LoadedSessionOut:
+    async def load(self, params: SessionLoadParams) -> LoadedSessionOut:
         """Handle `pygent/session/load`."""
         session = await self._sessions.look_at(params.session_id)
         wanted = session.messages if params.messages else ()
-        messages = [cast("outgoing_messages.MessageOut", message_out(each)) for each in wanted]
+        messages = [cast("MessageOut", message_out(each)) for each in wanted]
         turn_ids = list(dict.fromkeys(each.turn_id for each in session.messages))
         notices = [] if isinstance(session, Session) else [*session.notices]
         return {**session_out(session), "messages": messages, "turnIds": turn_ids, "notices": notices}
 
-    async def rename(self, params: incoming_sessions.SessionRenameParams) -> outgoing.SessionOut:
+    async def rename(self, params: SessionRenameParams) -> SessionOut:
         """Handle `pygent/session/rename`."""
         session = await self._sessions.hold(params.session_id)
         session.rename(params.name)
         return session_out(session)
 
-    async def delete(self, params: incoming.SessionParams) -> outgoing_sessions.DeletedOut:
+    async def delete(self, params: SessionParams) -> DeletedOut:
         """Handle `pygent/session/delete`."""
         await self._sessions.delete(params.session_id)
         return {"deleted": True}
 
-    async def fork(self, params: incoming_sessions.SessionForkParams) -> outgoing.SessionOut:
+    async def fork(self, params: SessionForkParams) -> SessionOut:
         """Handle `pygent/session/fork`."""
         return session_out(await self._sessions.fork(params.session_id, params.at_turn_id))
 
-    async def export(self, params: incoming_sessions.SessionExportParams) -> outgoing_sessions.ExportOut:
+    async def export(self, params: SessionExportParams) -> ExportOut:
         """Handle `pygent/session/export`."""
         return {"content": await self._sessions.export(params.session_id, params.format)}
 
-    async def configure(self, params: incoming_sessions.SessionConfigureParams) -> outgoing.SessionOut:
+    async def configure(self, params: SessionConfigureParams) -> SessionOut:
         """Handle `pygent/session/configure`."""
         session = await self._sessions.hold(params.session_id)
         wanted = Configured(
@@ -97,7 +115,7 @@ class SessionRequests:
         configure(session, wanted)
         return session_out(session)
 
-    async def compact(self, params: incoming_sessions.SessionCompactParams) -> outgoing_sessions.CompactionOut:
+    async def compact(self, params: SessionCompactParams) -> CompactionOut:
         """Handle `pygent/session/compact`."""
         done = await (await self._sessions.hold(params.session_id)).compact(params.instruction)
         return {
@@ -106,18 +124,18 @@ class SessionRequests:
             "messagesSummarised": done.messages_summarised,
         }
 
-    async def clear(self, params: incoming.SessionParams) -> outgoing.SessionOut:
+    async def clear(self, params: SessionParams) -> SessionOut:
         """Handle `pygent/session/clear`."""
         session = await self._sessions.hold(params.session_id)
         session.clear()
         return session_out(session)
 
-    async def close(self, params: incoming.SessionParams) -> outgoing_sessions.ClosedOut:
+    async def close(self, params: SessionParams) -> ClosedOut:
         """Handle `pygent/session/close`."""
         await self._sessions.close_one(params.session_id)
         return {"closed": True}
 
-    async def complete(self, params: incoming_sessions.CompleteParams) -> outgoing_sessions.CompletionOut:
+    async def complete(self, params: CompleteParams) -> CompletionOut:
         """Handle `pygent/complete`."""
         sessions = self._sessions
         session = sessions.draft() if params.session_id is None else await sessions.hold(params.session_id)
@@ -128,14 +146,14 @@ class SessionRequests:
         return {"items": [_item(each) for each in found.items], "start": start}
 
 
-def _item(item: Item) -> outgoing_sessions.CompletionItemOut:
-    out: outgoing_sessions.CompletionItemOut = {"label": item.label, "insertText": item.insert_text, "kind": item.kind}
+def _item(item: Item) -> CompletionItemOut:
+    out: CompletionItemOut = {"label": item.label, "insertText": item.insert_text, "kind": item.kind}
     if item.detail:
         out["detail"] = item.detail
     return out
 
 
-def _filter(params: incoming_sessions.SessionListParams) -> SessionFilter:
+def _filter(params: SessionListParams) -> SessionFilter:
     folder = None if params.cwd is None else _folder(params.cwd)
     return SessionFilter(query=params.query, folder=folder, cursor=params.cursor, limit=params.limit)
 

@@ -8,8 +8,7 @@ from typing import Any
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.handlers.turns import REQUEST_CANCELLED
 from pygent_ls.editors.lsp.ports.progress import TurnProgress
-from pygent_ls.editors.lsp.protocol import session_params as incoming_sessions
-from pygent_ls.editors.lsp.protocol import sessions as outgoing_sessions
+from pygent_ls.editors.lsp.protocol.sessions import AttachedOut, DetachedOut, SessionAttachParams
 from pygent_ls.editors.lsp.rpc.framework import JsonRpcException
 from pygent_ls.sessions.store import Sessions
 
@@ -22,7 +21,7 @@ class Attachments:
         self._sessions = sessions
         self._running: set[asyncio.Task[Any]] = set()
 
-    async def attach(self, params: incoming_sessions.SessionAttachParams) -> outgoing_sessions.AttachedOut:
+    async def attach(self, params: SessionAttachParams) -> AttachedOut:
         """Stream events until the session ends. Raises `SessionError`, and `JsonRpcException` when the request is
         cancelled."""
         from pygent_ls.sessions.subscriptions import Attachment  # imports the journal reader
@@ -42,7 +41,7 @@ class Attachments:
         try:
             done = await attachment.follow()
         except asyncio.CancelledError:
-            data: outgoing_sessions.DetachedOut = {
+            data: DetachedOut = {
                 "sessionId": params.session_id,
                 "lastSeq": attachment.last_seq,
             }

@@ -10,10 +10,9 @@ from pygent_ls.agent.context.attachments import PromptPart, is_background
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.ports.progress import Token, TurnProgress
-from pygent_ls.editors.lsp.protocol import lists as outgoing_lists
-from pygent_ls.editors.lsp.protocol import params as incoming
-from pygent_ls.editors.lsp.protocol import results as outgoing
+from pygent_ls.editors.lsp.protocol.content import ContentBlock, DiagnosticsContent, EditorContext
 from pygent_ls.editors.lsp.protocol.conversion import BadBlockError, prompt_parts, turn_result
+from pygent_ls.editors.lsp.protocol.turns import AcceptedOut, ResumeParams, SteerParams, TurnResultOut, TurnStartParams
 from pygent_ls.editors.lsp.rpc.framework import JsonRpcException, JsonRpcInvalidParams
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.event_stream import Subscriber
@@ -35,7 +34,7 @@ class Turns:
         self._sessions = sessions
         self._by_token: dict[Token, RunningTurn] = {}
 
-    async def start(self, params: incoming.TurnStartParams) -> outgoing.TurnResultOut:
+    async def start(self, params: TurnStartParams) -> TurnResultOut:
         """Handle `pygent/turn/start`. Raises `JsonRpcException`."""
         request = request_of(params)
         self._learn(params)
@@ -43,27 +42,27 @@ class Turns:
         turn = self.begin(session, request, events_token=params.partial_result_token, work_token=params.work_done_token)
         return await self._result(session, turn)
 
-    async def resume(self, params: incoming.ResumeParams) -> outgoing.TurnResultOut:
+    async def resume(self, params: ResumeParams) -> TurnResultOut:
         """Handle `pygent/turn/resume`. Raises `JsonRpcException`, `SessionError`."""
         session = await self._sessions.hold(params.session_id)
         request = session.held_request(params.turn_id)
         turn = self.begin(session, request, events_token=params.partial_result_token, work_token=params.work_done_token)
         return await self._result(session, turn)
 
-    async def steer(self, params: incoming.SteerParams) -> outgoing_lists.AcceptedOut:
+    async def steer(self, params: SteerParams) -> AcceptedOut:
         """Handle `pygent/turn/steer`. Raises `JsonRpcException`."""
         session = await self._sessions.hold(params.session_id)
         return {"accepted": await steer(session, params.turn_id, _parts_of(params.prompt, None))}
 
-    def _learn(self, params: incoming.TurnStartParams) -> None:
+    def _learn(self, params: TurnStartParams) -> None:
         """Store the editor context of the request, which also applies to later turns."""
         if params.context is not None:
             self._client.told.take(params.context)
         for block in params.prompt if isinstance(params.prompt, list) else ():
-            if isinstance(block, incoming.DiagnosticsContent):
+            if isinstance(block, DiagnosticsContent):
                 self._client.told.add(block.uri, block.items)
 
-    async def session_for(self, params: incoming.TurnStartParams) -> Session:
+    async def session_for(self, params: TurnStartParams) -> Session:
         """Return the session with that id, or a new one."""
         if params.session_id is not None:
             return await self._sessions.hold(params.session_id)
@@ -114,7 +113,7 @@ class Turns:
         if turn is not None:
             turn.cancel()
 
-    async def _result(self, session: Session, turn: RunningTurn) -> outgoing.TurnResultOut:
+    async def _result(self, session: Session, turn: RunningTurn) -> TurnResultOut:
         """Wait for the turn. Cancelling the request cancels the turn, and the error then contains the turn's result."""
         assert turn.task is not None
         uri_of = self._client.uri_of
@@ -130,7 +129,7 @@ class Turns:
         return turn_result(session.id, turn.turn_id, result, uri_of)
 
 
-def request_of(params: incoming.TurnStartParams) -> TurnRequest:
+def request_of(params: TurnStartParams) -> TurnRequest:
     """Return the turn request. Raises `JsonRpcException`."""
     parts = _parts_of(params.prompt, params.context)
     try:
@@ -151,9 +150,7 @@ def request_of(params: incoming.TurnStartParams) -> TurnRequest:
     )
 
 
-def _parts_of(
-    prompt: str | list[incoming.ContentBlock], context: incoming.EditorContext | None
-) -> tuple[PromptPart, ...]:
+def _parts_of(prompt: str | list[ContentBlock], context: EditorContext | None) -> tuple[PromptPart, ...]:
     try:
         parts = prompt_parts(prompt, context)
     except BadBlockError as error:

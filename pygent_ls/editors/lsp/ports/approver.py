@@ -18,11 +18,11 @@ from pygent_ls.agent.ports.workspace import FileChange
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.ports.dialogs import ask_in_its_form, chosen_title
 from pygent_ls.editors.lsp.ports.side_document import document_beside
-from pygent_ls.editors.lsp.protocol.prompt_results import PermissionResult
-from pygent_ls.editors.lsp.protocol.prompts import (
+from pygent_ls.editors.lsp.protocol.permissions import (
     PermissionCancelledOut,
     PermissionOptionOut,
     PermissionRequestOut,
+    PermissionResult,
     RuleSuggestionOut,
 )
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint

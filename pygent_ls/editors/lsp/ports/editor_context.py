@@ -14,7 +14,7 @@ from pygent_ls.agent.ports.editor_state import FileProblems, LineRange, Problem,
 from pygent_ls.agent.truncation import whole_words
 from pygent_ls.editors.lsp.documents.buffers import Buffers, read_text_now
 from pygent_ls.editors.lsp.documents.positions import LineIndex, Position
-from pygent_ls.editors.lsp.protocol import params as incoming
+from pygent_ls.editors.lsp.protocol.content import ContextDiagnostics, ContextSelection, EditorContext, WireDiagnostic
 from pygent_ls.editors.lsp.protocol.conversion import SEVERITIES, lines_of, origin_of
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.workspace.files.reader import disk_stamp
@@ -106,12 +106,12 @@ class EditorContextState:
 
     # Updates
 
-    def changed(self, context: incoming.EditorContext) -> None:
+    def changed(self, context: EditorContext) -> None:
         """Handle `pygent/context/didChange`."""
         self.is_live = True
         self.take(context)
 
-    def take(self, context: incoming.EditorContext) -> None:
+    def take(self, context: EditorContext) -> None:
         """Update the state. Missing fields keep their values; null clears them."""
         given = context.model_fields_set
         if "active_uri" in given:
@@ -131,7 +131,7 @@ class EditorContextState:
         for file in (context.diagnostics or ())[-MAX_FILES:]:
             self._replace(file)
 
-    def add(self, uri: str, items: Iterable[incoming.WireDiagnostic]) -> None:
+    def add(self, uri: str, items: Iterable[WireDiagnostic]) -> None:
         """Add diagnostics of a file that a prompt contains."""
         self._add(uri, [_of_wire(item) for item in items])
 
@@ -158,7 +158,7 @@ class EditorContextState:
         if len(self._fronts) > MAX_FRONTS:
             del self._fronts[next(iter(self._fronts))]
 
-    def _replace(self, file: incoming.ContextDiagnostics) -> None:
+    def _replace(self, file: ContextDiagnostics) -> None:
         path = path_of(file.uri)
         if path is None:
             return
@@ -249,7 +249,7 @@ class EditorContextState:
         ]
 
 
-def _selected(selection: incoming.ContextSelection | None) -> tuple[Path, LineRange] | None:
+def _selected(selection: ContextSelection | None) -> tuple[Path, LineRange] | None:
     """Return the selected lines; None for a cursor."""
     path = path_of(selection.uri) if selection else None
     if selection is None or path is None or selection.range.start == selection.range.end:
@@ -257,7 +257,7 @@ def _selected(selection: incoming.ContextSelection | None) -> tuple[Path, LineRa
     return path, lines_of(selection.range)
 
 
-def _of_wire(item: incoming.WireDiagnostic) -> _Told:
+def _of_wire(item: WireDiagnostic) -> _Told:
     return _Told(
         line=item.range.start.line,
         character=item.range.start.character,

@@ -10,8 +10,7 @@ from pydantic import ValidationError
 
 from pygent_ls.agent.ports.questioner import CannotAsk, Question, QuestionAnswer, QuestionAnswered, QuestionNotAnswered
 from pygent_ls.editors.lsp.ports.dialogs import ask_in_its_form, chosen_title
-from pygent_ls.editors.lsp.protocol.prompt_results import QuestionResult
-from pygent_ls.editors.lsp.protocol.prompts import ChoiceOut, QuestionCancelledOut, QuestionRequestOut
+from pygent_ls.editors.lsp.protocol.questions import ChoiceOut, QuestionCancelledOut, QuestionRequestOut, QuestionResult
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 
 QUESTION_REQUEST = "pygent/question/request"

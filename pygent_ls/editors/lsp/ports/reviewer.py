@@ -31,14 +31,14 @@ from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.documents.positions import LineIndex
 from pygent_ls.editors.lsp.documents.tracked_spans import Followed, TextSpan
 from pygent_ls.editors.lsp.ports.dialogs import ask_in_its_form
-from pygent_ls.editors.lsp.protocol.results import RangeOut
-from pygent_ls.editors.lsp.protocol.review_results import ReviewedHunk
 from pygent_ls.editors.lsp.protocol.reviews import (
     HunkOut,
     ReviewCancelledOut,
     ReviewedFileOut,
+    ReviewedHunk,
     ReviewRequestOut,
 )
+from pygent_ls.editors.lsp.protocol.shapes import RangeOut
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from pygent_ls.errors import ToolError
 

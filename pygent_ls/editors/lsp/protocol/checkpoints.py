@@ -1,10 +1,30 @@
-"""Results of the requests about checkpoints."""
+"""`pygent/checkpoint/…`: parameters and results."""
 
 from __future__ import annotations
 
 from typing import NotRequired
 
 from typing_extensions import TypedDict
+
+from pygent_ls.editors.lsp.protocol.shapes import Params
+
+
+class CheckpointParams(Params):
+    """Parameters of `pygent/checkpoint/diff`."""
+
+    checkpoint_id: str
+
+
+class CheckpointRestoreParams(Params):
+    """Parameters of `pygent/checkpoint/restore`. Without `force`, files that the user changed after the agent are
+    skipped. Without `uncertain`, files that changed while a command ran are skipped, because the command or someone
+    else may have changed them."""
+
+    checkpoint_id: str
+    files: bool
+    conversation: bool
+    force: bool = False
+    uncertain: bool = False
 
 
 class CheckpointOut(TypedDict):

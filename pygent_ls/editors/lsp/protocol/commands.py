@@ -1,10 +1,17 @@
-"""Results about slash commands, and of the commands of `workspace/executeCommand`."""
+"""Commands of `workspace/executeCommand`, and `pygent/commands/list`: parameters and results."""
 
 from __future__ import annotations
 
 from typing_extensions import TypedDict
 
+from pygent_ls.editors.lsp.protocol.shapes import Params
 from pygent_ls.sessions.commands.command import CommandSource
+
+
+class CommandSession(Params):
+    """An argument of a `workspace/executeCommand` command, in any position, that selects the command's session."""
+
+    session_id: str
 
 
 class CommandOut(TypedDict):

@@ -22,9 +22,9 @@ from pygent_ls.agent.messages import ImageBlock, RejectedFile, Usage
 from pygent_ls.agent.ports.editor_state import LineRange, Severity
 from pygent_ls.agent.ports.workspace import FileChange
 from pygent_ls.agent.turn.state import TurnResult
-from pygent_ls.editors.lsp.protocol import params as incoming
-from pygent_ls.editors.lsp.protocol import results as outgoing
-from pygent_ls.editors.lsp.protocol.messages import RejectedFileOut
+from pygent_ls.editors.lsp.protocol import content, events, shapes
+from pygent_ls.editors.lsp.protocol.sessions import SessionOut
+from pygent_ls.editors.lsp.protocol.turns import TurnResultOut
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.errors import ToolError
 from pygent_ls.sessions.event_stream import SessionEvent
@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # imports pydantic and the journal reader
 UriOf = Callable[[Path], str]
 
 
-def usage_out(usage: Usage) -> outgoing.UsageOut:
+def usage_out(usage: Usage) -> shapes.UsageOut:
     """Convert token counts and cost."""
     return {
         "inputTokens": usage.input_tokens,
@@ -52,9 +52,9 @@ def usage_out(usage: Usage) -> outgoing.UsageOut:
     }
 
 
-def event_out(session_event: SessionEvent, uri_of: UriOf) -> outgoing.WireEvent:
+def event_out(session_event: SessionEvent, uri_of: UriOf) -> events.WireEvent:
     """Convert an event with its place in the session."""
-    common: outgoing.EventOut = {
+    common: events.EventOut = {
         "seq": session_event.seq,
         "turnId": session_event.turn_id,
         "iteration": session_event.iteration,
@@ -79,7 +79,7 @@ def event_out(session_event: SessionEvent, uri_of: UriOf) -> outgoing.WireEvent:
             return _turn_event(event, common, uri_of)
 
 
-def _tool_event(event: ev.ToolCall | ev.ToolResult, common: outgoing.EventOut, uri_of: UriOf) -> outgoing.WireEvent:
+def _tool_event(event: ev.ToolCall | ev.ToolResult, common: events.EventOut, uri_of: UriOf) -> events.WireEvent:
     match event:
         case ev.ToolCall():
             return {
@@ -95,7 +95,7 @@ def _tool_event(event: ev.ToolCall | ev.ToolResult, common: outgoing.EventOut, u
                 "locations": [_location(each, uri_of) for each in event.locations],
             }
         case ev.ToolResult():
-            result: outgoing.ToolResultOut = {
+            result: events.ToolResultOut = {
                 **common,
                 "type": event.type,
                 "toolId": event.tool_id,
@@ -114,8 +114,8 @@ def _tool_event(event: ev.ToolCall | ev.ToolResult, common: outgoing.EventOut, u
 
 
 def _permission_event(
-    event: ev.PermissionRequested | ev.PermissionResolved | ev.PermissionDenied, common: outgoing.EventOut
-) -> outgoing.WireEvent:
+    event: ev.PermissionRequested | ev.PermissionResolved | ev.PermissionDenied, common: events.EventOut
+) -> events.WireEvent:
     match event:
         case ev.PermissionRequested():
             return {**common, "type": event.type, "permissionId": event.permission_id, "toolId": event.tool_id}
@@ -141,7 +141,7 @@ def _permission_event(
 ToldEvent = ev.LlmError | ev.Compacted | ev.PlanChanged | ev.HookRan | ev.Steered | ev.Notice
 
 
-def _told_event(event: ToldEvent, common: outgoing.EventOut, uri_of: UriOf) -> outgoing.WireEvent:
+def _told_event(event: ToldEvent, common: events.EventOut, uri_of: UriOf) -> events.WireEvent:
     match event:
         case ev.LlmError():
             return _llm_error(event, common)
@@ -154,7 +154,7 @@ def _told_event(event: ToldEvent, common: outgoing.EventOut, uri_of: UriOf) -> o
                 "messagesSummarised": event.messages_summarised,
             }
         case ev.PlanChanged():
-            entries: list[outgoing.PlanEntryOut] = [
+            entries: list[events.PlanEntryOut] = [
                 {"content": each.content, "status": each.status, "priority": each.priority} for each in event.entries
             ]
             return {**common, "type": event.type, "entries": entries}
@@ -168,7 +168,7 @@ def _told_event(event: ToldEvent, common: outgoing.EventOut, uri_of: UriOf) -> o
                 "durationMs": round(event.duration_s * 1000),
             }
         case ev.Steered():
-            steered: outgoing.SteeredOut = {**common, "type": event.type, "content": event.content}
+            steered: events.SteeredOut = {**common, "type": event.type, "content": event.content}
             if event.attachments:
                 steered["attachments"] = [_attachment(each, uri_of) for each in event.attachments]
             return steered
@@ -176,8 +176,8 @@ def _told_event(event: ToldEvent, common: outgoing.EventOut, uri_of: UriOf) -> o
             return {**common, "type": event.type, "content": event.content, "level": event.level}
 
 
-def _llm_error(event: ev.LlmError, common: outgoing.EventOut) -> outgoing.LlmErrorOut:
-    out: outgoing.LlmErrorOut = {
+def _llm_error(event: ev.LlmError, common: events.EventOut) -> events.LlmErrorOut:
+    out: events.LlmErrorOut = {
         **common,
         "type": event.type,
         "errorType": event.error_type,
@@ -209,10 +209,10 @@ TurnEvent = (
 )
 
 
-def _turn_event(event: TurnEvent, common: outgoing.EventOut, uri_of: UriOf) -> outgoing.WireEvent:
+def _turn_event(event: TurnEvent, common: events.EventOut, uri_of: UriOf) -> events.WireEvent:
     match event:
         case ev.TurnQueued() | ev.TurnStarted():
-            begun: outgoing.TurnBeginOut = {
+            begun: events.TurnBeginOut = {
                 **common,
                 "type": event.type,
                 "prompt": event.prompt,
@@ -226,7 +226,7 @@ def _turn_event(event: TurnEvent, common: outgoing.EventOut, uri_of: UriOf) -> o
                 begun["held"] = True
             return begun
         case ev.UsageReported():
-            used: outgoing.UsageEventOut = {**common, "type": event.type, "usage": usage_out(event.usage)}
+            used: events.UsageEventOut = {**common, "type": event.type, "usage": usage_out(event.usage)}
             if event.answered is not None:
                 used["call"] = {"model": event.answered.model, "usage": usage_out(event.answered.usage)}
             return used
@@ -240,8 +240,8 @@ def _turn_event(event: TurnEvent, common: outgoing.EventOut, uri_of: UriOf) -> o
             return _finished(event, common, uri_of)
 
 
-def _finished(event: ev.Finished, common: outgoing.EventOut, uri_of: UriOf) -> outgoing.FinishedOut:
-    finished: outgoing.FinishedOut = {
+def _finished(event: ev.Finished, common: events.EventOut, uri_of: UriOf) -> events.FinishedOut:
+    finished: events.FinishedOut = {
         **common,
         "type": event.type,
         "stopReason": event.stop_reason,
@@ -253,9 +253,11 @@ def _finished(event: ev.Finished, common: outgoing.EventOut, uri_of: UriOf) -> o
     return finished
 
 
-def _attachment(attachment: ev.PromptAttachment, uri_of: UriOf) -> outgoing.AttachmentOut:
+def _attachment(attachment: ev.PromptAttachment, uri_of: UriOf) -> content.AttachmentOut:
     if attachment.kind == "review":
-        files: list[RejectedFileOut] = [{"uri": each.uri, "rejected": each.n_changes} for each in attachment.rejected]
+        files: list[content.RejectedFileOut] = [
+            {"uri": each.uri, "rejected": each.n_changes} for each in attachment.rejected
+        ]
         return {"type": "review", "text": attachment.text, "files": files}
     if attachment.kind == "terminal":
         return {"type": "terminal", "command": attachment.text}
@@ -271,8 +273,8 @@ def _attachment(attachment: ev.PromptAttachment, uri_of: UriOf) -> outgoing.Atta
             return {"type": kind, **where}
 
 
-def _location(location: ev.Location, uri_of: UriOf) -> outgoing.LocationOut:
-    out: outgoing.LocationOut = {"uri": uri_of(location.path)}
+def _location(location: ev.Location, uri_of: UriOf) -> shapes.LocationOut:
+    out: shapes.LocationOut = {"uri": uri_of(location.path)}
     if location.first_line is not None:
         last = location.last_line or location.first_line
         out["range"] = {
@@ -282,13 +284,13 @@ def _location(location: ev.Location, uri_of: UriOf) -> outgoing.LocationOut:
     return out
 
 
-def _changed(change: FileChange, uri_of: UriOf) -> outgoing.FileChangedOut:
+def _changed(change: FileChange, uri_of: UriOf) -> shapes.FileChangedOut:
     return {"uri": uri_of(change.path), "kind": change.kind, "added": change.added, "removed": change.removed}
 
 
-def turn_result(session_id: str, turn_id: str, result: TurnResult, uri_of: UriOf) -> outgoing.TurnResultOut:
+def turn_result(session_id: str, turn_id: str, result: TurnResult, uri_of: UriOf) -> TurnResultOut:
     """Return the result of `pygent/turn/start`."""
-    out: outgoing.TurnResultOut = {
+    out: TurnResultOut = {
         "sessionId": session_id,
         "turnId": turn_id,
         "stopReason": result.stop_reason,
@@ -305,7 +307,7 @@ def turn_result(session_id: str, turn_id: str, result: TurnResult, uri_of: UriOf
     return out
 
 
-def session_out(session: Session | Recalled | SessionEntry) -> outgoing.SessionOut:
+def session_out(session: Session | Recalled | SessionEntry) -> SessionOut:
     """Convert a session."""
     entry = session if isinstance(session, SessionEntry) else _entry_of(session)
     return {
@@ -332,7 +334,7 @@ class BadBlockError(ValueError):
     """Raised for an invalid part of a prompt: a URI that is not a file, or data that is not an image."""
 
 
-def prompt_parts(prompt: str | Sequence[Any], context: incoming.EditorContext | None) -> tuple[PromptPart, ...]:
+def prompt_parts(prompt: str | Sequence[Any], context: content.EditorContext | None) -> tuple[PromptPart, ...]:
     """Return the prompt with its attachments. Raises `BadBlockError`."""
     parts: list[PromptPart] = [prompt] if isinstance(prompt, str) else [_part(block) for block in prompt]
     if context is not None:
@@ -340,28 +342,28 @@ def prompt_parts(prompt: str | Sequence[Any], context: incoming.EditorContext | 
     return tuple(parts)
 
 
-def _part(block: incoming.AnyContent) -> PromptPart:
+def _part(block: content.AnyContent) -> PromptPart:
     match block:
-        case incoming.TextContent(text=text):
+        case content.TextContent(text=text):
             return text
-        case incoming.FileContent(uri=uri, range=where):
+        case content.FileContent(uri=uri, range=where):
             return FilePart(path=_path(uri), lines=lines_of(where) if where else None)
-        case incoming.SelectionContent(uri=uri, range=where, text=text):
+        case content.SelectionContent(uri=uri, range=where, text=text):
             return SelectionPart(path=_path(uri), lines=lines_of(where), text=text)
-        case incoming.DiagnosticsContent(uri=uri, items=items):
+        case content.DiagnosticsContent(uri=uri, items=items):
             return DiagnosticsPart(path=_path(uri), lines=tuple(_problem(item) for item in items))
-        case incoming.ImageContent(mime_type=mime_type, data=str() as data):
+        case content.ImageContent(mime_type=mime_type, data=str() as data):
             return _picture(data)
-        case incoming.ImageContent(mime_type=mime_type, uri=uri):
+        case content.ImageContent(mime_type=mime_type, uri=uri):
             return _image(mime_type, uri or "")
-        case incoming.TerminalContent(command=command, output=output, exit_code=exit_code):
+        case content.TerminalContent(command=command, output=output, exit_code=exit_code):
             return TerminalPart(command=command, output=output, exit_code=exit_code)
-        case incoming.ReviewContent(text=text, files=files):
+        case content.ReviewContent(text=text, files=files):
             rejected = tuple(RejectedFile(uri=each.uri, n_changes=each.rejected) for each in files)
             return ReviewPart(text=text, files=rejected)
 
 
-def _context_parts(context: incoming.EditorContext) -> list[PromptPart]:
+def _context_parts(context: content.EditorContext) -> list[PromptPart]:
     """Return the editor context as background parts. What is not a file (a new document, an output panel) is left
     out."""
     parts: list[PromptPart] = []
@@ -400,7 +402,7 @@ def _path(uri: str) -> Path:
     return path
 
 
-def lines_of(where: incoming.WireRange) -> LineRange:
+def lines_of(where: shapes.WireRange) -> LineRange:
     """Return the lines of a range; a range that ends at the beginning of a line does not include that line."""
     last = where.end.line + (1 if where.end.character or where.end.line == where.start.line else 0)
     return LineRange(first=where.start.line + 1, last=last)
@@ -417,7 +419,7 @@ def origin_of(source: str | None, code: Any) -> str:
     return " ".join(str(part) for part in (source, code) if part is not None)
 
 
-def _problem(item: incoming.WireDiagnostic) -> str:
+def _problem(item: content.WireDiagnostic) -> str:
     severity = SEVERITIES.get(item.severity or 1, "error")
     origin = origin_of(item.source, item.code)
     said = f"line {item.range.start.line + 1}: {severity}: {item.message}"

@@ -1,4 +1,4 @@
-"""Reviews of edits that the user is asked for."""
+"""`pygent/review/…`: review of an edit before the turn continues, with its answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from pygent_ls.editors.lsp.protocol.results import RangeOut
+from pygent_ls.editors.lsp.protocol.shapes import Items, Params, RangeOut
 
 
 class HunkOut(TypedDict):
@@ -40,3 +40,18 @@ class ReviewCancelledOut(TypedDict):
     """The review is no longer valid. Close it; the edit stays."""
 
     reviewId: str
+
+
+class ReviewedHunk(Params):
+    """The user's decision about a hunk."""
+
+    hunk_id: str
+    accepted: bool
+
+
+class ReviewResult(Params):
+    """The user's decisions. A hunk without a valid decision counts as not reviewed and stays, because the edit was
+    already allowed. `feedback` is passed to the model."""
+
+    hunks: Items[ReviewedHunk]
+    feedback: str | None = None

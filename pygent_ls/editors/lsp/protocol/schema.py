@@ -10,108 +10,106 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from pygent_ls.editors.lsp.method_names import PROTOCOL_VERSION
-from pygent_ls.editors.lsp.protocol import checkpoints as outgoing_checkpoints
-from pygent_ls.editors.lsp.protocol import commands as outgoing_commands
-from pygent_ls.editors.lsp.protocol import lists as outgoing_lists
-from pygent_ls.editors.lsp.protocol import params as incoming
-from pygent_ls.editors.lsp.protocol import results as outgoing
-from pygent_ls.editors.lsp.protocol import session_params as incoming_sessions
-from pygent_ls.editors.lsp.protocol import sessions as outgoing_sessions
-from pygent_ls.editors.lsp.protocol.capabilities import ClientCapabilities, ServerCapabilities
-from pygent_ls.editors.lsp.protocol.prompt_results import PermissionResult, QuestionResult, SaveResult
-from pygent_ls.editors.lsp.protocol.prompts import (
-    PermissionCancelledOut,
-    PermissionRequestOut,
-    QuestionCancelledOut,
-    QuestionRequestOut,
-    SaveRequestOut,
+from pygent_ls.editors.lsp.protocol import (
+    background_commands,
+    capabilities,
+    checkpoints,
+    commands,
+    content,
+    events,
+    models,
+    permissions,
+    questions,
+    reviews,
+    sessions,
+    shapes,
+    status,
+    turns,
 )
-from pygent_ls.editors.lsp.protocol.review_results import ReviewResult
-from pygent_ls.editors.lsp.protocol.reviews import ReviewCancelledOut, ReviewRequestOut
 
-REQUESTS: dict[str, tuple[type[incoming.Params], Any]] = {
-    "pygent/turn/start": (incoming.TurnStartParams, outgoing.TurnResultOut),
-    "pygent/turn/cancel": (incoming.TurnParams, outgoing.CancelledTurnOut),
-    "pygent/turn/steer": (incoming.SteerParams, outgoing_lists.AcceptedOut),
-    "pygent/turn/retry": (incoming.RetryParams, outgoing_lists.AcceptedOut),
-    "pygent/turn/resume": (incoming.ResumeParams, outgoing.TurnResultOut),
-    "pygent/turn/queue": (incoming.SessionParams, outgoing_lists.QueueOut),
-    "pygent/turn/dequeue": (incoming.DequeueParams, outgoing_lists.RemovedOut),
-    "pygent/session/new": (incoming.SessionNewParams, outgoing.SessionOut),
-    "pygent/session/list": (incoming_sessions.SessionListParams, outgoing_sessions.SessionsOut),
-    "pygent/session/search": (incoming_sessions.SessionSearchParams, outgoing_sessions.MatchesOut),
-    "pygent/session/load": (incoming_sessions.SessionLoadParams, outgoing_sessions.LoadedSessionOut),
-    "pygent/session/attach": (incoming_sessions.SessionAttachParams, outgoing_sessions.AttachedOut),
-    "pygent/session/rename": (incoming_sessions.SessionRenameParams, outgoing.SessionOut),
-    "pygent/session/delete": (incoming.SessionParams, outgoing_sessions.DeletedOut),
-    "pygent/session/fork": (incoming_sessions.SessionForkParams, outgoing.SessionOut),
-    "pygent/session/export": (incoming_sessions.SessionExportParams, outgoing_sessions.ExportOut),
-    "pygent/session/configure": (incoming_sessions.SessionConfigureParams, outgoing.SessionOut),
-    "pygent/session/close": (incoming.SessionParams, outgoing_sessions.ClosedOut),
-    "pygent/session/compact": (incoming_sessions.SessionCompactParams, outgoing_sessions.CompactionOut),
-    "pygent/session/clear": (incoming.SessionParams, outgoing.SessionOut),
-    "pygent/permission/setMode": (incoming.SetModeParams, outgoing_lists.ModeOut),
-    "pygent/permission/rules": (incoming.RulesParams, outgoing_lists.RulesOut),
-    "pygent/permission/forget": (incoming.ForgetParams, outgoing_lists.ForgottenOut),
-    "pygent/background/list": (incoming.SessionParams, outgoing_lists.BackgroundCommandsOut),
-    "pygent/background/stop": (incoming.BackgroundStopParams, outgoing_lists.StoppedOut),
-    "pygent/checkpoint/list": (incoming.SessionParams, outgoing_checkpoints.CheckpointsOut),
-    "pygent/checkpoint/diff": (incoming.CheckpointParams, outgoing_checkpoints.CheckpointDiffOut),
-    "pygent/checkpoint/restore": (incoming.CheckpointRestoreParams, outgoing_checkpoints.RestoredOut),
-    "pygent/tools/list": (incoming.NoParams, outgoing_lists.ToolsOut),
-    "pygent/models/list": (incoming.NoParams, outgoing_lists.ModelsOut),
-    "pygent/agents/list": (incoming.NoParams, outgoing_lists.AgentsOut),
-    "pygent/keys/set": (incoming.KeysParams, outgoing_lists.KeysOut),
-    "pygent/commands/list": (incoming.NoParams, outgoing_commands.CommandsOut),
-    "pygent/complete": (incoming_sessions.CompleteParams, outgoing_sessions.CompletionOut),
-    "pygent/status": (incoming.NoParams, outgoing_lists.StatusOut),
+REQUESTS: dict[str, tuple[type[shapes.Params], Any]] = {
+    "pygent/turn/start": (turns.TurnStartParams, turns.TurnResultOut),
+    "pygent/turn/cancel": (turns.TurnParams, turns.CancelledTurnOut),
+    "pygent/turn/steer": (turns.SteerParams, turns.AcceptedOut),
+    "pygent/turn/retry": (turns.RetryParams, turns.AcceptedOut),
+    "pygent/turn/resume": (turns.ResumeParams, turns.TurnResultOut),
+    "pygent/turn/queue": (sessions.SessionParams, turns.QueueOut),
+    "pygent/turn/dequeue": (turns.DequeueParams, turns.RemovedOut),
+    "pygent/session/new": (sessions.SessionNewParams, sessions.SessionOut),
+    "pygent/session/list": (sessions.SessionListParams, sessions.SessionsOut),
+    "pygent/session/search": (sessions.SessionSearchParams, sessions.MatchesOut),
+    "pygent/session/load": (sessions.SessionLoadParams, sessions.LoadedSessionOut),
+    "pygent/session/attach": (sessions.SessionAttachParams, sessions.AttachedOut),
+    "pygent/session/rename": (sessions.SessionRenameParams, sessions.SessionOut),
+    "pygent/session/delete": (sessions.SessionParams, sessions.DeletedOut),
+    "pygent/session/fork": (sessions.SessionForkParams, sessions.SessionOut),
+    "pygent/session/export": (sessions.SessionExportParams, sessions.ExportOut),
+    "pygent/session/configure": (sessions.SessionConfigureParams, sessions.SessionOut),
+    "pygent/session/close": (sessions.SessionParams, sessions.ClosedOut),
+    "pygent/session/compact": (sessions.SessionCompactParams, sessions.CompactionOut),
+    "pygent/session/clear": (sessions.SessionParams, sessions.SessionOut),
+    "pygent/permission/setMode": (permissions.SetModeParams, permissions.ModeOut),
+    "pygent/permission/rules": (permissions.RulesParams, permissions.RulesOut),
+    "pygent/permission/forget": (permissions.ForgetParams, permissions.ForgottenOut),
+    "pygent/background/list": (sessions.SessionParams, background_commands.BackgroundCommandsOut),
+    "pygent/background/stop": (background_commands.BackgroundStopParams, background_commands.StoppedOut),
+    "pygent/checkpoint/list": (sessions.SessionParams, checkpoints.CheckpointsOut),
+    "pygent/checkpoint/diff": (checkpoints.CheckpointParams, checkpoints.CheckpointDiffOut),
+    "pygent/checkpoint/restore": (checkpoints.CheckpointRestoreParams, checkpoints.RestoredOut),
+    "pygent/tools/list": (shapes.NoParams, status.ToolsOut),
+    "pygent/models/list": (shapes.NoParams, models.ModelsOut),
+    "pygent/agents/list": (shapes.NoParams, status.AgentsOut),
+    "pygent/keys/set": (models.KeysParams, models.KeysOut),
+    "pygent/commands/list": (shapes.NoParams, commands.CommandsOut),
+    "pygent/complete": (sessions.CompleteParams, sessions.CompletionOut),
+    "pygent/status": (shapes.NoParams, status.StatusOut),
 }
 """Each request with its parameters and its result."""
 
 CANCELLED: dict[str, Any] = {
-    "pygent/turn/start": outgoing.TurnResultOut,
-    "pygent/session/attach": outgoing_sessions.DetachedOut,
+    "pygent/turn/start": turns.TurnResultOut,
+    "pygent/session/attach": sessions.DetachedOut,
 }
 """Types of the `data` of a cancelled request's error, by request."""
 
 COMMAND_RESULTS: dict[str, Any] = {
-    "pygent.ask": outgoing_commands.SentChatOut,
+    "pygent.ask": commands.SentChatOut,
     **dict.fromkeys(
         ("pygent.fix", "pygent.explain", "pygent.test", "pygent.refactor", "pygent.doc"),
-        outgoing_commands.CommandTurnOut,
+        commands.CommandTurnOut,
     ),
-    "pygent.sendChat": outgoing_commands.SentChatOut,
-    "pygent.openChat": outgoing_commands.OpenedChatOut,
-    "pygent.implement": outgoing_commands.SentChatOut,
-    "pygent.cancel": outgoing.CancelledTurnOut,
-    "pygent.undo": outgoing_checkpoints.RestoredOut,
-    "pygent.newSession": outgoing.SessionOut,
-    "pygent.setMode": outgoing_lists.ModeOut,
-    "pygent.setModel": outgoing.SessionOut,
-    "pygent.setup": outgoing_commands.SetupOut,
+    "pygent.sendChat": commands.SentChatOut,
+    "pygent.openChat": commands.OpenedChatOut,
+    "pygent.implement": commands.SentChatOut,
+    "pygent.cancel": turns.CancelledTurnOut,
+    "pygent.undo": checkpoints.RestoredOut,
+    "pygent.newSession": sessions.SessionOut,
+    "pygent.setMode": permissions.ModeOut,
+    "pygent.setModel": sessions.SessionOut,
+    "pygent.setup": commands.SetupOut,
 }
 """Results of the commands of `workspace/executeCommand`."""
 
 NOTIFICATIONS: dict[str, Any] = {
-    "$/progress (partialResultToken)": outgoing.EventsOut,
-    "pygent/session/changed": outgoing.SessionChangedOut,
-    "pygent/models/changed": outgoing_lists.ModelsChangedOut,
-    "pygent/question/cancelled": QuestionCancelledOut,
-    "pygent/review/cancelled": ReviewCancelledOut,
-    "pygent/permission/cancelled": PermissionCancelledOut,
+    "$/progress (partialResultToken)": events.EventsOut,
+    "pygent/session/changed": sessions.SessionChangedOut,
+    "pygent/models/changed": models.ModelsChangedOut,
+    "pygent/question/cancelled": questions.QuestionCancelledOut,
+    "pygent/review/cancelled": reviews.ReviewCancelledOut,
+    "pygent/permission/cancelled": permissions.PermissionCancelledOut,
 }
 """Notifications of the daemon."""
 
-CLIENT_NOTIFICATIONS: dict[str, type[incoming.Params]] = {
-    "pygent/context/didChange": incoming.EditorContext,
+CLIENT_NOTIFICATIONS: dict[str, type[shapes.Params]] = {
+    "pygent/context/didChange": content.EditorContext,
 }
 """Notifications of clients."""
 
-CLIENT_REQUESTS: dict[str, tuple[Any, type[incoming.Params]]] = {
-    "pygent/question/request": (QuestionRequestOut, QuestionResult),
-    "pygent/review/request": (ReviewRequestOut, ReviewResult),
-    "pygent/permission/request": (PermissionRequestOut, PermissionResult),
-    "pygent/client/save": (SaveRequestOut, SaveResult),
+CLIENT_REQUESTS: dict[str, tuple[Any, type[shapes.Params]]] = {
+    "pygent/question/request": (questions.QuestionRequestOut, questions.QuestionResult),
+    "pygent/review/request": (reviews.ReviewRequestOut, reviews.ReviewResult),
+    "pygent/permission/request": (permissions.PermissionRequestOut, permissions.PermissionResult),
+    "pygent/client/save": (questions.SaveRequestOut, questions.SaveResult),
 }
 """Requests of the daemon to clients that announce support for them in `initialize`, with parameters and result."""
 
@@ -122,7 +120,7 @@ def wire_schema() -> dict[str, Any]:
 
     inputs = [(params, "validation") for params, _ in REQUESTS.values()]
     inputs += [(result, "validation") for _, result in CLIENT_REQUESTS.values()]
-    inputs += [(params, "validation") for params in (*CLIENT_NOTIFICATIONS.values(), incoming.CommandSession)]
+    inputs += [(params, "validation") for params in (*CLIENT_NOTIFICATIONS.values(), commands.CommandSession)]
     _, definitions = models_json_schema(inputs, ref_template="#/$defs/{model}")  # pyright: ignore[reportArgumentType]
     defs: dict[str, Any] = dict(definitions["$defs"])
     requests: dict[str, Any] = {}
@@ -140,13 +138,13 @@ def wire_schema() -> dict[str, Any]:
         "title": "pygent-ls wire protocol",
         "protocolVersion": PROTOCOL_VERSION,
         "initialize": {
-            "client": _result_schema(ClientCapabilities, defs),
-            "server": _result_schema(ServerCapabilities, defs),
+            "client": _result_schema(capabilities.ClientCapabilities, defs),
+            "server": _result_schema(capabilities.ServerCapabilities, defs),
         },
-        "errorData": _result_schema(outgoing.ErrorDataOut, defs),
+        "errorData": _result_schema(shapes.ErrorDataOut, defs),
         "requests": requests,
         "commands": {command: _result_schema(result, defs) for command, result in COMMAND_RESULTS.items()},
-        "commandSession": {"$ref": f"#/$defs/{incoming.CommandSession.__name__}"},
+        "commandSession": {"$ref": f"#/$defs/{commands.CommandSession.__name__}"},
         "clientRequests": client_requests,
         "notifications": notifications,
         "clientNotifications": {

@@ -23,10 +23,10 @@ from pygent_ls.agent.ports.workspace import FileChange
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.editors.lsp import method_names as names
 from pygent_ls.editors.lsp.capabilities import ClientFeatures, features_of
-from pygent_ls.editors.lsp.protocol import results as outgoing
 from pygent_ls.editors.lsp.protocol.capabilities import ClientCapabilities
+from pygent_ls.editors.lsp.protocol.content import EditorContext
 from pygent_ls.editors.lsp.protocol.conversion import event_out, lines_of, prompt_parts, turn_result
-from pygent_ls.editors.lsp.protocol.params import EditorContext, WireRange
+from pygent_ls.editors.lsp.protocol.events import WireEvent
 from pygent_ls.editors.lsp.protocol.schema import (
     CLIENT_NOTIFICATIONS,
     COMMAND_RESULTS,
@@ -34,6 +34,7 @@ from pygent_ls.editors.lsp.protocol.schema import (
     REQUESTS,
     wire_schema,
 )
+from pygent_ls.editors.lsp.protocol.shapes import WireRange
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.saved_format.writer import timestamp
@@ -126,7 +127,7 @@ def core_event_types() -> list[str]:
 def wire_event_types() -> list[str]:
     """The values of `type` of every wire event, in the order of the union."""
     found: list[str] = []
-    for kind in get_args(outgoing.WireEvent):
+    for kind in get_args(WireEvent):
         annotation = get_type_hints(kind)["type"]
         assert get_origin(annotation) is Literal
         found += get_args(annotation)

@@ -1,44 +1,61 @@
-"""Prompts for the user, sent to clients that can show more than a message with buttons."""
+"""`pygent/permission/…`: parameters and results of clients, and the permission prompt with its answer."""
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from pygent_ls.agent.kinds import ToolKind
+from pygent_ls.agent.kinds import Mode, ToolKind
 from pygent_ls.agent.ports.approver import PermissionOutcome
-from pygent_ls.editors.lsp.protocol.results import LocationOut, RiskOut
+from pygent_ls.editors.lsp.protocol.shapes import Items, LocationOut, Params, RiskOut
 
 
-class ChoiceOut(TypedDict):
-    """An answer that the user can choose."""
+class SetModeParams(Params):
+    """Parameters of `pygent/permission/setMode`."""
 
-    title: str
-    description: NotRequired[str]
+    session_id: str
+    mode: Mode
 
 
-class QuestionRequestOut(TypedDict):
-    """A question of the model. With `allowText`, the user may also answer in their own words, in addition to a choice
-    or instead of one.
+class RulesParams(Params):
+    """Parameters of `pygent/permission/rules`."""
 
-    If `sessionId` is empty, the daemon itself asks, outside any conversation. With `secret`, the answer is a key: do
-    not show its characters, and do not store it. With `setup`, no model is set up: the first choice continues if one
-    has been set up meanwhile; otherwise the daemon asks for one."""
+    session_id: str | None = None
 
-    questionId: str
+
+class ForgetParams(Params):
+    """Parameters of `pygent/permission/forget`."""
+
+    rule: str
+
+
+class ModeOut(TypedDict):
+    """The result of `pygent/permission/setMode`."""
+
     sessionId: str
-    question: str
-    choices: list[ChoiceOut]
-    allowText: bool
-    secret: NotRequired[bool]
-    setup: NotRequired[bool]
+    mode: Mode
 
 
-class QuestionCancelledOut(TypedDict):
-    """The question is no longer valid. Close it."""
+class RuleOut(TypedDict):
+    """A permission rule."""
 
-    questionId: str
+    rule: str
+    decision: Literal["allow", "ask", "deny"]
+    origin: str
+    stored: bool
+
+
+class RulesOut(TypedDict):
+    """The result of `pygent/permission/rules`."""
+
+    rules: list[RuleOut]
+
+
+class ForgottenOut(TypedDict):
+    """The result of `pygent/permission/forget`."""
+
+    forgotten: bool
 
 
 class AskedCallOut(TypedDict):
@@ -117,8 +134,10 @@ class PermissionCancelledOut(TypedDict):
     permissionId: str
 
 
-class SaveRequestOut(TypedDict):
-    """Documents that the agent changed and that the client should save, because a program is about to read the
-    files."""
+class PermissionResult(Params):
+    """The option that the user chose. `feedback` is passed to the model. `rules` are stored instead of the option's own
+    rules: each must be a rule about this call, and together they must cover it; otherwise the call is rejected."""
 
-    uris: list[str]
+    option_id: str
+    feedback: str | None = None
+    rules: Items[str] | None = None

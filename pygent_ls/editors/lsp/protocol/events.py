@@ -1,4 +1,4 @@
-"""Results, notifications and events that the daemon sends: typed dictionaries, so that a delta costs no validation."""
+"""Events of a turn."""
 
 from __future__ import annotations
 
@@ -8,90 +8,9 @@ from typing_extensions import TypedDict
 
 from pygent_ls.agent.events import PlanPriority, PlanStatus
 from pygent_ls.agent.kinds import StopReason
-from pygent_ls.agent.ports.workspace import ChangeKind
-from pygent_ls.editors.lsp.protocol.messages import ReviewBlockOut
+from pygent_ls.editors.lsp.protocol.content import AttachmentOut
+from pygent_ls.editors.lsp.protocol.shapes import ChangeOut, FileChangedOut, LocationOut, RiskOut, UsageOut
 from pygent_ls.errors import ModelErrorType
-
-RiskOut = Literal["low", "medium", "high"]
-"""Risk of a tool call."""
-
-
-class PositionOut(TypedDict):
-    """An LSP position."""
-
-    line: int
-    character: int
-
-
-class RangeOut(TypedDict):
-    """An LSP range."""
-
-    start: PositionOut
-    end: PositionOut
-
-
-class LocationOut(TypedDict):
-    """A location that a tool call is about."""
-
-    uri: str
-    range: NotRequired[RangeOut]
-
-
-class UsageOut(TypedDict):
-    """Token counts and the cost in US dollars; null if unknown."""
-
-    inputTokens: int
-    outputTokens: int
-    cacheReadTokens: int
-    cacheWriteTokens: int
-    totalTokens: int
-    costUsd: float | None
-    contextTokens: int
-    contextLimit: int | None
-
-
-class FileChangedOut(TypedDict):
-    """A file that the turn changed."""
-
-    uri: str
-    kind: ChangeKind
-    added: int
-    removed: int
-
-
-class ChangeOut(FileChangedOut):
-    """A file that one tool call changed, with its unified diff."""
-
-    patch: str
-
-
-class TurnErrorOut(TypedDict):
-    """Why a turn ended with `stopReason: "error"`."""
-
-    type: ModelErrorType
-    message: str
-    retryable: bool
-
-
-class TurnResultOut(TypedDict):
-    """The result of `pygent/turn/start`. `structured`, any JSON value, is present if the request had an `outputSchema`
-    and `stopReason` is `end_turn`."""
-
-    sessionId: str
-    turnId: str
-    stopReason: StopReason
-    text: str
-    usage: UsageOut
-    iterations: int
-    filesChanged: list[FileChangedOut]
-    error: NotRequired[TurnErrorOut]
-    structured: NotRequired[Any]
-
-
-class ErrorDataOut(TypedDict):
-    """The `data` of an error -32602 about a session. `kind` identifies the error."""
-
-    kind: str
 
 
 class EventOut(TypedDict):
@@ -103,42 +22,6 @@ class EventOut(TypedDict):
     totalTokens: int
     timestamp: str
     parentToolId: NotRequired[str]
-
-
-class FileAttachmentOut(TypedDict):
-    """A file, or a selection in a file. Without `range`, the whole file."""
-
-    type: Literal["file", "selection"]
-    uri: str
-    range: NotRequired[RangeOut]
-
-
-class DiagnosticsAttachmentOut(TypedDict):
-    """The number of attached diagnostics of a file."""
-
-    type: Literal["diagnostics"]
-    uri: str
-    count: int
-
-
-class ImageAttachmentOut(TypedDict):
-    """An image. Without `uri` it was sent as data, which is in the session's message."""
-
-    type: Literal["image"]
-    mimeType: str
-    uri: NotRequired[str]
-
-
-class TerminalAttachmentOut(TypedDict):
-    """The output of a command that the user ran in a terminal."""
-
-    type: Literal["terminal"]
-    command: str
-
-
-AttachmentOut = (
-    FileAttachmentOut | DiagnosticsAttachmentOut | ImageAttachmentOut | TerminalAttachmentOut | ReviewBlockOut
-)
 
 
 class TurnBeginOut(EventOut):
@@ -172,7 +55,7 @@ class ToolCallOut(EventOut):
     input: dict[str, Any]
     title: str
     kind: Literal["read", "edit", "delete", "move", "search", "execute", "fetch", "think", "other"]
-    risk: Literal["low", "medium", "high"]
+    risk: RiskOut
     readOnly: bool
     locations: list[LocationOut]
 
@@ -365,44 +248,3 @@ class EventsOut(TypedDict):
     """The `value` of a `$/progress` on the turn's `partialResultToken`."""
 
     events: list[WireEvent]
-
-
-class SessionOut(TypedDict):
-    """A session."""
-
-    sessionId: str
-    name: str
-    cwd: str
-    createdAt: str
-    updatedAt: str
-    agent: str
-    model: str
-    mode: str
-    usage: UsageOut
-    messageCount: int
-    lastSeq: int
-    interrupted: bool
-    """The last turn was cut off when the daemon ended, and the session has not been continued since."""
-
-
-class CancelledTurnOut(TypedDict):
-    """The result of `pygent/turn/cancel`."""
-
-    cancelled: bool
-
-
-class SessionChangedOut(TypedDict):
-    """The notification `pygent/session/changed`. `background`: a background command has started or ended."""
-
-    sessionId: str
-    what: Literal[
-        "created",
-        "turn_started",
-        "turn_finished",
-        "restored",
-        "renamed",
-        "configured",
-        "deleted",
-        "interrupted",
-        "background",
-    ]

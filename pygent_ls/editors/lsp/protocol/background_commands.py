@@ -1,0 +1,42 @@
+"""`pygent/background/…`: parameters and results."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from pygent_ls.editors.lsp.protocol.shapes import Params
+
+
+class BackgroundStopParams(Params):
+    """Parameters of `pygent/background/stop`, which stops a background command and all processes that it started. It
+    also works while a turn runs."""
+
+    session_id: str
+    id: str
+
+
+class BackgroundCommandOut(TypedDict):
+    """A background command of a session. `id` is the model's `shell_id`. `exitCode` is null while the command runs, and
+    negative for a signal. `ending` describes how the command ended, or that it still runs. `lastOutput` is the end of
+    its output, at most 4000 characters, whether or not the model has read it."""
+
+    id: str
+    command: str
+    startedAt: str
+    running: bool
+    exitCode: int | None
+    stoppedByUser: bool
+    ending: str
+    lastOutput: str
+
+
+class BackgroundCommandsOut(TypedDict):
+    """The result of `pygent/background/list`, oldest first, including the last 32 commands that ended."""
+
+    commands: list[BackgroundCommandOut]
+
+
+class StoppedOut(TypedDict):
+    """The result of `pygent/background/stop`. `stopped` is false if the command had already ended."""
+
+    stopped: bool

@@ -1,0 +1,68 @@
+"""`pygent/status`, `pygent/tools/list` and `pygent/agents/list`: results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from pygent_ls.agent.kinds import Mode
+from pygent_ls.editors.lsp.protocol.shapes import RiskOut
+
+
+class ToolOut(TypedDict):
+    """A tool that is offered to the model."""
+
+    name: str
+    description: str
+    risk: RiskOut
+    readOnly: bool
+    schema: dict[str, Any]
+
+
+class ToolsOut(TypedDict):
+    """The result of `pygent/tools/list`."""
+
+    tools: list[ToolOut]
+
+
+class AgentOut(TypedDict):
+    """A variant of the agent. `model` and `mode` are its own; if null, those of the session or the settings apply."""
+
+    name: str
+    description: str
+    model: str | None
+    mode: Mode | None
+
+
+class AgentsOut(TypedDict):
+    """The result of `pygent/agents/list`."""
+
+    agents: list[AgentOut]
+
+
+class DefaultsOut(TypedDict):
+    """What a session uses if it chooses nothing, by the current settings. Settings of an untrusted workspace do not
+    apply."""
+
+    model: str
+    agent: str
+    mode: Mode
+
+
+class StatusOut(TypedDict):
+    """The result of `pygent/status`. `model` is the default model as of the last turn, `defaults` what a new session
+    uses now. `modes` lists the modes that can be set: `bypass` only if the user's own file allows it, and only `plan`
+    if the workspace is restricted. `needsModel` is true if no model is configured and no key is found: the daemon
+    answers a prompt with the offer to set up a model."""
+
+    version: str
+    uptimeSeconds: float
+    rssBytes: int
+    sessions: int
+    runningTurns: int
+    model: str
+    modelReady: bool
+    defaults: DefaultsOut
+    modes: list[Mode]
+    needsModel: bool

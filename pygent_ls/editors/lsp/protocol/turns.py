@@ -1,0 +1,136 @@
+"""`pygent/turn/…`: parameters and results."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from pygent_ls.agent.kinds import Mode, StopReason
+from pygent_ls.agent.ports.model import Effort
+from pygent_ls.editors.lsp.protocol.content import EditorContext, Prompt
+from pygent_ls.editors.lsp.protocol.shapes import Count, FileChangedOut, Params, UsageOut
+from pygent_ls.errors import ModelErrorType
+
+TurnId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+
+class TurnStartParams(Params):
+    """Parameters of `pygent/turn/start`. With `outputSchema`, a JSON Schema, the answer is a JSON value that is valid
+    against it. `turnId` sets the id of the turn, which must be unique in the session; without it the daemon generates
+    one."""
+
+    prompt: Prompt
+    session_id: str | None = None
+    turn_id: TurnId | None = None
+    agent: Annotated[str, Field(min_length=1)] | None = None
+    model: str | None = None
+    mode: Mode | None = None
+    context: EditorContext | None = None
+    max_iterations: Count | None = None
+    max_tokens: Count | None = None
+    max_budget_usd: Annotated[float, Field(ge=0)] | None = None
+    effort: Effort | None = None
+    output_schema: dict[str, Any] | None = None
+    work_done_token: str | int | None = None
+    partial_result_token: str | int | None = None
+
+
+class TurnParams(Params):
+    """Parameters of `pygent/turn/cancel`. Without `turnId`, the running turn is cancelled."""
+
+    session_id: str
+    turn_id: str | None = None
+
+
+class SteerParams(Params):
+    """Parameters of `pygent/turn/steer`, which adds the prompt to the running turn's conversation before the next model
+    call."""
+
+    session_id: str
+    turn_id: str
+    prompt: Prompt
+
+
+class RetryParams(Params):
+    """Parameters of `pygent/turn/retry`, while an `llm_error` waits to retry: `now` calls the model again at once,
+    `give_up` stops retrying."""
+
+    session_id: str
+    turn_id: str
+    action: Literal["now", "give_up"]
+
+
+class DequeueParams(Params):
+    """Parameters of `pygent/turn/dequeue`, which removes a waiting prompt."""
+
+    session_id: str
+    turn_id: str
+
+
+class ResumeParams(Params):
+    """Parameters of `pygent/turn/resume`, which sends a held prompt again with its attachments. The turn keeps its
+    id."""
+
+    session_id: str
+    turn_id: str
+    work_done_token: str | int | None = None
+    partial_result_token: str | int | None = None
+
+
+class TurnErrorOut(TypedDict):
+    """Why a turn ended with `stopReason: "error"`."""
+
+    type: ModelErrorType
+    message: str
+    retryable: bool
+
+
+class TurnResultOut(TypedDict):
+    """The result of `pygent/turn/start`. `structured`, any JSON value, is present if the request had an `outputSchema`
+    and `stopReason` is `end_turn`."""
+
+    sessionId: str
+    turnId: str
+    stopReason: StopReason
+    text: str
+    usage: UsageOut
+    iterations: int
+    filesChanged: list[FileChangedOut]
+    error: NotRequired[TurnErrorOut]
+    structured: NotRequired[Any]
+
+
+class CancelledTurnOut(TypedDict):
+    """The result of `pygent/turn/cancel`."""
+
+    cancelled: bool
+
+
+class AcceptedOut(TypedDict):
+    """The result of `pygent/turn/steer` and `pygent/turn/retry`. `accepted` is false if the request came too late or is
+    for another turn."""
+
+    accepted: bool
+
+
+class QueuedTurnOut(TypedDict):
+    """A waiting turn. Without `held`, it waits for the turn before it. With `held`, the daemon that accepted its prompt
+    ended before the turn began: it waits for `pygent/turn/resume` or `pygent/turn/dequeue`."""
+
+    turnId: str
+    prompt: str
+    held: NotRequired[Literal[True]]
+
+
+class QueueOut(TypedDict):
+    """The result of `pygent/turn/queue`."""
+
+    items: list[QueuedTurnOut]
+
+
+class RemovedOut(TypedDict):
+    """The result of `pygent/turn/dequeue`."""
+
+    removed: bool
