@@ -42,7 +42,13 @@ async def look(
     order: Literal["name", "size"] = "name",
     edits: tuple[Edit, ...] = (),
 ) -> str:
-    """Search the files. Folders are searched whole. Raises: ToolError: the pattern is invalid."""
+    """Search the files.
+
+    Folders are searched whole.
+
+    Raises:
+        ToolError: the pattern is invalid.
+    """
     return f"{pattern} {path} {limit} {order} {len(edits)}"
 
 

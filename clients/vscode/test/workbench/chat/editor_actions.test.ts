@@ -14,7 +14,9 @@ test("problems that other extensions find, comments that ask, and the status bar
 	await workbench.openFile("prices.json");
 	await page.locator(".squiggly-error, .squiggly-warning").first().waitFor();
 	await page.keyboard.press("F8"); // to the problem
+	await page.locator(".marker-widget").waitFor();
 	await page.keyboard.press("Escape");
+	await page.locator(".marker-widget").waitFor({ state: "detached" });
 	await page.keyboard.press("Control+.");
 	await page.locator(".action-widget .monaco-list-row").filter({ hasText: "Fix with pygent: Trailing comma" }).click();
 	await conversation.getByText("The comma is gone.").waitFor();
