@@ -109,7 +109,7 @@ def serialising(n_bytes: int) -> float:
 
 
 def cancels(folder: Path, home: Path, model: str) -> dict[str, float]:
-    """From the request to cancel to the turn's result, in milliseconds."""
+    """Return the milliseconds from the request to cancel to the turn's result."""
     with provider(0) as url, Daemon(folder, home, **environment(url, model)) as daemon:
         daemon.request("pygent/turn/start", {"prompt": "Load what loads late."})
         hanging = [cancelled(daemon, {"prompt": "HANG"}, "turn_started") for _ in range(9)]

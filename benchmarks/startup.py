@@ -1,4 +1,4 @@
-"""From the spawn of the daemon to its answer to `initialize`, beside a bare pygls server on the same machine.
+"""Time from the spawn of the daemon to its answer to `initialize`, beside a bare pygls server on the same machine.
 
 The two are started in turn, A B A B …, so that a machine that grows slower does so for both. The ratio is taken pair by
 pair. The aim is a median ratio of at most 1.5.

@@ -45,5 +45,5 @@ class FakeHooks:
 
 
 def deny(reason: str = "not today") -> HookOutcome:
-    """It denies."""
+    """Return an outcome that denies."""
     return HookOutcome(decision="deny", reason=reason)

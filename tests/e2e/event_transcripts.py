@@ -459,7 +459,7 @@ def _pieces(content: str) -> list[str]:
 
 
 def _numbered(lines: Iterable[Line]) -> Iterator[Line]:
-    """With numbers that rise by one again; a view that is attached later begins from 1."""
+    """Renumber the lines one by one; a view that is attached later begins from 1."""
     seq = 0
     for line in lines:
         if line.get("request", {}).get("method") == "pygent/session/attach":

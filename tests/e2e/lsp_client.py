@@ -152,7 +152,7 @@ class EditorClient:
 
     @property
     def progress_tokens(self) -> list[str | int]:
-        """Those that the daemon made."""
+        """Return the tokens that the daemon created."""
         return [token for token in self._values if str(token).startswith("pygent-")]
 
     def events(self, token: str | int = "events") -> list[dict[str, Any]]:

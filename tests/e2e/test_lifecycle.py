@@ -19,7 +19,7 @@ from tests.e2e.raw import DAEMON, WAIT_S, RawClient, clean_environment, framed, 
 NOTHING: dict[str, Any] = {}
 
 GONE_S = 3.0
-"""From the editor's end to the daemon's; from the protocol."""
+"""Seconds between the editor's end and the daemon's, as the protocol says."""
 
 
 def with_script(folder: Path, *lines: dict[str, Any]) -> dict[str, str]:

@@ -48,7 +48,7 @@ ATTEMPTS = {
 
 @pytest.fixture
 def workspace(folder: Path) -> Path:
-    """It wants much, and was trusted once."""
+    """Make a workspace that requests much, and was trusted once."""
     (folder / ".pygent" / "commands").mkdir(parents=True)
     (folder / ".pygent" / "config.toml").write_text(CONFIG)
     (folder / ".pygent" / "commands" / "own.md").write_text("Do this.")

@@ -20,7 +20,7 @@ ANY = Reading()
 
 
 def instructions(files: Mapping[str, str]) -> RepositoryInstructions:
-    """Those of a workspace with these files."""
+    """Return the instructions of a workspace with these files."""
     return RepositoryInstructions(FakeWorkspace(files))
 
 

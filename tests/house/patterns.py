@@ -25,7 +25,7 @@ FLAGS_AT: Mapping[str, int] = {
 """The functions of `re` that take a pattern, and where each has its flags."""
 
 ANCHORED = frozenset({"match", "fullmatch"})
-"""They try one place of the text; the others try each."""
+"""Methods that try one place of the text; the others try each."""
 
 FRAGMENTS = (
     *(" ", "\t", "\n", "\r", "\r\n", "a", "A", "1", "_", "a ", "a\n", " \n", " a", "a.", "a/", "a-", "a=", "a:", "a,"),
@@ -100,7 +100,7 @@ def _name_and_use(source: Source, call: ast.Call) -> tuple[str, frozenset[str]]:
 
 
 def _methods(name: str, source: Source) -> frozenset[str]:
-    """Those that a pattern of this name is used with."""
+    """Return the methods that a pattern of this name is used with."""
     places = [source] if name.startswith("_") else package()
     return frozenset(used for place in places for owner, used in _attributes(place) if owner == name) or frozenset(
         {"search", "match", "fullmatch"}

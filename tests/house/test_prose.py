@@ -19,7 +19,7 @@ from tests.house.test_invariants import ROOT
 Prose = tuple[int, str, bool]
 """Line, text, and whether it is a docstring rather than a comment."""
 
-FRAGMENT = re.compile(r"(Of|That|For|Whose|Likewise|As of|As in|Nobody|No one)\b")
+FRAGMENT = re.compile(r"(Of|That|Those|For|From|With|Whose|It|They|Null|Likewise|As of|As in|Nobody|No one)\b")
 """Beginning of a docstring that does not say what the thing is or does."""
 
 REFERENCE = re.compile(r"(See|Like|As) `[^`]+`\.?$")

@@ -35,7 +35,7 @@ from tests.llm.model_contract import (
 from tests.model_server import Call, ModelServer, Step
 
 HTTP = {"litellm": "litellm/openai/mock", "chat": "openai/mock", "messages": "anthropic/claude-mock"}
-"""Those that call a provider, and by which name."""
+"""Models that call a provider, with the names that they have there."""
 OURS = [name for name in HTTP if name != "litellm"]
 
 

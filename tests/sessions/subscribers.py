@@ -37,11 +37,11 @@ class Reader:
     # What a test does
 
     def stop_reading(self) -> None:
-        """From here on it is congested."""
+        """Stop reading: the subscriber is congested."""
         self._free.clear()
 
     def read_on(self) -> None:
-        """It has read everything."""
+        """Read everything, and continue."""
         self._free.set()
 
     @property

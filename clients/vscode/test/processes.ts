@@ -13,7 +13,7 @@ export interface Program {
 	readonly args: readonly string[];
 	readonly cwd: string;
 	readonly env: Readonly<Record<string, string>>;
-	/** It is ready when its output matches. */
+	/** The program is ready when its output matches. */
 	readonly ready: RegExp;
 }
 

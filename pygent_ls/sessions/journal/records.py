@@ -108,7 +108,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """From here on, the conversation is its first `length` messages."""
+    """Marks a cut: the conversation is now its first `length` messages."""
 
     length: int
 

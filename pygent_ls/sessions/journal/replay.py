@@ -123,7 +123,7 @@ class _Recalling:
     skipped: Counter[Why] = field(default_factory=Counter[Why])
     """Unreadable lines not yet reported to the user, by reason."""
     skipped_before: Counter[Why] = field(default_factory=Counter[Why])
-    """Those of them known to the daemon that last opened the session. Its next turn reports them in a notice."""
+    """Records known to the daemon that last opened the session. Its next turn reports them in a notice."""
     size: int = 0
 
     def add(self, line: JournalLine) -> None:

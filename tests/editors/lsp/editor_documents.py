@@ -33,7 +33,7 @@ class Documents:
         self.encoding = encoding
         self.closed_files = closed_files
         self.drops_edits = False
-        """It says that it made an edit, and did not: as some editors do with a stale version."""
+        """Whether the editor drops edits but reports them as applied: some editors do so with a stale version."""
         self.open_documents: dict[str, OpenDocument] = {}
         self._tell = tell
 

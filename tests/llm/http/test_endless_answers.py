@@ -75,7 +75,7 @@ async def hung_up(reader: asyncio.StreamReader, within_s: float) -> bool:
 async def endless(
     pieces: Iterator[bytes], begin: bytes = b"", every_s: float = 0.0, fields: bytes = b""
 ) -> AsyncGenerator[Endless]:
-    """It stops when the client hangs up."""
+    """Run a server whose answer ends when the client hangs up."""
     told = Endless()
     over: asyncio.Queue[None] = asyncio.Queue()
 

@@ -114,7 +114,7 @@ class LocalServer:
     lists: Mapping[str, Any]
     chunked: bool = False
     silent: bool = False
-    """It takes connections and answers nothing."""
+    """Whether the server accepts connections but answers nothing."""
     requests: list[tuple[str, Mapping[str, str]]] = field(default_factory=list[tuple[str, Mapping[str, str]]])
     """Paths and headers."""
 

@@ -170,7 +170,7 @@ def _turn(messages: Sequence[Body]) -> list[tuple[int, Body]]:
 # n8n-io/n8n#22550, anthropics/claude-code#11978. A model with adaptive thinking may act without a thought
 # (https://docs.claude.com/en/docs/build-with-claude/adaptive-thinking).
 def a_turn_begins_with_a_thought(body: Body, _: Memory) -> Broken | None:
-    """With a budget to think, the assistant's turn begins with a thought while tools run."""
+    """Check that with a thinking budget, the assistant's turn begins with a thought while tools run."""
     turn = _turn(_messages(body))
     if not turn or not budget_is_asked_for(body):
         return None

@@ -155,7 +155,7 @@ def journal_of(data: bytes, session_id: str = "s1") -> Generator[Path]:
 
 
 def records_in(data: bytes) -> list[Record]:
-    """Those that can be read."""
+    """Return the readable records."""
     found: list[Record] = []
     for line in data.split(b"\n"):
         try:
@@ -166,7 +166,7 @@ def records_in(data: bytes) -> list[Record]:
 
 
 def events_in(data: bytes) -> list[SessionEvent]:
-    """Those that can be read."""
+    """Return the readable events."""
     return [each.event for each in records_in(data) if isinstance(each, Told)]
 
 

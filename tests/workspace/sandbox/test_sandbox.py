@@ -45,7 +45,7 @@ class Place:
         return file
 
     def processes(self, *folders: Path) -> LocalProcesses:
-        """With the sandbox around these folders, or the project's."""
+        """Return processes with the sandbox around these folders, or the project's."""
         known = [folder.resolve() for folder in folders or (self.folder,)]
         options = SandboxOptions(mode=self.mode, network=self.network, read=self.read, resources=self.resources)
         sandbox = Sandbox(options, lambda: known, own=[self.own])

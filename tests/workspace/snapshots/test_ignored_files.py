@@ -21,7 +21,7 @@ from tests.workspace.repositories import commit_all, find_git, git, snapshots_be
 
 @pytest.fixture(params=[True, False], ids=["git", "plain"])
 def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """With ignored files and an ignored folder, in a repository and in none."""
+    """Return a folder with ignored files and an ignored folder, with and without a repository."""
     made = (tmp_path / "project").resolve()
     (made / "deep" / "er").mkdir(parents=True)
     (made / "build").mkdir()

@@ -5,7 +5,7 @@ local M = {}
 ---@alias pygent.config.Notify fun(message: string, level: integer)
 
 ---@class pygent.config.Chat
----Where the window of the chat is opened.
+---Position of the chat's window.
 ---@field position "right"|"left"|"below"|"above"|"tab"|"float"
 ---Width in columns, or height in lines for "below" and "above"; a value below 1 is a fraction of the editor's size.
 ---@field size number

@@ -8,7 +8,7 @@ local M = {}
 ---Maximum number of bytes of a message: longer ones are the output of a program rather than a diagnosis.
 local MAX_MESSAGE_BYTES = 4000
 
----Those that touch these lines, in the order of their places; all without lines.
+---Return the diagnostics that touch these lines, in order; all without lines.
 ---@param buffer integer
 ---@param first? integer from 1
 ---@param last? integer

@@ -281,7 +281,7 @@ function Session:detach()
   end
 end
 
----It is followed no more, for good.
+---Stop following the session for good.
 function Session:close()
   self._is_over = true
   self:detach()

@@ -15,7 +15,7 @@ local current = {}
 ---How much is under way that looks for, makes or loads the one that prompts go to, by the project's root.
 ---@type table<string, integer>
 local coming = {}
----Who waits for it.
+---Callbacks that wait for the session.
 ---@type table<string, {go_on: pygent.WithSession, on_problem?: fun()}[]>
 local waiting = {}
 ---What waits for the user in sessions that are not followed yet, the oldest first.
@@ -64,7 +64,7 @@ function M.get(id)
   return followed[id]
 end
 
----All that are followed.
+---Return all followed sessions.
 ---@return pygent.FollowedSession[]
 function M.all()
   return vim.tbl_values(followed)
@@ -205,7 +205,7 @@ function M.asked(ask)
   end
 end
 
----It waits no more.
+---Remove a request that no longer waits.
 ---@param ask pygent.Ask
 function M.ask_over(ask)
   local session = followed[ask.request.sessionId]

@@ -125,7 +125,7 @@ local function listen()
   end
 end
 
----From now on it is drawn anew when it changes.
+---Redraw the statusline from now on when its text changes.
 function M.begin()
   vim.api.nvim_create_autocmd("User", {
     group = vim.api.nvim_create_augroup("pygent.statusline", {}),

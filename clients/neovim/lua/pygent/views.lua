@@ -1,4 +1,5 @@
---- Who shows what: loaded with the first client, so that whatever the daemon asks is shown, whoever began it.
+--- Views of what the daemon asks and reports, loaded with the first client, so that requests are shown whichever turn
+--- they belong to.
 
 local user_requests = require("pygent.user_requests")
 

@@ -20,7 +20,7 @@ import type {
 	Session,
 } from "../protocol/protocol.ts";
 
-/** From the extension host to the view. */
+/** Message from the extension host to the view. */
 export type Note =
 	/** Everything but the conversation, whenever any of it changes. */
 	| { readonly type: "panel"; readonly panel: PanelState }
@@ -37,7 +37,7 @@ export type Note =
 	| { readonly type: "write"; readonly text: string }
 	/** Put the cursor into the prompt, or onto the oldest question. */
 	| { readonly type: "focus"; readonly on: "prompt" | "ask" | "find" }
-	/** From the composer to the conversation: a prompt goes out, and is to be seen. */
+	/** Message from the composer to the conversation: a prompt was sent, and the list scrolls to it. */
 	| { readonly type: "sent" }
 	| { readonly type: "show"; readonly page: Page }
 	/** Sessions were made, named, used or deleted: a list of them is no longer true. */
@@ -47,7 +47,7 @@ export type Note =
 	| { readonly type: "reply"; readonly id: number; readonly result: unknown }
 	| { readonly type: "refusal"; readonly id: number; readonly message: string };
 
-/** From the view to the extension host. */
+/** Request from the view to the extension host. */
 export interface Call<M extends Method = Method> {
 	readonly type: "call";
 	readonly id: number;
@@ -118,7 +118,10 @@ export interface Calls {
 	setMode: { params: { readonly mode: Mode }; result: null };
 
 	newSession: { params: null; result: null };
-	/** Those of this window's folder, or of all, the last one used first. `running` are those with a turn that runs here. */
+	/**
+	 * Lists sessions of this window's folder, or of all folders, the most recent first. `running` are those whose turn
+	 * runs in this daemon.
+	 */
 	listSessions: {
 		params: { readonly query: string; readonly cursor: string | null; readonly everywhere: boolean };
 		result: {
@@ -170,7 +173,7 @@ export interface Calls {
 	/** A link of the conversation: the web after the user's consent, a path of the workspace in an editor. */
 	openLink: { params: { readonly href: string }; result: null };
 	copy: { params: { readonly text: string }; result: null };
-	/** At the cursor of the last active editor. */
+	/** Inserts code at the cursor of the last active editor. */
 	insertCode: { params: { readonly code: string }; result: null };
 	/** Over the selection of the last active editor, or as the file that `path` names; it waits for the user's review. */
 	applyCode: {
@@ -223,7 +226,7 @@ export interface Suggestion extends Omit<CompletionItem, "kind"> {
 /** What a view shows around the conversation. */
 export interface PanelState {
 	readonly daemon: DaemonState;
-	/** None before the first prompt. */
+	/** Shown session; null before the first prompt. */
 	readonly session: Session | null;
 	/** What the user must know of how the session was kept, such as that some of it is damaged. */
 	readonly notices: readonly string[];
@@ -233,7 +236,7 @@ export interface PanelState {
 	readonly mode: Mode;
 	readonly models: readonly Model[];
 	readonly agents: readonly Agent[];
-	/** Those that may be chosen. */
+	/** Modes that may be chosen. */
 	readonly modes: readonly Mode[];
 	/** No folder is open: the file tools are off. */
 	readonly hasFolder: boolean;
@@ -248,7 +251,7 @@ export interface PanelState {
 export interface ReviewCount {
 	readonly hunks: number;
 	readonly files: readonly { readonly uri: string; readonly path: string; readonly hunks: number }[];
-	/** Where hunks were rejected of which the model has not been told yet. */
+	/** Files with rejected hunks that the model has not been told of. */
 	readonly rejected: readonly RejectedFile[];
 }
 
@@ -264,5 +267,5 @@ export type DaemonState =
 	| { readonly state: "installing"; readonly step: string }
 	| { readonly state: "starting" }
 	| { readonly state: "ready"; readonly version: string }
-	/** It ended, or never began. `reason` says why, and what would help. */
+	/** The daemon has ended, or never started. `reason` says why, and what would help. */
 	| { readonly state: "stopped"; readonly reason: string };

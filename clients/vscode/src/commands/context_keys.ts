@@ -26,7 +26,7 @@ export function updateContextKeys(reviews: Reviews, proposals: Proposals): vscod
 	);
 }
 
-/** As the operator `in` of a condition wants it. */
+/** Returns the names in the form that the operator `in` of a `when` clause needs. */
 function asKeys(names: readonly string[]): Readonly<Record<string, true>> {
 	return Object.fromEntries(names.map((name) => [name, true as const]));
 }

@@ -3,7 +3,7 @@
 import type { Middleware } from "vscode-languageclient/node";
 import type { Views } from "../panel/views.ts";
 
-/** They begin a turn in the session that the chat shows. */
+/** Commands that begin a turn in the session that the chat shows. */
 const WITH_A_TURN = new Set([
 	"pygent.ask",
 	"pygent.fix",

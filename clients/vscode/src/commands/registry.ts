@@ -6,7 +6,7 @@ import { plain } from "./plain_text.ts";
 
 export type Commands = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
 
-/** By their names without `pygent.`. */
+/** Registers commands by their names without `pygent.`. */
 export function registerCommands(commands: Commands): vscode.Disposable {
 	const all = Object.entries(commands).map(([name, run]) =>
 		vscode.commands.registerCommand(`pygent.${name}`, async (...args: readonly unknown[]) => {

@@ -78,7 +78,10 @@ class Notifications implements vscode.Disposable {
 	}
 }
 
-/** As a progress, which unlike a message can be taken back, and so has links in the place of buttons. Returns what does. */
+/**
+ * Shows the request as progress, which unlike a message can be withdrawn, and therefore has links instead of buttons.
+ * Returns a function that withdraws it.
+ */
 function notify(ask: PendingRequest): () => void {
 	const { promise, resolve } = Promise.withResolvers<void>();
 	const options = { location: vscode.ProgressLocation.Notification, title: titleOf(ask) };

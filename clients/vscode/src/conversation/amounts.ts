@@ -35,7 +35,7 @@ export function costOf({ costUsd }: Usage): string {
 	return costUsd === null ? UNKNOWN : dollarsOf(costUsd);
 }
 
-/** To the cent; what costs little is not shown as nothing. */
+/** Formats a cost to the cent; small costs are not rounded to zero. */
 export function dollarsOf(costUsd: number): string {
 	return costUsd > 0 && costUsd < 0.005 ? "<$0.01" : `$${costUsd.toFixed(2)}`;
 }

@@ -3,7 +3,7 @@
 /** `@terminal` or `@terminal:NAME`. */
 export interface TerminalMention {
 	readonly type: "terminal";
-	/** None: the terminal that was used last. */
+	/** Name of the terminal; null for the one that was used last. */
 	readonly name: string | null;
 }
 
@@ -24,7 +24,7 @@ const FENCED = /^[ \t]*(?<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*(?:\n[\s\S]*?^[ \t
 
 const SIGNS = /[\s"'`<>()[\]{},;]/;
 
-/** In their order, each once. A word in inline code is a word about the mention. */
+/** Returns each mention once, in order. Words in inline code are not mentions. */
 export function mentionsIn(text: string): readonly Mention[] {
 	const words = [
 		...text
@@ -43,7 +43,7 @@ function mentionOf(word: string): Mention | null {
 	return { type: "symbol", path: at > 0 ? rest.slice(0, at) : null, name: rest.slice(at > 0 ? at + 1 : 0) };
 }
 
-/** As it is written in a prompt: in quotes where a sign in it would end it. */
+/** Returns the mention as it is written in a prompt: in quotes if one of its characters would end it. */
 export function writtenMention(word: string): string {
 	return SIGNS.test(word) ? `@"${word}"` : `@${word}`;
 }

@@ -31,7 +31,7 @@ export function typedOf(code: string): string {
 	return (PROMPT.test(begins) ? (withoutOutput(lines) ?? []) : lines).join("\n").replace(/^\s*\n|\s+$/g, "");
 }
 
-/** It runs with one Enter: it is one line. */
+/** Whether the code is one line, which runs with one Enter. */
 export function isOneLine(code: string): boolean {
 	return !typedOf(code).includes("\n");
 }

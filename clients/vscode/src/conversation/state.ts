@@ -24,13 +24,13 @@ import type {
 
 /** A session as a view shows it. */
 export interface Conversation {
-	/** None before the first prompt. */
+	/** Id of the session; null before the first prompt. */
 	readonly sessionId: string | null;
 	/** Number of the last event that was applied; an event with this number or a lower one is ignored. */
 	readonly lastSeq: number;
 	/** RFC 3339: when the last event happened; null before the first. */
 	readonly lastAt: string | null;
-	/** In the order in which they began. What a subagent does is below the call that started it. */
+	/** Items in the order in which they began. Items of a subagent are below the call that started it. */
 	readonly items: readonly Item[];
 	readonly turns: Readonly<Record<string, Turn>>;
 	/** The turn that runs now. */
@@ -41,9 +41,9 @@ export interface Conversation {
 	readonly steering: readonly Steering[];
 	/** What waits for the user, the oldest first. */
 	readonly asks: readonly PendingRequest[];
-	/** Null as long as that is not known. */
+	/** Turns that count; null while they are not known. */
 	readonly standing: Standing | null;
-	/** By turn, the files in which nothing stands any more of what the turn changed: they were restored. */
+	/** Files of which every change was restored, by turn. */
 	readonly undone: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -63,7 +63,9 @@ export interface Turn {
 	readonly endSeq: number | null;
 	readonly stopReason: StopReason | null;
 	readonly usage: Usage | null;
-	/** It is over, and asked a model in words that the conversation holds: a slash command has none. */
+	/**
+	 * Whether the turn is over and called a model for a prompt in the conversation: slash commands have no such prompt.
+	 */
 	readonly asked: boolean;
 	/** Last reported plan of the turn; null without a plan. */
 	readonly plan: readonly PlanEntry[] | null;
@@ -81,7 +83,7 @@ export interface QueuedTurn {
 	readonly turnId: string;
 	readonly prompt: string;
 	readonly attachments: readonly PromptAttachment[];
-	/** It waits for the user: the daemon ended before the turn began. */
+	/** The daemon ended before the turn began; the prompt waits for the user. */
 	readonly held: boolean;
 }
 
@@ -140,7 +142,7 @@ export interface TextItem extends ItemParts {
 	readonly text: string;
 	/** More is coming. */
 	readonly streaming: boolean;
-	/** It belongs to an attempt that failed, and no longer counts. */
+	/** The text belongs to a failed attempt and no longer counts. */
 	readonly withdrawn: boolean;
 }
 
@@ -210,8 +212,8 @@ export interface FailureItem extends ItemParts {
 	readonly message: string;
 	readonly attempt: number;
 	/**
-	 * It waits to try again, until `retryAt` (RFC 3339); it has tried again, or asked the fallback; it has given up. An
-	 * attempt that fails behind it is told here, too, and not in a card of its own.
+	 * Waiting until `retryAt` (RFC 3339) to try again; tried again, or called the fallback; given up.
+	 * Further failed attempts are shown here instead of in cards of their own.
 	 */
 	readonly state: "waiting" | "retried" | "final";
 	readonly retryAt: string | null;
@@ -275,7 +277,7 @@ export type Change =
 	| { readonly type: "ask_over"; readonly id: string }
 	/** The user says this to the turn that runs. */
 	| { readonly type: "steering"; readonly steering: Steering }
-	/** It was refused. */
+	/** The message to the running turn was refused. */
 	| { readonly type: "steering_refused"; readonly id: string }
 	/** What the daemon's conversation holds. */
 	| { readonly type: "standing"; readonly standing: Standing }

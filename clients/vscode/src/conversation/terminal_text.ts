@@ -18,7 +18,7 @@ const OTHERS = /\u001b(?!\[)[ -/]*[0-~]?|[\u0000-\u0008\u000b-\u001a\u001c-\u001
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const COLOURS = /\u001b\[[\d;]*m/g;
 
-/** As text whose only escape sequences are those of colours. */
+/** Returns the text without escape sequences other than colours. */
 export function withColoursAlone(output: string): string {
 	const text = output
 		.replace(COMMANDS, "")

@@ -17,7 +17,7 @@ import type { Transport } from "./transport.ts";
 export interface ClientParts {
 	readonly log: vscode.LogOutputChannel;
 	readonly middleware: Middleware;
-	/** The same before and after the window was loaded anew. */
+	/** Id of the window, which a reload keeps. */
 	readonly windowId: string;
 }
 

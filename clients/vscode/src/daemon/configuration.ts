@@ -15,7 +15,7 @@ const OF_THE_START = [
 
 const SECTION = "pygent";
 
-/** Only what the user set: the defaults are the daemon's, and its own files may say otherwise. */
+/** Sends only what the user set: the defaults are the daemon's, and its own files may override them. */
 export function configurationMiddleware(
 	manifest: unknown,
 ): Required<Pick<NonNullable<Middleware["workspace"]>, "configuration">> &
@@ -54,7 +54,7 @@ function settingsOfTheUser(names: readonly string[]): Nested {
 	return nested(values);
 }
 
-/** Those of a workspace are not looked at: every setting of ours is of the machine, so they do not count. */
+/** Values of a workspace are ignored: all our settings have machine scope. */
 function isSet(inspected: { readonly globalValue?: unknown } | undefined): boolean {
 	return inspected?.globalValue !== undefined;
 }

@@ -41,12 +41,15 @@ export interface Started {
 	readonly greet: () => Promise<void>;
 }
 
-/** Raises where the daemon cannot be found or its environment not be made, and the reason of `signal`. */
+/**
+ * Starts a daemon. Raises if the daemon cannot be found or its environment cannot be created, and the reason of
+ * `signal`.
+ */
 export type Start = (say: (step: string) => void, signal: AbortSignal) => Promise<Started>;
 
 /** Why there is no daemon now. */
 export type Stop =
-	/** It could not be started. */
+	/** The daemon could not be started. */
 	| { readonly type: "failed"; readonly error: unknown }
 	/**
 	 * The daemon ended by itself. With `restarts` it is started again without asking; otherwise it has ended `times`
@@ -80,7 +83,7 @@ export class Undecidable extends Error {
 	}
 }
 
-/** It is not running; `message` says so to the user. */
+/** Raised while the daemon does not run; `message` explains this to the user. */
 export class DaemonNotReady extends Error {
 	constructor(state: DaemonState) {
 		super(notReady(state));
@@ -120,7 +123,7 @@ export class Daemon implements vscode.Disposable {
 	#work: Promise<void> = Promise.resolve();
 	#giveUp = new AbortController();
 
-	/** Also when it became ready again after a restart: what follows a session attaches anew. */
+	/** Fires for each state, including ready after a restart, when followers of a session attach again. */
 	readonly onDidChangeState = this.#changed.event;
 
 	/** But for a stop that was asked for. */
@@ -215,7 +218,7 @@ export class Daemon implements vscode.Disposable {
 		}
 	}
 
-	/** Raises nothing: what is only told may be lost with the daemon. */
+	/** Sends a notification. Raises nothing: notifications may be lost with the daemon. */
 	tell<M extends keyof ClientNotifications>(method: M, params: ClientNotifications[M]): void {
 		if (this.#state.state === "ready") {
 			void this.#current?.client.sendNotification(method, params).catch(() => undefined);
@@ -291,7 +294,7 @@ export class Daemon implements vscode.Disposable {
 		this.#set({ state: "ready", version: current.client.initializeResult?.serverInfo?.version ?? "" });
 	}
 
-	/** Raises where the daemon does not answer, or another protocol. */
+	/** Initialises the connection. Raises if the daemon does not answer, or speaks another protocol. */
 	async #initialize({ transport, client }: Started): Promise<void> {
 		this.#connect(client);
 		const starting = client.start();

@@ -4,7 +4,7 @@ import type * as vscode from "vscode";
 
 const SECRET = "pygent.keys";
 
-/** By the variable's name. */
+/** Keys by the names of their variables. */
 export type KeysByVariable = Readonly<Record<string, string>>;
 
 export class KeyStore {
@@ -14,7 +14,7 @@ export class KeyStore {
 		this.#secrets = secrets;
 	}
 
-	/** They have changed, maybe by another window. */
+	/** Subscribes to changes, which another window may have made. */
 	onDidChange(changed: () => void): vscode.Disposable {
 		return this.#secrets.onDidChange(({ key }) => {
 			if (key === SECRET) changed();

@@ -12,7 +12,7 @@ export class KeySync implements vscode.Disposable {
 	readonly #given = new vscode.EventEmitter<void>();
 	readonly #stored: vscode.Disposable;
 	#client: LanguageClient | null = null;
-	/** As the daemon has them. */
+	/** Keys that the daemon has. */
 	#known: KeysByVariable = {};
 	#work: Promise<void> = Promise.resolve();
 
@@ -25,7 +25,7 @@ export class KeySync implements vscode.Disposable {
 		this.#stored = keys.onDidChange(() => void this.#give().catch((error: unknown) => this.#log.warn(String(error))));
 	}
 
-	/** To a daemon that has just started. One that takes no keys starts all the same. */
+	/** Sends the keys to a daemon that has just started. A daemon that refuses them starts all the same. */
 	async begin(client: LanguageClient): Promise<void> {
 		this.#client = client;
 		this.#known = {};
@@ -36,7 +36,10 @@ export class KeySync implements vscode.Disposable {
 		return this.#keys.all();
 	}
 
-	/** It counts from the next model call on. Raises where the daemon does not take it; it is kept all the same. */
+	/**
+	 * Stores a key, which applies from the next model call on. Raises if the daemon refuses it; it is stored all the
+	 * same.
+	 */
 	async set(variable: string, key: string): Promise<void> {
 		await this.#keys.set(variable, key);
 		await this.#give();

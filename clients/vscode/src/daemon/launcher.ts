@@ -110,7 +110,7 @@ export class Launcher implements vscode.Disposable {
 		return python;
 	}
 
-	/** The same after the window was loaded anew, since the daemon is found by how it was started. */
+	/** Returns a path that a reload keeps, because a daemon is found by its start options. */
 	async #traceFile(): Promise<string> {
 		const folder = vscode.Uri.joinPath(this.#parts.context.globalStorageUri, "traces");
 		await vscode.workspace.fs.createDirectory(folder);
@@ -120,7 +120,7 @@ export class Launcher implements vscode.Disposable {
 	}
 }
 
-/** Raises where the extension was not packaged with it. */
+/** Returns the wheel in the extension. Raises if the extension was packaged without it. */
 async function bundledWheel(extension: string): Promise<string> {
 	const folder = join(extension, "wheel");
 	const names = await access(folder).then(

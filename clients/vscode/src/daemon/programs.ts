@@ -16,9 +16,9 @@ export interface Run {
 }
 
 export interface Ran {
-	/** Null if it could not be started, was killed, or took too long. */
+	/** Exit code; null if it could not be started, was killed, or took too long. */
 	readonly code: number | null;
-	/** It was ended since it took longer than it may: nothing is known of it. */
+	/** Whether it was ended because it took too long; its result is unknown then. */
 	readonly timedOut: boolean;
 	readonly stdout: string;
 	/** Both outputs, the end of them. */

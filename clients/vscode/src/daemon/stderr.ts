@@ -42,7 +42,7 @@ export class FollowedFile {
 	#read: number;
 	#reading: Promise<void> = Promise.resolve();
 
-	/** From that byte on. */
+	/** Follows the file from a byte on. */
 	constructor(path: string, from: number, take: (line: string) => void) {
 		this.#path = path;
 		this.#read = from;

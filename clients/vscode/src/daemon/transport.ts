@@ -24,7 +24,7 @@ export const LINGER_S = 60;
 export type End =
 	/** The daemon is gone; `reason` is for the user, without a full stop. */
 	| { readonly type: "gone"; readonly reason: string }
-	/** It is there, and has another client in our place. */
+	/** The daemon runs, and another client has taken our place. */
 	| { readonly type: "replaced" };
 
 export interface Transport {
@@ -143,7 +143,7 @@ async function begun(child: ChildProcess, command: string): Promise<void> {
 	}
 }
 
-/** Null where the daemon ended first, or took too long. */
+/** Returns the first connection; null if the daemon ended first, or took too long. */
 async function firstConnection(path: string, child: ChildProcess, limitMs: number): Promise<Socket | null> {
 	const latest = performance.now() + limitMs;
 	while (performance.now() < latest) {

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import { openFiles } from "./context.ts";
 
 export interface FoundSymbol {
-	/** With the name of what it stands in: `Cart.total`. */
+	/** Name with its container: `Cart.total`. */
 	readonly name: string;
 	readonly uri: vscode.Uri;
 	readonly kind: vscode.SymbolKind;
@@ -21,8 +21,8 @@ const MOST = 50;
 const ANSWER_MS = 10_000;
 
 /**
- * Those that are meant, the best first: those of files that the user works with (`near`, the nearest first), then by how
- * well the name fits. With nothing to look for, those of the nearest file.
+ * Returns matching symbols, best first: those of files that the user works with (`near`, the nearest first), then by
+ * how well the name fits. With an empty query, those of the nearest file.
  */
 export async function findSymbols(query: string, near: readonly vscode.Uri[]): Promise<readonly FoundSymbol[]> {
 	const [front] = near;
@@ -76,7 +76,7 @@ function joined(...names: readonly string[]): string {
 	return known.map((name) => name.replace(/\(\)$/, "")).join(".");
 }
 
-/** Which of a few groups a symbol is in: 0 where its file is near and its name holds what is looked for. */
+/** Returns the rank of a symbol's group: 0 if its file is near and its name contains the query. */
 function nearness({ fit, place }: { readonly fit: number; readonly place: number }): number {
 	return Number.isFinite(place) && fit < 3 ? 0 : 1;
 }

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import { isCode } from "../editor/conversion.ts";
 
-/** In the editor's own way: what was open beside stays. */
+/** Opens a file like the editor does: other tabs beside it stay open. */
 export async function openAt(uri: vscode.Uri, selection: vscode.Range | null): Promise<void> {
 	await vscode.commands.executeCommand("vscode.open", uri, {
 		preview: true,
@@ -44,7 +44,7 @@ export async function exists(uri: vscode.Uri): Promise<boolean> {
 	}
 }
 
-/** Where files are read: beside the tab that a chat fills, if it fills one. */
+/** Returns the column for files: beside a tab that a chat fills. */
 function columnOfCode(): vscode.ViewColumn {
 	return codeEditor()?.viewColumn ?? vscode.ViewColumn.Active;
 }

@@ -23,7 +23,7 @@ export async function completedSymbols({ contexts }: Editor, text: string): Prom
 	return { items: symbols.map(suggestionOf), start: found.index };
 }
 
-/** With what the editor adds to the daemon's list: behind its words, before the files that are only in the workspace. */
+/** Adds the editor's suggestions to the daemon's list: after its words, before files that are only in the workspace. */
 export function withEditorsWords(answer: Completion, text: string): Completion {
 	const word = WORD.exec(text)?.groups?.["word"]?.toLowerCase();
 	if (word === undefined) return answer;
@@ -86,7 +86,7 @@ async function attachmentFor(editor: Editor, cwd: string | null, mention: Mentio
 	}
 }
 
-/** None: the one that the user used last. */
+/** Returns the terminal with that name; with null, the one that was used last. */
 function terminalNamed(name: string | null): vscode.Terminal {
 	const { activeTerminal, terminals } = vscode.window;
 	if (name === null) {

@@ -35,7 +35,7 @@ export class Panel implements ShownSession, vscode.Disposable {
 	#following: vscode.Disposable | null = null;
 	#session: Session | null = null;
 	#notices: readonly string[] = [];
-	/** As the view knows it. */
+	/** Review counts that the view has. */
 	#review: ReviewCount = { hunks: 0, files: [], rejected: [] };
 	/** Its messages are known; what comes after them comes as events. */
 	#hasMessages = false;
@@ -177,7 +177,7 @@ export class Panel implements ShownSession, vscode.Disposable {
 		this.#loaded.fire();
 	}
 
-	/** It was deleted while it was not shown: the next prompt begins another session. */
+	/** The session was deleted while it was not shown: the next prompt begins another one. */
 	#gone(): void {
 		if (this.conversation.items.length > 0) {
 			void vscode.window.showWarningMessage(`The session “${this.#session?.name ?? ""}” is no longer there.`);
@@ -198,7 +198,7 @@ export class Panel implements ShownSession, vscode.Disposable {
 		return chat.session;
 	}
 
-	/** It is shown unless the user has gone on to another chat. */
+	/** Creates a session and shows it, unless the user has switched to another chat. */
 	async #makeSession(chat: NewChat, cwd: string | null): Promise<string> {
 		const { model, agent, mode } = chat.choices;
 		const session = await this.#services.daemon.request("pygent/session/new", {
@@ -239,7 +239,7 @@ export class Panel implements ShownSession, vscode.Disposable {
 		else void this.refresh(); // its first prompt names it, and each turn adds to what it cost
 	}
 
-	/** Which of the files that turns changed were restored since. */
+	/** Loads which of the files that turns changed were restored since. */
 	async #loadUndone(): Promise<void> {
 		const feed = this.#feed;
 		if (feed === null) return;

@@ -1,4 +1,4 @@
-/** Where the page of a chat view has its files. */
+/** Addresses of the files of a chat view's page. */
 
 import * as vscode from "vscode";
 import { pageText } from "./page.ts";

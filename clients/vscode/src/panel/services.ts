@@ -23,7 +23,7 @@ export interface Services {
 	readonly reviews: Reviews;
 	readonly originals: Originals;
 	readonly proposals: Proposals;
-	/** Where the user is in the code. */
+	/** Positions of the user in the code. */
 	readonly contexts: EditorContexts;
 	readonly terminals: Terminals;
 	readonly commandTerminal: CommandTerminal;

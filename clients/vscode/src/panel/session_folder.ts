@@ -1,4 +1,4 @@
-/** In which of the window's folders a new session works. */
+/** Folder of the window in which a new session works. */
 
 import * as vscode from "vscode";
 

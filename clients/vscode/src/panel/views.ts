@@ -1,4 +1,4 @@
-/** Where chat views stand: in a side bar, and as editor tabs that come back with the window. */
+/** Locations of chat views: a side bar, and editor tabs, which are restored with the window. */
 
 import * as vscode from "vscode";
 import { Panel } from "./panel.ts";
@@ -17,7 +17,7 @@ interface Remembered {
 	readonly sessionId?: unknown;
 }
 
-/** Where a panel stands. */
+/** Location of a panel. */
 interface Place {
 	readonly isVisible: () => boolean;
 	/** Brings the view to the front; the cursor moves into it only if `staysWhereItIs` is false. */
@@ -69,7 +69,7 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		this.#panels.get(panel)?.reveal(false);
 	}
 
-	/** Where commands of the palette and of editors go, at the front: the view used last, else the side bar's. */
+	/** Returns the panel that commands act on, brought to the front: the one used last, else the side bar's. */
 	async panel(): Promise<Panel> {
 		if (this.#active !== null) {
 			this.#panels.get(this.#active)?.reveal(true);
@@ -117,7 +117,7 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		this.#fill(tab, typeof state?.sessionId === "string" ? state.sessionId : null);
 	}
 
-	/** As a tab beside the code; null: a new session. */
+	/** Opens a session in a tab beside the code; null opens a new session. */
 	openTab(sessionId: string | null): Panel {
 		const tab = vscode.window.createWebviewPanel(TAB, "pygent", vscode.ViewColumn.Active, {
 			retainContextWhenHidden: true,

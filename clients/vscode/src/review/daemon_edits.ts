@@ -1,4 +1,6 @@
-/** Which changes of documents are the daemon's: those that happen while it applies a workspace edit. */
+/**
+ * Detects changes of documents that the daemon makes: those that happen while one of its workspace edits is applied.
+ */
 
 import { createHash } from "node:crypto";
 import * as vscode from "vscode";
@@ -20,7 +22,7 @@ type Apply = ApplyWorkspaceEditRequest.HandlerSignature;
 export interface Applied {
 	readonly before: string | null;
 	readonly after: string | null;
-	/** Null where the edit did not delete the file. */
+	/** The deleted file; null if the edit did not delete it. */
 	readonly removed: RemovedFile | null;
 }
 
@@ -189,7 +191,7 @@ function isSameText(one: string, other: string | null): boolean {
 	return one === other || withLineFeeds(one) === withLineFeeds(other);
 }
 
-/** In the editor's own spelling. */
+/** Returns the URIs of an edit in the editor's own spelling. */
 function urisOf({ changes, documentChanges }: WorkspaceEdit): readonly string[] {
 	const named = (documentChanges ?? []).flatMap((each) => {
 		if ("textDocument" in each) return [each.textDocument.uri];

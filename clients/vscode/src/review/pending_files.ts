@@ -139,7 +139,7 @@ export class PendingFiles implements vscode.Disposable {
 		await Promise.all(this.files.map(({ uri }) => this.#lookAt(vscode.Uri.parse(uri))));
 	}
 
-	/** With no hunk: all of the file. */
+	/** Accepts or rejects a hunk; without a hunk, the whole file. */
 	decide(uri: vscode.Uri, accept: boolean, hunkId: string | null = null): Promise<void> {
 		return this.#next(async () => {
 			await this.#lookBefore(uri, accept);

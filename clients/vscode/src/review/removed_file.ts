@@ -4,7 +4,7 @@ import { chmod, lstat, mkdir, readFile, readlink, symlink, writeFile } from "nod
 import { dirname } from "node:path";
 import type { RemovedFile } from "./hunks/file_states.ts";
 
-/** As the daemon: what is larger is never read. */
+/** Limit of the daemon: it never reads larger files. */
 const MAX_BYTES = 10 * 1024 * 1024;
 
 /** Reads the file; null if it does not exist, is a folder, or is too large. */
@@ -21,7 +21,7 @@ export async function removedFile(path: string): Promise<RemovedFile | null> {
 	}
 }
 
-/** Raises where something is there, or it cannot be written. */
+/** Restores a removed file. Raises if the path exists, or cannot be written. */
 export async function putBack(path: string, { bytes, mode, isLink }: RemovedFile): Promise<void> {
 	await mkdir(dirname(path), { recursive: true });
 	const content = Buffer.from(bytes, "base64");

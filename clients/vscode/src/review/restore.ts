@@ -9,7 +9,7 @@ import { putBack } from "./removed_file.ts";
 /** Text that the editor's undo restores; null if it restores nothing. */
 type Step = { readonly before: string; readonly after: string } | null;
 
-/** From `file.current` to `text`; null: the file shall be gone. Raises where the editor refuses it. */
+/** Replaces `file.current` by `text`; null deletes the file. Raises if the editor refuses the edit. */
 export async function restore(
 	edits: DaemonEdits,
 	file: PendingFile,
@@ -45,9 +45,9 @@ async function remove(uri: vscode.Uri): Promise<null> {
 }
 
 /**
- * Only the lines that differ, so that the cursor and the folds stay; one step of undo. From what the editor has, which may
- * be older than what is judged: the edit brings it up to date, too. The editor refuses it where the document changes
- * before it is made.
+ * Replaces only the lines that differ, in one step of undo, so that cursor and folds stay. Starts from the editor's
+ * text, which may be older than the reviewed text: the edit also updates it. The editor refuses an edit if the document
+ * changes first.
  */
 async function replace(uri: vscode.Uri, current: string, text: string): Promise<Step> {
 	const document = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());

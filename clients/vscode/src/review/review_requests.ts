@@ -61,7 +61,10 @@ export class ReviewRequests implements vscode.Disposable {
 		return this.#judged.has(toolId);
 	}
 
-	/** With no hunk: all of the file. What is rejected stands until the whole review is decided. */
+	/**
+	 * Accepts or rejects a hunk; without a hunk, the whole file. Rejected hunks stay in the text until the whole review
+	 * is decided.
+	 */
 	decide(uri: string, accept: boolean, hunkId: string | null): void {
 		for (const asked of [...this.#asked.values()]) {
 			const now = asked.open.filter((each) => each.uri === uri && (hunkId === null || each.hunk.id === hunkId));

@@ -1,4 +1,4 @@
-/** All that waits for the user's judgement, whether the daemon waits for it, too, or not. */
+/** All changes that wait for review, whether or not the daemon waits for it too. */
 
 import * as vscode from "vscode";
 import type { ReviewCount } from "../bridge/messages.ts";
@@ -26,7 +26,7 @@ export class Reviews implements vscode.Disposable {
 		return [...all].map((uri) => vscode.Uri.parse(uri));
 	}
 
-	/** From the first line to the last. */
+	/** Returns the hunks in order. */
 	hunks(uri: vscode.Uri): readonly PendingHunk[] {
 		const file = this.pendingFiles.file(uri);
 		const hunks = [...this.asked.hunks(uri.toString()), ...(file === null ? [] : hunksOf(file))];
@@ -42,7 +42,7 @@ export class Reviews implements vscode.Disposable {
 		return { files, hunks, rejected: this.pendingFiles.untold(sessionId) };
 	}
 
-	/** With no hunk: all of the file. Raises where the lines are no longer those that were judged. */
+	/** Accepts or rejects a hunk; without a hunk, the whole file. Raises if its lines have changed since. */
 	async decide(uri: vscode.Uri, accept: boolean, hunkId: string | null = null): Promise<void> {
 		const isAsked = this.asked.hunks(uri.toString()).some(({ id }) => hunkId === null || id === hunkId);
 		if (isAsked) this.asked.decide(uri.toString(), accept, hunkId);

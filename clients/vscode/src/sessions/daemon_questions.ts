@@ -8,7 +8,7 @@ const TITLE = "pygent: Set Up a Model";
 /** A quick pick's title has room for no more; what is longer is a message with buttons. */
 const LONGEST_TITLE = 90;
 
-/** Null where the user closed it. */
+/** Asks the user for the daemon; null if the user closed the question. */
 export async function answerToDaemon(
 	request: QuestionRequest,
 	cancelled: vscode.CancellationToken,

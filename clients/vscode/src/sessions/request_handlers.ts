@@ -20,14 +20,14 @@ export function requestHandlersOf(asks: PendingRequests): RequestHandlers {
 	};
 }
 
-/** Who is told, beside the questions. */
+/** Receivers of notifications besides the questions. */
 interface Told {
 	readonly sessions: Sessions;
 	/** What shows which models there are. */
 	readonly models: { readonly refresh: () => Promise<void> };
 }
 
-/** They are there by the time that the daemon tells anything. */
+/** Returns the handlers of notifications, which exist before the daemon sends any. */
 export function listenersOf(asks: PendingRequests, told: () => Told): Listeners {
 	return {
 		"pygent/session/changed": (changed) => told().sessions.changed(changed),
@@ -38,7 +38,7 @@ export function listenersOf(asks: PendingRequests, told: () => Told): Listeners 
 	};
 }
 
-/** Those of the documents that are saved now. */
+/** Saves documents and returns those that are saved now. */
 async function saved(uris: readonly string[]): Promise<string[]> {
 	const documents = vscode.workspace.textDocuments.filter((each) => uris.includes(each.uri.toString()));
 	const done = await Promise.all(documents.map(async (each) => ((await each.save()) ? [each.uri.toString()] : [])));

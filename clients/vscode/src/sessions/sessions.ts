@@ -34,7 +34,7 @@ export class Sessions implements vscode.Disposable {
 		);
 	}
 
-	/** Those that are followed, the one that was used last at the end. */
+	/** Followed sessions, the most recently used last. */
 	get followed(): readonly Feed[] {
 		return [...this.#feeds.values()];
 	}

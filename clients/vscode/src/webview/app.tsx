@@ -1,4 +1,4 @@
-/** All that a chat view shows. */
+/** The whole page of a chat view. */
 
 import "./app.css";
 import type { KeyboardEvent, ReactElement } from "react";
@@ -17,7 +17,7 @@ import { useView } from "./store.ts";
 export function App(props: AppProps): ReactElement {
 	const { store } = props;
 	const page = useView(store, (view) => view.page);
-	/** From wherever the user is, back to the prompt, or to what is looked for. */
+	/** Goes back to the prompt from anywhere, or to the search. */
 	const onKeyDown = (event: KeyboardEvent): void => {
 		if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key === "f" && page === "chat") {
 			event.preventDefault();

@@ -6,7 +6,7 @@ import { reduce } from "../conversation/reducer/reducer.ts";
 import { type Conversation, EMPTY } from "../conversation/state.ts";
 
 export interface View {
-	/** None until the extension host has said something. */
+	/** State of the panel; null until the extension host has sent one. */
 	readonly panel: PanelState | null;
 	readonly conversation: Conversation;
 	readonly page: Page;
@@ -39,7 +39,7 @@ export class Store {
 		for (const listener of this.#listeners) listener();
 	}
 
-	/** From the extension host, or from a part of the view to another. */
+	/** Handles a message from the extension host, or from another part of the view. */
 	take(note: Note): void {
 		this.#apply(note);
 		for (const listener of this.#noteListeners) listener(note);

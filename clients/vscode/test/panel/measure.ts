@@ -42,9 +42,9 @@ function opened(count: number, words = WORDS) {
 }
 
 interface Start {
-	/** From the request for the page to its first words. */
+	/** Milliseconds from the request for the page to its first words. */
 	readonly page: number;
-	/** From the message with a conversation to the end of the frame that paints its end. */
+	/** Milliseconds from the message with a conversation to the end of the frame that paints its end. */
 	readonly session: number;
 }
 
@@ -73,7 +73,7 @@ async function start(count: number): Promise<Start> {
 	);
 }
 
-/** From the message with a delta to the end of the frame that paints it. */
+/** Milliseconds from the message with a delta to the end of the frame that paints it. */
 async function deltas(panel: Panel, from: number): Promise<readonly number[]> {
 	return await panel.page.evaluate(
 		async ({ sessionId, from, count, limitMs }) => {
@@ -111,7 +111,7 @@ async function deltas(panel: Panel, from: number): Promise<readonly number[]> {
 	);
 }
 
-/** From the words that are typed to the number of their matches. */
+/** Milliseconds from the typed words to the number of their matches. */
 async function search(panel: Panel, words: string): Promise<number> {
 	const field = panel.page.getByRole("textbox", { name: "Find in the conversation" });
 	const count = panel.page.locator(".find-count:not(:empty)");

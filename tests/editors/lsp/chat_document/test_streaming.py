@@ -30,7 +30,7 @@ def in_two(gate: Gate, answer: str = ANSWER, at: int = 10) -> list[Step]:
 
 
 def quick(editor: Editor) -> None:
-    """It is not waited for as long as for a real editor."""
+    """Shorten the time for which the daemon waits for this editor."""
     editor.server.endpoint.patience = Patience(answer_s=0.2, proof_s=0.2)
 
 
@@ -95,7 +95,7 @@ async def test_the_user_types_everywhere_meanwhile_and_nothing_is_lost(folder: P
 
 
 def drops_the_first(editor: Editor, params: Mapping[str, Any]) -> Any:
-    """It says that it made it."""
+    """Drop the first edit, but report it as applied."""
     return {"applied": True} if len(editor.requests("workspace/applyEdit")) == 1 else editor.documents.apply(params)
 
 
@@ -137,7 +137,7 @@ def drops_what_is_stale_and_says_it_made_it(editor: Editor, params: Mapping[str,
 
 
 def makes_it_together_with_typing(editor: Editor, params: Mapping[str, Any]) -> Any:
-    """It tells of both as one change."""
+    """Report the edit and typed text as one change."""
     (uri,) = editor.documents.open_documents
     text = edited(editor.documents.text(uri), params["edit"]["documentChanges"][0]["edits"], "utf-16")
     editor.documents.type_over(uri, text.replace("some", "typed some", 1))

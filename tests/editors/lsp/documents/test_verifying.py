@@ -46,7 +46,7 @@ class NobodyAsks:
     patience = Patience(answer_s=0.1, proof_s=0.1)
 
     async def present(self) -> None:
-        """It is there."""
+        """Wait until the file exists."""
 
     async def ask(self, method: str, params: Mapping[str, Any], **_: object) -> object:
         """Fail."""

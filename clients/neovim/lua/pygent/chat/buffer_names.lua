@@ -12,7 +12,7 @@ M.UNNAMED = "New session"
 
 local MAX_NAME_CHARS, ID_CHARS = 40, 8
 
----By the session's id, as long as Neovim has them.
+---Buffers that Neovim has, by session id.
 ---@type table<string, integer>
 local buffers = {}
 

@@ -12,7 +12,7 @@ local M = {}
 
 M.FILETYPE = "pygent-chat"
 
----By the session's id.
+---Views by session id.
 ---@type table<string, pygent.chat.View>
 local views = {}
 

@@ -6,7 +6,7 @@ local M = {}
 
 local APPROVED = "I approve the plan. Implement it."
 
----By how the turn ended; the others have nothing to continue.
+---Whether a turn can be continued, by how it ended; other endings leave nothing to continue.
 ---@type table<pygent.StopReason, string>
 local CONTINUE = {
   max_iterations = "Continue",

@@ -61,7 +61,7 @@ function M.new(session, buffer)
   return view
 end
 
----It is drawn no more.
+---Stop drawing the session.
 function View:close()
   self._stop()
   self._queue, self._first, self._last, self._queued = {}, 1, 0, {}

@@ -10,7 +10,7 @@ local M = {}
 ---Without an event for so long, in seconds, the line says for how long.
 local SILENT_S = 2
 
----In cells: less of a session's name says nothing.
+---Minimum width in cells of a session's name.
 local MIN_NAME_CELLS = 12
 
 ---The text of the window that is drawn: 'winbar'.

@@ -129,7 +129,7 @@ local function list(session, go_on)
   end)
 end
 
----In a tab of its own.
+---Show the diff in a new tab.
 ---@param checkpoint pygent.Checkpoint
 local function show_diff(checkpoint)
   sessions.ask_daemon("pygent/checkpoint/diff", { checkpointId = checkpoint.checkpointId }, function(diff)

@@ -22,7 +22,7 @@ local M = {}
 ---What may stand there, for completion; `words` are those before it.
 ---@field complete? fun(lead: string, words: string[]): string[]
 
----Where each subcommand is: `require("pygent.commands.MODULE")[NAME]`, loaded when it is first used.
+---Modules of the subcommands: `require("pygent.commands.MODULE")[NAME]`, loaded on first use.
 ---@type table<string, string>
 M.modules = {
   ask = "prompts",

@@ -15,7 +15,7 @@ local FRESH_MS = 1000
 ---@field at_ms integer `vim.uv.now()` when it came, 0 before
 ---@field is_asked boolean
 
----By the project's root, the method and its parameters.
+---Results by project root, method and parameters.
 ---@type table<string, pygent.commands.List>
 local lists = {}
 

@@ -17,7 +17,7 @@ function M.params(query)
   return { cwd = roots.current(), limit = MAX_SESSIONS, query = query ~= "" and query or nil }
 end
 
----Those in which something was asked, the last one used first.
+---Return the sessions with messages, the most recent first.
 ---@param listed pygent.Session[]
 ---@return pygent.Session[]
 function M.used(listed)

@@ -126,7 +126,7 @@ local function queued(go_on)
   end)
 end
 
----It comes back as a draft: who took it out may want to say it in another way.
+---Remove a waiting prompt from the queue; it becomes a draft again.
 ---@param session pygent.FollowedSession
 ---@param item pygent.QueuedTurn
 local function take_out(session, item)

@@ -90,7 +90,7 @@ function M.permission_resolved(conversation, event, touched)
   end)
 end
 
----It will not run.
+---Mark a call as denied: it will not run.
 ---@type pygent.conversation.Effect
 function M.permission_denied(conversation, event, touched)
   change_call(conversation, event, touched, function(call)
@@ -98,7 +98,7 @@ function M.permission_denied(conversation, event, touched)
   end)
 end
 
----It said something while it runs.
+---Append live output of a running call.
 ---@type pygent.conversation.Effect
 function M.progressed(conversation, event, touched)
   change_call(conversation, event, touched, function(call)
@@ -123,7 +123,7 @@ local function status_after(before, is_error)
   return (before == "denied" or before == "cancelled") and before or "failed"
 end
 
----It is over, and what its subagent did.
+---Store the result of a call, and what its subagent did.
 ---@type pygent.conversation.Effect
 function M.resulted(conversation, event, touched)
   change_call(conversation, event, touched, function(call)

@@ -143,7 +143,7 @@ function M.put_before(conversation, messages)
   end
 end
 
----Which turns count is known: those that are over, asked a model and are not among these were taken back.
+---Record which turns count: those that are over, called a model and are missing here were undone.
 ---@param conversation pygent.Conversation
 ---@param info pygent.LoadedSession|pygent.Session
 ---@return pygent.Item[] the prompts of turns for which that has changed

@@ -85,7 +85,7 @@ M.stand = history.stand
 ---Reject a prompt, as in `pygent.conversation.prompts`.
 M.reject = prompts.reject
 
----All that was said in a text, or thought.
+---Return the whole text or thinking of an item.
 ---@param item pygent.TextItem|pygent.ThinkingItem
 ---@return string
 function M.text(item)

@@ -6,7 +6,7 @@
 ---@field session_id string
 ---Number of the last event that was applied; an event with this number or a lower one is ignored.
 ---@field last_seq integer
----In the order in which they began. What a subagent does is below the call that started it.
+---Items in the order in which they began. Items of a subagent are below the call that started it.
 ---@field items pygent.Item[]
 ---@field turns table<string, pygent.Turn> by their ids
 ---@field running_turn_id? string
@@ -198,7 +198,7 @@
 
 ---What is looked up in a turn, so that an event costs the same however long the conversation is.
 ---@class pygent.conversation.Scope
----By the id of the call that started the subagent; those of the turn itself by "".
+---Items by the id of the call that started their subagent; the turn's own have the key "".
 ---@field levels table<string, pygent.conversation.Level>
 ---@field calls table<string, pygent.ToolItem> of all levels, the outermost of each id
 

@@ -41,7 +41,7 @@ function M.count(count)
   return ("%d"):format(math.floor(value + 0.5)) .. unit
 end
 
----To the cent; what costs little is not shown as nothing.
+---Format a cost to the cent; small costs are not rounded to zero.
 ---@param usd number
 ---@return string
 function M.dollars(usd)

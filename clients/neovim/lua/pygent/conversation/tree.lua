@@ -1,4 +1,4 @@
---- Where things stand in a conversation: the items of a turn's own agent, and below a call those of its subagent.
+--- Levels of a conversation: the items of a turn's own agent, and below a call those of its subagent.
 
 local M = {}
 
@@ -41,7 +41,7 @@ function M.scope(conversation, turn_id)
   return scope
 end
 
----Those among which an event happens; those of the turn itself where its parent is not known.
+---Return the items of an event's level; the turn's own if the parent is not known.
 ---@param conversation pygent.Conversation
 ---@param event pygent.Event
 ---@return pygent.conversation.Level

@@ -1,4 +1,4 @@
---- Which buffers the daemon sees: all files of its project, also those without a filetype.
+--- Buffers that the daemon sees: all files of its project, even without a filetype.
 
 local roots = require("pygent.daemon.root")
 

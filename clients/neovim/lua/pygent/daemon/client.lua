@@ -27,13 +27,13 @@ local DEBOUNCE_MS = 20
 local answers = {}
 ---@type table<string, fun(params: table, ctx: lsp.HandlerContext)>
 local listeners = {}
----Who takes the events on a `partialResultToken`.
+---Receivers of the events of a `partialResultToken`.
 ---@type table<string, fun(events: pygent.Event[])>
 local followers = {}
 ---What was asked of a client and is not answered yet, by its id: who waits is told when it is gone.
 ---@type table<integer, table<{callback: pygent.Callback}, true>>
 local pending = {}
----Who waits for a client of that root.
+---Callbacks that wait for a client of a root.
 ---@type table<string, fun(client: vim.lsp.Client?, problem: string?)[]>
 local waiting = {}
 ---Told of each client that has become ready, or is gone.
@@ -92,7 +92,7 @@ function M.ready(root)
   return client and client.initialized and client or nil
 end
 
----All that are ready.
+---Return all ready clients.
 ---@return vim.lsp.Client[]
 function M.all()
   return vim.tbl_filter(function(client)

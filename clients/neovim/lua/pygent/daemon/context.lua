@@ -187,7 +187,7 @@ local function tell_all(ready)
   soon()
 end
 
----From now on.
+---Send the editor context from now on.
 function M.begin()
   local group = vim.api.nvim_create_augroup("pygent.daemon.context", {})
   local function on(events, callback)

@@ -14,11 +14,11 @@ local ids = setmetatable({}, { __mode = "k" })
 ---@type table<integer, fun()>
 local endings = {}
 
----Where the log ended when a daemon was started: Neovim logs what it writes to its standard error.
+---Size of the log when each daemon was started: Neovim logs the daemon's standard error.
 ---@type table<vim.lsp.rpc.PublicClient, integer>
 local starts = setmetatable({}, { __mode = "k" })
 
----In bytes, of the log.
+---Maximum number of bytes read from the log.
 local MAX_LOG = 100000
 
 ---Start the program.

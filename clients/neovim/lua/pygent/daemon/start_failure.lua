@@ -12,7 +12,7 @@ local M = {}
 
 local INSTALL = "install it with `uv tool install pygent-ls` or `pip install pygent-ls`"
 
----In characters, of what the daemon wrote last.
+---Maximum number of characters of the daemon's last output.
 local MAX_WORDS = 300
 
 ---@return string
@@ -49,7 +49,7 @@ function M.of_program(program)
   return { what = ("`%s` could not be run"):format(program), advice = again() }
 end
 
----It ended before it answered.
+---Return the message for a daemon that ended before it answered.
 ---@param how string such as "code 1"
 ---@param last_words? string that it wrote to its standard error
 ---@return pygent.StartFailure
@@ -66,7 +66,7 @@ function M.of_end(how, last_words)
   }
 end
 
----It answered, and is another program, or another version.
+---Return the message for an answer of another program, or of another version.
 ---@param version any of the protocol that it speaks
 ---@param ours integer
 ---@return pygent.StartFailure

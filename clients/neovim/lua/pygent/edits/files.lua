@@ -148,7 +148,7 @@ local function delete(path, options)
   end
 end
 
----Raises what goes wrong.
+---Carry out a file operation. Raises its error.
 ---@param operation pygent.FileOperation
 function M.carry_out(operation)
   local options = operation.options or {}

@@ -25,7 +25,7 @@ local SESSION_NAME = "Inline edits"
 ---@field turn_id? string once its turn is asked for
 ---@field doing? string the tool call that runs
 
----Those that are made and that wait, the oldest first, by the project's folder.
+---Running and waiting edits by project folder, the oldest first.
 ---@type table<string, pygent.InlineEdit[]>
 local queues = {}
 ---The session of the inline edits of a project.
@@ -69,7 +69,7 @@ local function listen(edit, session, change)
   say(edit, session)
 end
 
----It is over, and the next one begins.
+---Finish an edit, and begin the next one.
 ---@param edit pygent.InlineEdit
 ---@param problem? string why nothing was changed, which the user was told
 local function finish(edit, problem)

@@ -52,7 +52,7 @@ function M.lines(diffs, heading)
   return lines
 end
 
----As its language looks, without what else a filetype would bring.
+---Highlight the buffer by its language, without other effects of a filetype.
 ---@param buffer integer
 ---@param uri string
 local function colour(buffer, uri)

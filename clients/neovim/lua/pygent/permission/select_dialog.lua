@@ -8,7 +8,7 @@ local M = {}
 ---Maximum number of lines of a question: some pickers show the prompt on one line only.
 local MOST_LINES = 12
 
----In characters.
+---Maximum number of characters of a line.
 local LONGEST_LINE = 200
 
 ---@class pygent.ChosenItem

@@ -5,7 +5,7 @@ local plain_text = require("pygent.chat.renderer.plain_text")
 
 local M = {}
 
----Who is told what the user does in it.
+---Handlers of what the user does in a permission window.
 ---@class pygent.DialogKeeper
 ---@field choose fun(dialog: pygent.Dialog, choice: pygent.DialogChoice)
 ---@field counts fun(dialog: pygent.Dialog): boolean
@@ -35,7 +35,7 @@ local MOST_LINES = 2000
 ---Maximum number of bytes of a line: longer ones are from files without line breaks.
 local MOST_LINE_BYTES = 1000
 
----In columns.
+---Maximum width in columns.
 local WIDEST = 100
 
 local NAMESPACE = vim.api.nvim_create_namespace("pygent.dialog")

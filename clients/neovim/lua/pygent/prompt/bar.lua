@@ -6,7 +6,7 @@ local text = require("pygent.text")
 
 local M = {}
 
----In cells: less of the labels says nothing.
+---Minimum width in cells of the labels.
 local MIN_LABEL_CELLS = 12
 
 local ABOUT = "about "

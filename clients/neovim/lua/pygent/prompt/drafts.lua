@@ -25,7 +25,7 @@ local M = {}
 ---@field turn_id? string of the turn that it begins
 ---@field stop_listening? fun() to the events of that turn
 
----By the session's id, or the project's root.
+---Drafts by session id, or by project root.
 ---@type table<string, pygent.Draft>
 local drafts = {}
 ---Projects that had a draft since Neovim began.
@@ -131,7 +131,7 @@ function M.of(session)
   return of(session.id, session.root, session.id)
 end
 
----Those that there are.
+---Return all drafts.
 ---@return pygent.Draft[]
 function M.all()
   return vim.tbl_values(drafts)

@@ -7,7 +7,7 @@ local M = {}
 ---Maximum number of prompts kept per project.
 local MAX_KEPT = 200
 
----By the project's root, the oldest first.
+---Sent prompts by project root, the oldest first.
 ---@type table<string, string[]>
 local sent = {}
 

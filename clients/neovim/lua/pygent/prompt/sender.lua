@@ -57,7 +57,7 @@ local function shown(prompt)
   return table.concat(parts, " · ")
 end
 
----It is in the daemon's hands.
+---Remove a draft that the daemon has accepted.
 ---@param draft pygent.Draft
 ---@param prompt pygent.SentPrompt
 ---@return boolean was_waiting
@@ -81,7 +81,7 @@ local function follow(draft, session, prompt, event)
     take(draft, prompt)
     prompt.stop_listening()
   elseif event.type == "turn_queued" and event.held then
-    -- It was given back when the daemon before this one ended: it must not be sent twice.
+    -- The prompt was restored when its daemon ended: it must not be sent twice.
     session:request("pygent/turn/dequeue", { sessionId = session.id, turnId = prompt.turn_id }, function() end)
     prompt.stop_listening()
   end

@@ -1,4 +1,4 @@
---- Where a draft is shown: below the chat, or in a float where the chat is not on the screen; what is said around it.
+--- Windows of drafts: below the chat, or a float if no chat is shown, with the bar around it.
 
 local drafts = require("pygent.prompt.drafts")
 

@@ -13,7 +13,7 @@ local MAX_TEXT_CHARS = 200
 ---@field turn_id string
 ---@field changes pygent.FileChange[] in their order
 
----By session.
+---Changes by session.
 ---@type table<string, pygent.TurnChanges>
 local last = {}
 

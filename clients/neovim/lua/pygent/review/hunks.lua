@@ -206,9 +206,9 @@ local function offset_of(text, line)
   return at
 end
 
----Where the changed lines stand in the baseline; nil where the change touches a hunk. Lines right before a hunk, and
----right behind it, do not. Where lines were only deleted there is a place between two lines: what is put exactly there
----does.
+---Return the position of the changed lines in the baseline; nil if the change touches a hunk. Lines right before or
+---right after a hunk do not touch it. A deletion is a position between two lines: an insertion exactly there touches
+---it.
 ---@param hunks pygent.ReviewHunk[]
 ---@param change pygent.ReviewHunk
 ---@return integer?

@@ -76,7 +76,7 @@ function M.text_before(current, patch)
   return true, table.concat(before)
 end
 
----Where a patch changes a file: of each hunk its first changed line in the new text, from 1, and what stands there.
+---Return the places that a patch changes: for each hunk its first changed line in the new text, from 1, and its text.
 ---@param patch string
 ---@return {line: integer, text: string}[]
 function M.places(patch)

@@ -186,7 +186,7 @@ function M.entry(path)
   return entries[path]
 end
 
----Those of all files, by name.
+---Return the pending files by name.
 ---@return pygent.ReviewEntry[]
 function M.all()
   local all = vim.tbl_values(entries)

@@ -12,7 +12,7 @@ local GATHER_MS = 400
 ---A prompt carries the report itself; a turn that another way began is told so soon after it began.
 local AFTER_START_MS = 20
 
----By session.
+---Rejections that are not reported yet, by session.
 ---@type table<string, pygent.Rejected[]>
 local untold = {}
 ---Rejections that were undone after the model had been told of them, by session.

@@ -58,7 +58,7 @@ local function patch(rejected)
   return table.concat(lines, "\n")
 end
 
----It is the user's own decision, so it is told as theirs.
+---Return the report of rejections, as the user's own decision.
 ---@param rejected pygent.Rejected[]
 ---@param undone pygent.Rejected[] rejections that were told before and no longer hold
 ---@return pygent.ReviewContent|pygent.TextContent

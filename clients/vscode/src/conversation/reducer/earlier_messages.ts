@@ -7,7 +7,7 @@ import { turnOf } from "./turns.ts";
 
 const KEY = "earlier ";
 
-/** With what the messages hold that come before the first turn whose events are known; once shown, it stays as it is. */
+/** Adds the messages before the first turn whose events are known; once shown, they do not change. */
 export function withEarlier(conversation: Conversation, messages: readonly Message[]): Conversation {
 	const { items } = conversation;
 	if (items[0]?.key.startsWith(KEY)) return conversation;

@@ -2,7 +2,7 @@
 
 import type { Conversation, PendingRequest } from "../state.ts";
 
-/** It waits, unless its turn is over. Asked twice is asked once. */
+/** Adds a request, unless its turn is over or it was added before. */
 export function asked(conversation: Conversation, ask: PendingRequest): Conversation {
 	const turnId = turnIdOf(ask);
 	const isKnown = turnId !== null && Object.hasOwn(conversation.turns, turnId);

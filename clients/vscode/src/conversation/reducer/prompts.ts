@@ -65,7 +65,7 @@ export function rejectionsIn(files: readonly RejectedFile[], uri: string): numbe
 	return files.reduce((sum, each) => (isSameFile(each.uri, uri) ? sum + each.rejected : sum), 0);
 }
 
-/** Those of the running turn are counted at its end. */
+/** Adds a review report to the conversation; reports of the running turn are counted at its end. */
 function withRejected(items: readonly Item[], report: ReviewItem, steered: boolean): readonly Item[] {
 	return report.files.reduce((all, { uri, rejected }) => {
 		if (steered && hasChanged(all, report.turnId, uri)) return all;

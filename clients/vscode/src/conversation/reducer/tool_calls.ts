@@ -34,17 +34,17 @@ export function permissionResolved(items: readonly Item[], event: PermissionReso
 	return changed(items, event, (call) => ({ ...call, status: STATUS_AFTER[outcome], decision, runsSince }));
 }
 
-/** It will not run. */
+/** Marks a call as denied: it will not run. */
 export function permissionDenied(items: readonly Item[], event: PermissionDeniedEvent): readonly Item[] {
 	return changed(items, event, (call) => ({ ...call, status: "denied", deniedReason: event.reason }));
 }
 
-/** It said something while it runs. */
+/** Appends live output of a running call. */
 export function progressed(items: readonly Item[], event: ToolProgressEvent): readonly Item[] {
 	return changed(items, event, (call) => ({ ...call, output: tail(call.output + event.content, MAX_LIVE_CHARS) }));
 }
 
-/** It is over, and what its subagent did. */
+/** Stores the result of a call, and what its subagent did. */
 export function resulted(items: readonly Item[], event: ToolResultEvent): readonly Item[] {
 	const { turnId, timestamp, content, isError, cached, truncated, durationMs, changes, exitCode = null } = event;
 	return changed(items, event, (call) => ({

@@ -50,7 +50,7 @@ interface Made {
 }
 
 export interface EnvironmentOptions {
-	/** Where environments are kept. */
+	/** Folder of the environments. */
 	readonly storage: string;
 	/** The package; beside it may lie `pins.txt`, the versions that it was tested with. */
 	readonly wheel: string;
@@ -178,7 +178,7 @@ async function make(options: EnvironmentOptions, made: Made): Promise<string> {
 	return await makeWithAny(await findMakers(options), options, made);
 }
 
-/** With the first that can; raises what the last one says. */
+/** Creates the environment with the first program that can; raises the last one's error. */
 async function makeWithAny([maker, ...others]: Makers, options: EnvironmentOptions, made: Made): Promise<string> {
 	try {
 		return await makeWith(maker, options, made);
@@ -263,7 +263,7 @@ async function findMakers(options: EnvironmentOptions): Promise<Makers> {
 	return [first, ...others];
 }
 
-/** Only where the user named no Python: then that one is meant, and not what uv would take instead. */
+/** Whether uv can be used; only if the user named no Python, because uv might take another one. */
 async function hasUv({ configured, env, signal }: EnvironmentOptions): Promise<boolean> {
 	if (configured !== "") return false;
 	return (await run("uv", ["--version"], { env: withoutSecrets(env), signal, timeoutMs: PROBE_MS })).code === 0;

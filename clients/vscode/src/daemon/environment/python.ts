@@ -1,4 +1,4 @@
-/** Which Python makes the daemon's environment, and with which commands. Pure. */
+/** Python for the daemon's environment, and the commands that create it. Pure. */
 
 /** The oldest that the daemon runs with: `requires-python` of its package. */
 export const OLDEST: readonly [number, number] = [3, 11];
@@ -14,7 +14,7 @@ export interface Python {
 	readonly executable: string;
 	readonly version: string;
 	readonly isNewEnough: boolean;
-	/** It has what makes environments; Debian ships that apart. */
+	/** Whether it has the module that creates environments, which Debian ships separately. */
 	readonly makesEnvironments: boolean;
 }
 
@@ -28,7 +28,7 @@ export const PROBE = [
 
 const MINORS = [14, 13, 12, 11];
 
-/** Where a Python is looked for, the best first. `configured` is the user's word, and then the only one. */
+/** Returns the Pythons to try, best first. `configured` is the user's choice, and then the only one. */
 export function candidates(platform: NodeJS.Platform, configured: string): readonly Candidate[] {
 	if (configured !== "") return [{ command: configured, args: [] }];
 	const plain = ["python3", "python"].map((command) => ({ command, args: [] }));

@@ -33,7 +33,10 @@ export function attachmentCalls(editor: Editor): Pick<Handlers, AttachmentCall> 
 	};
 }
 
-/** In a remote window a view is not where the files are: it names them by their machine, on which this runs. */
+/**
+ * Returns the URI of a path that a view names. In a remote window the view runs on another machine than the files and
+ * this code.
+ */
 export function placeOf(address: string): vscode.Uri {
 	const uri = vscode.Uri.parse(address);
 	return uri.scheme === "vscode-remote" ? vscode.Uri.file(uri.path) : uri;
@@ -82,7 +85,7 @@ interface Place extends vscode.QuickPickItem {
 	readonly uri: vscode.Uri;
 }
 
-/** Those of the window's folders, what the user hides left out; what is open comes first. */
+/** Returns the files of the window's folders without hidden ones; open files come first. */
 async function files(): Promise<readonly vscode.Uri[]> {
 	const found = await vscode.workspace.findFiles("**/*", undefined, MAX_LISTED);
 	const open = openFiles();
@@ -169,7 +172,7 @@ async function pickedSymbol(contexts: EditorContexts): Promise<readonly Attachme
 	return [ofSymbol(await symbolIn(chosen.uri, chosen.name).catch(() => chosen))];
 }
 
-/** Those of all terminals, the one that was used last first, and of each the last command first. */
+/** Lets the user pick commands of all terminals, the most recently used terminal first, and its last command first. */
 async function pickedCommands(terminals: Terminals): Promise<readonly Attachment[]> {
 	const { activeTerminal, terminals: open } = vscode.window;
 	const all = open.toSorted((a, b) => Number(b === activeTerminal) - Number(a === activeTerminal));

@@ -1,4 +1,4 @@
-/** With what the session goes on: its model, agent and mode; before there is a session, those that it will begin with. */
+/** Settings of the session: model, agent and mode; before there is a session, those of the next one. */
 
 import * as vscode from "vscode";
 import type { Handlers } from "../../bridge/messages.ts";

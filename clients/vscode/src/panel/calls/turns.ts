@@ -60,7 +60,7 @@ export function turnCalls(services: Used, shown: Shown): Pick<Handlers, TurnCall
 	};
 }
 
-/** Where the user was when they sent a prompt; they may be elsewhere by the time that it is taken. */
+/** Place of the user when they sent a prompt; they may have moved when it is handled. */
 interface SentIn {
 	/** Handles a prompt that has no session yet. */
 	readonly chat: NewChat;
@@ -100,7 +100,7 @@ async function send(
 	return told(turnId);
 }
 
-/** It is shown from the moment it is sent: the model reads it only with its next call. */
+/** Shows a message at once, although the model reads it only with its next call. */
 async function steered(
 	{ daemon, sessions }: Used,
 	sessionId: string,

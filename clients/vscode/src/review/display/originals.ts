@@ -63,12 +63,12 @@ export function isAllChanges(tab: vscode.Tab | undefined): boolean {
 	return tab?.label.startsWith(ALL_CHANGES) ?? false;
 }
 
-/** With the file's own path, so that the language is known by its name. */
+/** Returns the URI of the original, with the file's own path, so that its language is recognised. */
 function originalOf(uri: vscode.Uri): vscode.Uri {
 	return uri.with({ scheme: SCHEME, query: uri.toString(), authority: "" });
 }
 
-/** As it was before that hunk, which is the last of those that still stand. */
+/** Returns the text before that hunk, which must be the last remaining one. */
 function without(text: string, { newLine, oldLines, newLines }: PendingHunk): string {
 	const lines = [...linesOf(text)];
 	lines.splice(newLine, newLines.length, ...oldLines);

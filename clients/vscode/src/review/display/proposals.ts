@@ -22,7 +22,7 @@ export class Proposals implements vscode.Disposable {
 	readonly #asks: PendingRequests;
 	readonly #registered: vscode.Disposable;
 	readonly #changed = new vscode.EventEmitter<void>();
-	/** By address: each has a number in it. */
+	/** Shown proposals by address, which contains a number. */
 	readonly #shown = new Map<string, Shown>();
 	#lastNumber = 0;
 
@@ -68,7 +68,7 @@ export class Proposals implements vscode.Disposable {
 		this.#changed.dispose();
 	}
 
-	/** With the file's own path, so that the language is known by its name. */
+	/** Shows a proposal at an address with the file's own path, so that its language is recognised. */
 	#show(file: vscode.Uri, shown: Shown): vscode.Uri {
 		this.#lastNumber += 1;
 		const uri = file.with({ scheme: SCHEME, fragment: String(this.#lastNumber), authority: "" });

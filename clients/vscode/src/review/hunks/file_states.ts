@@ -37,7 +37,7 @@ const MOST_OF_FILE = 16;
 export const MOST_CHARS = 25_000_000;
 
 export class FileStates {
-	/** By file, the newest state last; the file that was changed last is the last one. */
+	/** States by file, the newest last; the most recently changed file is last. */
 	readonly #of = new Map<string, readonly State[]>();
 
 	get uris(): readonly string[] {
@@ -53,12 +53,12 @@ export class FileStates {
 		return this.of(uri).find(({ entry }) => entry.file.current === current);
 	}
 
-	/** All that stood in a file at one time or another. */
+	/** Returns every rejection that a state of the file contained. */
 	rejections(uri: string): readonly Rejection[] {
 		return this.of(uri).flatMap(({ standing }) => [...standing]);
 	}
 
-	/** In place of an earlier state of the file with the same text. */
+	/** Adds a state, which replaces an earlier one of the file with the same text. */
 	add(state: State): void {
 		const { uri, current } = state.entry.file;
 		const others = this.of(uri).filter(({ entry }) => entry.file.current !== current);
@@ -93,7 +93,7 @@ export class FileStates {
 	}
 }
 
-/** In characters. */
+/** Returns the size of a state in characters. */
 export function sizeOf({ file: { uri, baseline, current }, removed }: Entry): number {
 	return uri.length + (baseline?.length ?? 0) + (current?.length ?? 0) + (removed?.bytes.length ?? 0);
 }

@@ -12,7 +12,7 @@ export function madeBy(
 	return applyPatch(before ?? "", parsed) === (after ?? "");
 }
 
-/** Null: there was no such file. Undefined where the patch is not of this text. */
+/** Returns the text before a patch: null if the file did not exist, undefined if the patch does not fit this text. */
 export function textBefore(current: string | null, patch: string): string | null | undefined {
 	const parsed = parsedOf(patch);
 	if (parsed === null) return undefined;

@@ -18,13 +18,13 @@ export interface PendingFile {
 	readonly uri: string;
 	/** Both with "\n" between lines. Null: there was no such file. */
 	readonly baseline: string | null;
-	/** Null: it is gone. */
+	/** Current text; null if the file is deleted. */
 	readonly current: string | null;
 }
 
 /** Lines that differ, whole and with their ends. */
 export interface PendingHunk {
-	/** The same as long as the hunk is; another once it changed. */
+	/** Id that changes when the hunk changes. */
 	readonly id: string;
 	/** Its first line in the baseline and in the document, from 0. */
 	readonly oldLine: number;
@@ -54,7 +54,7 @@ interface Place {
 /** Marks, lenses, counts and diffs all ask about the same value. */
 const known = new WeakMap<PendingFile, readonly PendingHunk[]>();
 
-/** From the first line to the last. */
+/** Returns the hunks in order. */
 export function hunksOf(file: PendingFile): readonly PendingHunk[] {
 	const hunks = known.get(file) ?? compared(file);
 	known.set(file, hunks);
@@ -201,7 +201,7 @@ function wholeOr(other: string | null, text: string): string | null {
 	return other === null && text === "" ? null : text;
 }
 
-/** Where a hunk stands, in characters. */
+/** Position of a hunk, in characters. */
 interface Span {
 	readonly start: number;
 	readonly end: number;
@@ -219,8 +219,9 @@ function spansOf(file: PendingFile): readonly Span[] {
 }
 
 /**
- * Null where the change touches a hunk. Whole lines before its first line, and anything behind its last one, do not. Where
- * lines were only deleted there is a place between two lines: what is put exactly there touches it.
+ * Returns the offset in the baseline; null if the change touches a hunk. Whole lines before its first line, and
+ * anything after its last one, do not. A deletion is a position between two lines: an insertion exactly there touches
+ * it.
  */
 function offsetInBaseline(spans: readonly Span[], { offset, length, text }: TextChange): number | null {
 	let grown = 0;

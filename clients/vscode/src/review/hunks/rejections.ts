@@ -34,7 +34,7 @@ export interface Report {
 	readonly said: ReadonlyMap<Rejection, boolean>;
 }
 
-/** As the window keeps it: where a rejection was undone, the model has read of it. */
+/** A rejection in the window's storage; if it was undone, the model has read of it. */
 export type Remembered = Decided & { readonly isUndone?: boolean };
 
 /** Sessions whose model has yet to hear of rejections; the ones that were judged last. */
@@ -47,7 +47,7 @@ const MOST_STEPS = 20;
 const MOST_TOLD = 500;
 
 export class Rejections {
-	/** In the order in which they were decided. */
+	/** Rejections in the order of the decisions. */
 	#all: readonly Rejection[] = [];
 	#taken: readonly Taken[] = [];
 
@@ -81,7 +81,7 @@ export class Rejections {
 		return taken;
 	}
 
-	/** Those of a file whose lines are gone. */
+	/** Returns the rejections of a file whose lines are still absent. */
 	standing(uri: string): ReadonlySet<Rejection> {
 		return new Set(this.#all.filter((each) => each.stands && each.decided.uri === uri));
 	}
@@ -170,7 +170,7 @@ function isOverruled({ decided: { hunk, times = 0 }, stands }: Rejection, text: 
 	return stands === timesIn(text, hunk) > times;
 }
 
-/** All that was rejected in one step stands, or nothing of it. */
+/** Whether the rejections of one step stand; they are undone and redone together. */
 function stands({ rejections }: Taken): boolean {
 	return rejections.some((each) => each.stands);
 }

@@ -5,7 +5,7 @@ import type { PendingHunk } from "./pending_file.ts";
 
 export interface Decided {
 	readonly uri: string;
-	/** As the user and the model call the file. */
+	/** Path of the file as the user and the model know it. */
 	readonly path: string;
 	readonly hunk: PendingHunk;
 	/** `timesIn` the file without the hunk. An earlier version did not remember it. */

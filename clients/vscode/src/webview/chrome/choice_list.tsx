@@ -9,7 +9,7 @@ export interface Choice {
 	readonly title: string;
 	readonly detail?: string | undefined;
 	readonly icon?: string;
-	/** It can be chosen, but something is missing, which `detail` says. */
+	/** Whether something is missing, as `detail` says; it can be chosen nevertheless. */
 	readonly isDoubtful?: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface ListProps {
 	readonly onChoose: (value: string) => void;
 	/** Narrowed by typing. */
 	readonly search?: boolean;
-	/** Where what is typed may be chosen itself: what its entry says. */
+	/** Label of the entry for the typed text, if that may be chosen. */
 	readonly free?: ((typed: string) => string) | undefined;
 	readonly onClose: () => void;
 }

@@ -1,4 +1,4 @@
-/** Where a key leads to in a list. */
+/** Keyboard navigation in a list. */
 
 const PAGE = 8;
 

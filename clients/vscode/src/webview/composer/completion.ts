@@ -41,7 +41,7 @@ export function isSought({ text, start }: Offer): boolean {
 	return text[start] === "@" || (text[start] === "/" && text.slice(0, start).trim() === "");
 }
 
-/** It stands there already: taking it would change nothing. */
+/** Whether the text is already complete: accepting the suggestion would change nothing. */
 export function isWritten({ insertText }: Suggestion, typed: string): boolean {
 	return insertText.trimEnd() === typed;
 }

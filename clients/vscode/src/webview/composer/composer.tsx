@@ -1,4 +1,4 @@
-/** Where the user writes, with what the next turn runs, and how full the context is. */
+/** The prompt field, the settings of the next turn, and how full the context is. */
 
 import "./composer.css";
 import { type DragEvent, type ReactElement, type RefObject, useEffect, useRef, useState } from "react";

@@ -59,7 +59,7 @@ export function shown(writing: DraftState, sessionId: string | null, begun = fal
 	return movedTo({ ...writing, unsent }, key);
 }
 
-/** It is another session that is shown: what stands in the prompt is meant for it. */
+/** Shows another session: the current draft is meant for it. */
 export function movedTo(writing: DraftState, key: string): DraftState {
 	if (key === writing.key) return writing;
 	const without = withDraft({ ...writing, key }, writing.key, BLANK);
@@ -75,7 +75,7 @@ export function sent(writing: DraftState, id: number): DraftState {
 	return withDraft({ ...writing, unsent, history: history.slice(-MAX_HISTORY) }, key, BLANK);
 }
 
-/** It is a turn now; with `turnId` null, it has joined one. */
+/** Removes a sent prompt, which is a turn now; with `turnId` null, it has joined one. */
 export function taken(writing: DraftState, id: number, turnId: string | null): DraftState {
 	const found = writing.unsent.find((each) => each.id === id);
 	const unsent = writing.unsent.filter((each) => each.id !== id);
@@ -97,7 +97,7 @@ export function takenBack(writing: DraftState, turnId: string, prompt: string): 
 	return withDraft({ ...writing, queued }, writing.key, joined(draftOf(writing), draft));
 }
 
-/** As it was kept before the window was loaded again; what was on its way then may not have come through. */
+/** Returns the draft as it was stored before a reload; a prompt that was being sent then may not have arrived. */
 export function reloaded(value: unknown, sessionId: string | null): DraftState {
 	if (!isWriting(value)) return shown(NOTHING, sessionId);
 	const restored = value.unsent.reduce((writing, { id }) => refused(writing, id), value);
@@ -122,7 +122,7 @@ function last<Value>(record: Readonly<Record<string, Value>>, most: number): Rea
 	return Object.fromEntries(Object.entries(record).slice(-most));
 }
 
-/** As far as a value that this view wrote itself can be wrong: another version of it had another shape. */
+/** Checks a stored value as far as needed: another version of the view may have written another shape. */
 function isWriting(value: unknown): value is DraftState {
 	if (typeof value !== "object" || value === null) return false;
 	const { key, drafts, unsent, queued, history } = value as Partial<Record<keyof DraftState, unknown>>;

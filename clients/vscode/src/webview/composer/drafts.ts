@@ -27,7 +27,7 @@ export class Drafts {
 	readonly #listeners = new Set<() => void>();
 	#writing: DraftState;
 	#lastId = 0;
-	/** It is known which session is shown; until then it is the one that was shown before the window was loaded anew. */
+	/** Whether the shown session is known; until then it is the one from before the reload. */
 	#isPlaced = false;
 	readonly #placed = Promise.withResolvers<void>();
 	/** Something was written before that was known. */

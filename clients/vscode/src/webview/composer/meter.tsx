@@ -10,7 +10,7 @@ import { Icon } from "../chrome/icon.tsx";
 import { Spoken, useLeaving } from "../chrome/popup.tsx";
 import { useView } from "../store.ts";
 
-/** From this share on, the user is told that the context is nearly full. */
+/** Share of the context from which the user is warned. */
 const NEARLY_FULL = 0.8;
 
 export function Meter({ store, host }: AppProps): ReactElement | null {

@@ -1,4 +1,4 @@
-/** With what the next turn runs: model, agent and mode. */
+/** Settings of the next turn: model, agent and mode. */
 
 import { type ReactElement, useRef } from "react";
 import type { PanelState } from "../../bridge/messages.ts";
@@ -43,7 +43,10 @@ export function ModelPicker({ panel, ...sides }: PickerProps): ReactElement {
 /** The agent that needs no name. */
 const DEFAULT = "default";
 
-/** With one agent, this shows nothing. Agents may have the name of a mode, so the label says "agent". */
+/**
+ * The agent of the next turn; shown only if there is a choice. Agents may have the name of a mode, so the label says
+ * "agent".
+ */
 export function AgentPicker({ panel, ...sides }: PickerProps): ReactElement | null {
 	const { agent, agents } = panel;
 	if (agents.length < 2 && agents.every(({ name }) => name === agent)) return null;

@@ -23,7 +23,7 @@ export interface PromptFieldProps {
 	readonly onEscape: () => boolean;
 	/** Whether there is another mode. */
 	readonly onNextMode: () => boolean;
-	/** To what stands above: what waits for an answer, or else the last row. */
+	/** Moves the focus above the prompt: to an open request, or else to the last row. */
 	readonly onLeave: () => void;
 	readonly onFiles: (files: readonly File[]) => void;
 }
@@ -151,7 +151,7 @@ function pasted(event: ClipboardEvent, { onFiles }: PromptFieldProps): void {
 	onFiles([...clipboardData.files]);
 }
 
-/** As if typed, so that undo takes it back: no other way of changing a field does that. */
+/** Replaces text as if it was typed, which is the only way that supports undo. */
 function replace(field: HTMLTextAreaElement, start: number, end: number, text: string): void {
 	field.focus();
 	field.setSelectionRange(start, end);

@@ -9,7 +9,7 @@ import { fitting, isCompleted, isSought, type Offer } from "./completion.ts";
 const PAUSE_MS = 60;
 
 export interface CompletionState {
-	/** Empty: there is no list. */
+	/** Suggestions; empty while the list is closed. */
 	readonly items: readonly Suggestion[];
 	readonly start: number;
 	/** Enter accepts it; undefined if that would surprise the user. */

@@ -8,7 +8,7 @@ export interface PromptHistory {
 	readonly recall: (key: "ArrowUp" | "ArrowDown", text: string) => string | null;
 }
 
-/** Those of this session come first, then others that were sent in this view. */
+/** Returns the prompts of this session, then others that were sent in this view. */
 export function promptsOf(conversation: Conversation, history: readonly string[]): readonly string[] {
 	const here = conversation.items.flatMap((item) => (item.type === "prompt" ? [item.text] : []));
 	return [...new Set([...here.reverse(), ...history.toReversed()])];

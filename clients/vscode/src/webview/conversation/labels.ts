@@ -3,7 +3,7 @@
 import { decoded } from "../../conversation/amounts.ts";
 import type { PermissionAnswer, StopReason } from "../../protocol/protocol.ts";
 
-/** From one moment (RFC 3339) to another, in milliseconds; clocks of two machines may differ. */
+/** Returns the milliseconds between two moments (RFC 3339); clocks of two machines may differ. */
 export function between(from: string, to: number): number {
 	const start = Date.parse(from);
 	return Number.isNaN(start) ? 0 : Math.max(0, to - start);

@@ -10,7 +10,7 @@ import { many, pathOf } from "../conversation/labels.ts";
 export interface Done {
 	readonly restored: Restored;
 	readonly asked: Calls["restoreCheckpoint"]["params"];
-	/** It took a restore back. */
+	/** Whether it undid a restore. */
 	readonly isUndo: boolean;
 }
 

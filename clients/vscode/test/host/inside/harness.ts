@@ -10,7 +10,7 @@ interface InsideTest {
 export interface Outcome {
 	readonly name: string;
 	readonly durationMs: number;
-	/** Null if it passed. */
+	/** Error of a failed test; null for a passed one. */
 	readonly error: string | null;
 }
 

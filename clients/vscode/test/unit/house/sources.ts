@@ -7,7 +7,7 @@ import { CLIENT } from "../../paths.ts";
 const GENERATED = new Set(["src/protocol/protocol.ts"]);
 
 export interface Source {
-	/** From the client's folder, with `/`. */
+	/** Path relative to the client's folder, with `/`. */
 	readonly path: string;
 	readonly text: string;
 	readonly generated: boolean;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Workbench } from "../workbench.ts";
 
-/** Those of all windows that were opened here; some have ended. */
+/** Daemons of all windows that were opened here; some have ended. */
 function killDaemons(folder: string): void {
 	for (const file of globSync(join(folder, "../run/pygent-*/*.pid"))) {
 		const pid = Number(readFileSync(file, "utf8"));

@@ -1,4 +1,4 @@
---- Where the items of a conversation stand in the lines of a chat: each has a block of lines, one below the other.
+--- Positions of a conversation's items in a chat: each has a block of lines, one below the other.
 
 local M = {}
 

@@ -57,7 +57,7 @@ end
 ---@param n_lines integer
 function Canvas:delete(line, n_lines)
   if n_lines > 0 then
-    -- It would say "--No lines in buffer--" over whatever the user reads there.
+    -- Without `silent`, Neovim shows "--No lines in buffer--" over the user's text.
     vim.cmd(("silent call deletebufline(%d, %d, %d)"):format(self.buffer, line, line + n_lines - 1))
   end
 end

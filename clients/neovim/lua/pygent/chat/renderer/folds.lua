@@ -5,7 +5,7 @@ local text = require("pygent.text")
 
 local M = {}
 
----In cells: what of a title is left where the virtual text behind it needs the room.
+---Width in cells of a title that is kept if the virtual text after it needs room.
 local MIN_TITLE_CELLS = 8
 
 ---@class pygent.chat.Fold
@@ -20,7 +20,7 @@ function M.make(window, folds)
     return
   end
   vim.api.nvim_win_call(window, function()
-    -- Where folds are on, the lines that a command is given grow to the closed fold around them
+    -- a range of lines extends to the closed folds around it if folds are enabled
     local were_on = vim.wo.foldenable
     vim.wo[0][0].foldenable = false
     for _, fold in ipairs(folds) do

@@ -7,7 +7,7 @@ import { MOST_COUNTED, type Tally } from "./matches.ts";
 import { type Searched, useFind } from "./use_find.ts";
 
 export interface FindBarHandle {
-	/** With what was looked for before, to be replaced by what is typed. */
+	/** Focuses the field and selects the previous query. */
 	focus(): void;
 }
 

@@ -40,7 +40,7 @@ export class Highlights {
 		this.#soon();
 	}
 
-	/** Where `visited`, it is brought into sight. */
+	/** Marks the current match; with `visited`, scrolls to it. */
 	setCurrent(current: Match | null, visited: boolean): void {
 		this.#current = current;
 		if (visited) this.#settling = SETTLING;

@@ -15,7 +15,7 @@ export interface Match {
 export const MOST_COUNTED = 19_999;
 
 export interface Tally {
-	/** At most `MOST_COUNTED`. */
+	/** Number of matches, at most `MOST_COUNTED`. */
 	readonly count: number;
 	/** Number of the current match, from 1; null if it is not among the counted ones. */
 	readonly place: number | null;
@@ -50,7 +50,7 @@ export function matchBeside(rows: readonly Row[], pattern: RegExp, current: Matc
 	return all[index + by] ?? nearest(rows, pattern, at + by, by);
 }
 
-/** From the row at that index on, or back, around the ends. */
+/** Returns the nearest match from the row at that index on, forwards or backwards, around the ends. */
 function nearest(rows: readonly Row[], pattern: RegExp, start: number, by: 1 | -1): Match | null {
 	for (let step = 0; step < rows.length; step++) {
 		const row = rows.at((start + step * by) % rows.length);

@@ -1,4 +1,4 @@
-/** Where words stand on the page. */
+/** Ranges of words on the page. */
 
 import { BREAK } from "../markdown/text_content.ts";
 import { withPlainSpaces } from "./searchable_parts.ts";

@@ -9,9 +9,9 @@ import { firstFrom, type Match, matchBeside, type Tally, tallyOf } from "./match
 import { patternOf } from "./searchable_parts.ts";
 
 export interface Found {
-	/** Null without a query. */
+	/** Counted matches; null without a query. */
 	readonly tally: Tally | null;
-	/** To the next match, or the one before; behind the last one comes the first. */
+	/** Goes to the next or previous match; the first follows the last. */
 	readonly step: (by: 1 | -1) => void;
 }
 

@@ -39,7 +39,7 @@ const BUFFER = 600;
 export interface RowListHandle {
 	/** Scrolls to the first open question and focuses it; to the last row if no question waits. */
 	focusAsk(): void;
-	/** To the end, and on with what comes. */
+	/** Scrolls to the end, and follows it. */
 	follow(): void;
 	/** Stays at that row, which is drawn near what is in sight. */
 	show(key: string): void;
@@ -128,7 +128,7 @@ export function RowList({ rows, busy, ref }: RowListProps): ReactElement {
 	);
 }
 
-/** By itself the list lets no pointer through while it scrolls, and so while it follows: clicks would be lost. */
+/** The virtual list ignores the pointer while it scrolls, and therefore while it follows: clicks would be lost. */
 function Rows({ style, children, ref }: CustomContainerComponentProps): ReactElement {
 	return (
 		<div style={{ ...style, pointerEvents: "auto" }} ref={ref as Ref<HTMLDivElement>}>
@@ -163,7 +163,7 @@ function RowShell({ row, index, total }: RowShellProps): ReactElement {
 
 interface Following {
 	readonly follows: boolean;
-	/** To the end, and on with what comes. */
+	/** Scrolls to the end, and follows it. */
 	readonly followNow: () => void;
 	/** Input that may scroll: a key, a touch, a pointer that is held down on the text or on the scroll bar. */
 	readonly gotInput: (isHeld: boolean) => void;
@@ -174,7 +174,7 @@ interface Following {
 	readonly scrolled: (offset: number) => void;
 	/** The reader goes up, and is not to be taken back by what grows before the first pixel is scrolled. */
 	readonly stay: () => void;
-	/** To the beginning, to stay there. */
+	/** Scrolls to the beginning, and stays there. */
 	readonly toStart: () => void;
 }
 
@@ -323,12 +323,12 @@ function isWriting(target: EventTarget): boolean {
 	return target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
 }
 
-/** Those that are drawn, in their order. */
+/** Returns the rendered rows in order. */
 function rowsIn(scroller: Element | null): readonly HTMLElement[] {
 	return [...(scroller?.querySelectorAll<HTMLElement>("[role=article]") ?? [])];
 }
 
-/** From row to row, as a feed is read, and from the last one on to the prompt. */
+/** Moves the focus from row to row, as in a feed, and from the last row to the prompt. */
 function focusNext(scroller: Element, step: 1 | -1, toPrompt: () => void): void {
 	const shown = rowsIn(scroller);
 	const at = shown.findIndex((row) => row.contains(document.activeElement));

@@ -4,7 +4,7 @@ import type { Conversation, Item, PendingRequest, ToolItem } from "../../../conv
 
 export type Row =
 	| { readonly type: "item"; readonly key: string; readonly item: Item }
-	/** At least two calls in a row that read or searched. */
+	/** A group of at least two successive calls that read or searched. */
 	| { readonly type: "group"; readonly key: string; readonly calls: readonly ToolItem[] }
 	/** A question that belongs to no call that is shown. */
 	| { readonly type: "ask"; readonly key: string; readonly ask: PendingRequest }
@@ -71,7 +71,7 @@ function isLook({ readOnly, kind, status, changes, children }: ToolItem): boolea
 	return looks && status !== "asked" && changes.length === 0 && children.length === 0;
 }
 
-/** It says by itself that the turn goes on. */
+/** Whether the item itself shows that the turn runs. */
 function isBusy(item: Item | undefined): boolean {
 	switch (item?.type) {
 		case "text":

@@ -16,7 +16,10 @@ interface Pressed {
 /** A hand moves the pointer so many pixels in a click. */
 const STILL = 5;
 
-/** To be called when something in the scroller has another size or place; calls `otherwise` if nothing is pressed. */
+/**
+ * Returns a function to call when something in the scroller has changed its size or position; it calls `otherwise` if
+ * nothing is pressed.
+ */
 export function usePressed(scroller: RefObject<HTMLElement | null>, otherwise: () => void): () => void {
 	const pressed = useRef<Pressed | null>(null);
 	const settle = useCallback((): void => {

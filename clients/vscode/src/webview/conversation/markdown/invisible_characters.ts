@@ -1,6 +1,6 @@
 /** What a reader must see although it has no shape. */
 
-/** They turn the order of what follows: with them, a line reads as another than the one that is there. */
+/** Characters that reverse the text after them, so that a line reads as another one. */
 const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
 
 /** The text, with the characters that would show it in another order written out. */

@@ -1,4 +1,4 @@
-/** Where a link of the conversation may lead: to the web, or to a file of the workspace; nowhere else. */
+/** Allowed targets of links in the conversation: the web, and files of the workspace. */
 
 export interface Target {
 	readonly kind: "web" | "path";

@@ -7,7 +7,7 @@ import createDOMPurify, { type Config } from "dompurify";
 import { visible } from "./invisible_characters.ts";
 import { isMisleading, pathIn, targetOf } from "./link_targets.ts";
 
-/** Where a link leads that was checked. It has no `href`, so that it leads nowhere unless the panel follows it. */
+/** Attribute with the target of a checked link. The link has no `href`, so that only the panel can follow it. */
 export const LINK = "data-link";
 
 const PROSE: Config = {

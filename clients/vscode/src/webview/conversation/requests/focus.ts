@@ -1,4 +1,4 @@
-/** Where the focus goes when what has it is gone. */
+/** Moves the focus when the focused element is removed. */
 
 import { type RefObject, useLayoutEffect, useRef } from "react";
 import { useConversationContext } from "../context.tsx";

@@ -11,7 +11,7 @@ import { useFocusGoesOn } from "./focus.ts";
 export interface PermissionCardProps {
 	readonly id: string;
 	readonly request: PermissionRequest;
-	/** It stands in the card of its call, which says already what it is about. */
+	/** Whether the request is shown in the card of its call, which says what it is about. */
 	readonly inCard: boolean;
 }
 

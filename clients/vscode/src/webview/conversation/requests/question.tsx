@@ -90,7 +90,7 @@ export function QuestionCard({ id, request }: QuestionCardProps): ReactElement {
 	);
 }
 
-/** It is answered by the extension host once there is a model; here the user can only do without. */
+/** Request to set up a model. The extension host answers it once a model is set up; here the user can only decline. */
 function Setup({ request, title, disabled, onChoose }: ChoicesProps & { readonly title: string }): ReactElement {
 	const without = request.choices[1]?.title ?? "";
 	return (

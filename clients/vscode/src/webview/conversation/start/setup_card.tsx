@@ -5,7 +5,7 @@ import { PROVIDERS } from "../../../conversation/providers.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { useConversationContext } from "../context.tsx";
 
-/** Those that have a button; "Other" lists all. */
+/** Providers with a button; "Other" lists all. */
 const FIRST = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"] as const;
 
 interface SetupCardProps {

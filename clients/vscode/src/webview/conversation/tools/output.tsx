@@ -16,7 +16,7 @@ export interface OutputProps {
 	readonly foldKey: string;
 	readonly text: string;
 	readonly label: string;
-	/** It is still being written. */
+	/** Whether the output is still being written. */
 	readonly live: boolean;
 	/** Its end is what counts, and is in sight first. */
 	readonly fromEnd: boolean;

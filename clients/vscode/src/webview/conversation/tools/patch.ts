@@ -11,14 +11,14 @@ export interface Row {
 
 export interface Words {
 	readonly text: string;
-	/** They are not on the other side. */
+	/** Whether the words are missing on the other side. */
 	readonly marked: boolean;
 }
 
 /** Lines longer than that are not compared word by word. */
 const MAX_COMPARED = 500;
 
-/** Where more than that share of two lines differs, marks say nothing. */
+/** Share of differing characters of two lines above which marks are left out. */
 const MOST_MARKED = 0.7;
 
 /** Parses a unified diff; null if it is invalid. */
@@ -73,7 +73,7 @@ interface Marks {
 	readonly added: readonly (readonly Words[])[];
 }
 
-/** As many lines out as in: each is compared with the one in its place. */
+/** Pairs equal numbers of removed and added lines, each with the line in its place. */
 function markedPairs(removed: readonly string[], added: readonly string[]): Marks {
 	if (removed.length !== added.length) return { removed: removed.map(plain), added: added.map(plain) };
 	const pairs = removed.map((line, index) => comparedWith(line.slice(1), added[index]?.slice(1) ?? ""));

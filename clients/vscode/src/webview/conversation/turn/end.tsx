@@ -71,7 +71,9 @@ function Files({ item }: { readonly item: EndItem }): ReactNode {
 	);
 }
 
-/** By file: what the model was told, and what it will be told with the next prompt. */
+/**
+ * Returns the numbers of rejected changes by file, including those that the model will be told of with the next prompt.
+ */
 function useRejected(item: EndItem): readonly number[] {
 	const { store } = useConversationContext();
 	const untold = useView(store, ({ panel }) => panel?.review.rejected ?? NONE);
@@ -92,7 +94,7 @@ function Rejected({ count }: { readonly count: number }): ReactNode {
 	return count === 0 ? null : <span className="badge">{many(count, "change")} rejected</span>;
 }
 
-/** Also where the list of files is folded. */
+/** Shows which files were restored, even if the list of files is folded. */
 function Undone({ item: { turnId, filesChanged } }: { readonly item: EndItem }): ReactNode {
 	const { store } = useConversationContext();
 	const count = useView(store, ({ conversation }) => {

@@ -115,7 +115,7 @@ function isLastTurn({ items, runningTurnId }: Conversation, turnId: string): boo
 function Buttons({ item }: { readonly item: FailureItem }): ReactElement {
 	const { store, act } = useConversationContext();
 	const { settings } = ADVICE[item.errorType];
-	/** With the new key the prompt goes out again, unless the conversation has gone on meanwhile. */
+	/** Stores the key and sends the prompt again, unless the conversation has continued meanwhile. */
 	const setKey = async (): Promise<void> => {
 		const set = await act("setApiKey", { variable: null });
 		if (!set.done || !set.result.saved || !isLastTurn(store.view.conversation, item.turnId)) return;

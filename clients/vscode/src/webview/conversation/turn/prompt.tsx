@@ -35,7 +35,7 @@ export const Prompt = memo(function Prompt({ item }: { readonly item: PromptItem
 	);
 });
 
-/** On its way to the turn that runs. */
+/** A message on its way to the running turn. */
 export const Steering = memo(function Steering({ text }: { readonly text: string }): ReactElement {
 	return (
 		<div className="said steered">

@@ -1,4 +1,4 @@
-/** Where turns were that the user took back. */
+/** Line in place of undone turns. */
 
 import type { ReactElement } from "react";
 import { Icon } from "../../chrome/icon.tsx";

@@ -89,7 +89,7 @@ function turnOf(turnId: string, chance: Chance): readonly Told[] {
 
 interface Planned {
 	readonly toolId: string;
-	/** It is a subagent's work. */
+	/** Whether the call starts a subagent. */
 	readonly delegates: boolean;
 }
 

@@ -22,7 +22,7 @@ class Witness extends RegExp {
 		return super.exec(text);
 	}
 
-	/** Those since the last call. */
+	/** Texts that were searched since the last call. */
 	texts(): readonly string[] {
 		const texts = [...this.#texts];
 		this.#texts = new Set();
