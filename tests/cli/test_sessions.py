@@ -27,11 +27,12 @@ from pygent_ls.errors import SessionError
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.export.exporter import ExportFormat
 from pygent_ls.sessions.journal.folder import JournalFolder
-from pygent_ls.sessions.journal.records import Begun, Record, Said, Spent, State, Told
+from pygent_ls.sessions.journal.records import Begun, Record, Said, Spent, Told
 from pygent_ls.sessions.saved_format.reader import read_saved
 from pygent_ls.sessions.saved_format.writer import SavedSession, saved_text
 from pygent_ls.sessions.titles import UNNAMED
 from tests.e2e.command_line import COMMAND, WAIT_S, clean_environment, run
+from tests.sessions.index.journals import state
 
 WHEN = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 
@@ -87,18 +88,6 @@ class Place:
         """A session that was used last so many minutes after the others."""
         said = conversation() if messages is None else messages
         at = WHEN + timedelta(minutes=minutes)
-        state = State(
-            at=at,
-            name=name,
-            agent="default",
-            own_agent=None,
-            model="fake/model",
-            own_model=None,
-            mode="default",
-            own_mode=None,
-            max_thinking_tokens=None,
-            context_mode=None,
-        )
         change = FileChange(
             path=self.here / "a.py", kind="edit", added=2, removed=1, patch="@@ -1 +1,2 @@\n-x\n+<b>\n+z\n"
         )
@@ -113,7 +102,7 @@ class Place:
             changes=(change,),
         )
         events = [result, Finished(stop_reason="end_turn", usage=SPENT, files_changed=())] if said else []
-        records: list[Record] = [state]
+        records: list[Record] = [state(name, at=at, mode="default")]
         records += [
             Said(index=n, message=each) for n, each in enumerate(conversation() if messages is None else messages)
         ]

@@ -250,3 +250,13 @@ class Lifeline:
     def close(self) -> None:
         """Let go of the pipe."""
         os.close(self._fd)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; a zombie does not."""
+    try:
+        os.kill(pid, 0)
+        status = Path(f"/proc/{pid}/stat")
+        return not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from pygls.exceptions import JsonRpcException
 
+from tests.e2e.command_line import is_alive
 from tests.e2e.conftest import SHARED, WITH_HTTP, Rig
 from tests.e2e.lsp_client import WAIT_S, EditorClient
 from tests.model_server import Call, Step
@@ -125,16 +125,6 @@ async def test_a_cancel_ends_a_program_with_all_its_children_and_the_session_goe
 
 def live_output(editor: EditorClient, token: str) -> str:
     return "".join(event["content"] for event in editor.events(token) if event["type"] == "tool_progress")
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process runs; a zombie does not."""
-    try:
-        os.kill(pid, 0)
-        status = Path(f"/proc/{pid}/stat")
-        return not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 @SHARED

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.command_line import is_alive
 from tests.e2e.raw import DAEMON, WAIT_S, RawClient, clean_environment, framed, raw_client
 
 NOTHING: dict[str, Any] = {}
@@ -58,16 +59,6 @@ def live_output(client: RawClient) -> str:
     values = [frame["params"]["value"] for frame in client.frames if frame.get("method") == "$/progress"]
     events = [event for value in values for event in value.get("events", ())]
     return "".join(event["content"] for event in events if event["type"] == "tool_progress")
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process runs; a zombie does not."""
-    try:
-        os.kill(pid, 0)
-        status = Path(f"/proc/{pid}/stat")
-        return not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 # Orderly

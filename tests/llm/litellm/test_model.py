@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -13,36 +12,18 @@ from typing import Any
 import pytest
 
 from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, user_message
-from pygent_ls.agent.ports.model import TextChunk, ThinkingChunk
+from pygent_ls.agent.ports.model import TextChunk
 from pygent_ls.llm.litellm.model import LitellmLoader, LitellmModel
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.providers.known_providers import PROVIDERS
-from tests.llm.loopback import KEY, WAIT_S, answer_to, chunk_event, model_at
+from tests.llm.loopback import KEY, answer_to, chunk_event, model_at
 from tests.llm.model_contract import (
-    ANSWER_INPUTS,
-    ANSWER_TEXT,
-    check_text_is_streamed,
-    check_tool_calls_come_whole,
     chunks_of,
     joined,
     reasons,
     request,
 )
 from tests.model_server import Call, ModelServer, Step
-
-# What it shares with every model
-
-
-async def test_text_is_streamed_with_usage_and_reason(loader: LitellmLoader) -> None:
-    async with ModelServer([Step(text=ANSWER_TEXT)]) as server:
-        await check_text_is_streamed(model_at(server, loader))
-
-
-async def test_tool_calls_come_whole(loader: LitellmLoader) -> None:
-    calls = tuple(Call(name="read_file", arguments=given) for given in ANSWER_INPUTS)
-    async with ModelServer([Step(text="I'll read.", calls=calls)]) as server:
-        await check_tool_calls_come_whole(model_at(server, loader))
-
 
 # What is sent
 
@@ -97,13 +78,6 @@ async def test_no_more_tokens_are_asked_for_than_the_model_can_write(loader: Lit
 
 
 # What comes back
-
-
-async def test_thinking_comes_apart_from_the_text(loader: LitellmLoader) -> None:
-    chunks = await answer_to(Step(thinking="What could it be?", text="It is 4."), loader)
-
-    assert (joined(chunks).thinking, joined(chunks).text) == ("What could it be?", "It is 4.")
-    assert all(chunk.thinking for chunk in chunks if isinstance(chunk, ThinkingChunk))
 
 
 async def test_a_known_model_has_a_price_and_a_window(loader: LitellmLoader) -> None:
@@ -301,43 +275,6 @@ async def test_anthropics_stream_that_is_cut_off_has_no_finish_reason(loader: Li
     chunks = await answer_to(anthropic_stream(ANTHROPIC_EVENTS[:7]), loader, "anthropic/claude-sonnet-4-5")
 
     assert (joined(chunks).text, reasons(chunks)) == ("Look:", [])
-
-
-# Cancelling
-
-
-async def test_a_cancel_closes_the_connection_at_once(loader: LitellmLoader) -> None:
-    async with ModelServer([Step(text="x" * 80, stall_after=3)]) as server:
-        started = asyncio.Event()
-
-        async def consume() -> None:
-            async for chunk in model_at(server, loader).stream(request()):
-                if isinstance(chunk, TextChunk):
-                    started.set()
-
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(consume())
-            async with asyncio.timeout(WAIT_S):
-                await started.wait()
-            task.cancel()
-        await server.until(lambda: server.disconnects == 1, timeout_s=5)
-
-
-async def test_a_cancel_before_the_first_byte_closes_the_connection(loader: LitellmLoader) -> None:
-    async with ModelServer([Step(hang=True)]) as server:
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(chunks_of(model_at(server, loader)))
-            await server.until(lambda: len(server.requests) == 1, timeout_s=WAIT_S)
-            task.cancel()
-        await server.until(lambda: server.disconnects == 1, timeout_s=5)
-
-
-async def test_closing_the_stream_closes_the_connection(loader: LitellmLoader) -> None:
-    async with ModelServer([Step(text="x" * 80, stall_after=3)]) as server:
-        async with aclosing(model_at(server, loader).stream(request())) as chunks:
-            async for _ in chunks:
-                break
-        await server.until(lambda: server.disconnects == 1, timeout_s=5)
 
 
 # What is said of providers without litellm, held against it

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from pygent_ls.agent.events import Finished, TextDelta, TurnStarted
+from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Block, Message, TextBlock, Usage
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.journal.files import FileJournal, MemoryJournal
@@ -17,7 +18,7 @@ from tests.fakes import FOLDER
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def state(name: str = "A session", *, at: datetime = START) -> State:
+def state(name: str = "A session", *, at: datetime = START, mode: Mode = "plan") -> State:
     return State(
         at=at,
         name=name,
@@ -25,7 +26,7 @@ def state(name: str = "A session", *, at: datetime = START) -> State:
         own_agent=None,
         model="fake/model",
         own_model=None,
-        mode="plan",
+        mode=mode,
         own_mode=None,
         max_thinking_tokens=None,
         context_mode=None,

@@ -32,29 +32,18 @@ from pygent_ls.sessions.journal.records import (
     Said,
     Shortened,
     Spent,
-    State,
     Told,
     line_of,
 )
 from pygent_ls.sessions.journal.repair import LOST_BEGINNING, LOST_WORDS
 from pygent_ls.sessions.journal.replay import Recalled, recall
+from tests.sessions.index.journals import state
 from tests.sessions.journal.kept import GOING_ON, daemon, journal_of
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 BEGUN = Begun(id="s1", created=WHEN, working_directory=Path("/w"))
 OPENED = Opened(at=WHEN, pid=1, host="h", version="1")
-STATE = State(
-    at=WHEN,
-    name="A name",
-    agent="default",
-    own_agent=None,
-    model="fake/model",
-    own_model=None,
-    mode="default",
-    own_mode=None,
-    max_thinking_tokens=None,
-    context_mode=None,
-)
+STATE = state("A name", at=WHEN, mode="default")
 BEGINNING: Sequence[Record] = (BEGUN, OPENED, STATE)
 TOOK = Usage(input_tokens=100, output_tokens=20, context_tokens=120)
 DAMAGE = b'{"v":1,"type":"cut","len'
