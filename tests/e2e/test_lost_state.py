@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,22 +32,33 @@ def say(client: RawClient, session: str, prompt: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_state_folder_that_is_removed_costs_no_conversation(folder: Path) -> None:
+@contextmanager
+def daemon(folder: Path) -> Generator[RawClient]:
     script = folder.parent / "script.jsonl"
     script.write_text("".join(json.dumps(each) + "\n" for each in SCRIPT))
     environment = {"PYGENT_MODEL": f"scripted:{script}", "PYGENT_PERMISSIONS": '{"allow": ["create_file"]}'}
     with raw_client(folder, environment=environment) as client:
         client.initialize(folder)
-        session = client.request("new", "pygent/session/new", {})["result"]["sessionId"]
-        say(client, session, "one")
-        (journal,) = (folder.parent / "home").rglob("sessions/*.jsonl")
-        shutil.rmtree(journal.parent.parent)
+        yield client
+
+
+def begun(client: RawClient, folder: Path) -> tuple[str, Path]:
+    """Have a turn in a new session; return its id and the state folder."""
+    session = client.request("new", "pygent/session/new", {})["result"]["sessionId"]
+    say(client, session, "one")
+    (journal,) = (folder.parent / "home").rglob("sessions/*.jsonl")
+    return session, journal.parent.parent
+
+
+def test_a_state_folder_that_is_removed_costs_no_conversation(folder: Path) -> None:
+    with daemon(folder) as client:
+        session, state = begun(client, folder)
+        shutil.rmtree(state)
         events = say(client, session, "two")
         assert "notice" not in [each["type"] for each in events]
         client.kill()
 
-    with raw_client(folder, environment=environment) as client:
-        client.initialize(folder)
+    with daemon(folder) as client:
         loaded = client.request("load", "pygent/session/load", {"sessionId": session})["result"]
         assert loaded["lastSeq"] == events[-1]["seq"]
         assert [each["role"] for each in loaded["messages"]] == ["user", "assistant"] * 2 + ["user", "assistant"]
@@ -59,15 +72,9 @@ def test_a_state_folder_that_is_removed_costs_no_conversation(folder: Path) -> N
 def test_a_file_in_the_place_of_the_state_folder_is_told_of_and_costs_nothing_once_it_is_gone(
     folder: Path, place: str
 ) -> None:
-    script = folder.parent / "script.jsonl"
-    script.write_text("".join(json.dumps(each) + "\n" for each in SCRIPT))
-    environment = {"PYGENT_MODEL": f"scripted:{script}", "PYGENT_PERMISSIONS": '{"allow": ["create_file"]}'}
-    with raw_client(folder, environment=environment) as client:
-        client.initialize(folder)
-        session = client.request("new", "pygent/session/new", {})["result"]["sessionId"]
-        say(client, session, "one")
-        (journal,) = (folder.parent / "home").rglob("sessions/*.jsonl")
-        lost = journal.parent.parent / place
+    with daemon(folder) as client:
+        session, state = begun(client, folder)
+        lost = state / place
         shutil.rmtree(lost)
         lost.write_text("")
         notices = [each["content"] for each in say(client, session, "two") if each["type"] == "notice"]
@@ -77,7 +84,6 @@ def test_a_file_in_the_place_of_the_state_folder_is_told_of_and_costs_nothing_on
         lost.unlink()
         assert client.finish() == 0
 
-    with raw_client(folder, environment=environment) as client:
-        client.initialize(folder)
+    with daemon(folder) as client:
         loaded = client.request("load", "pygent/session/load", {"sessionId": session})["result"]
         assert [each["role"] for each in loaded["messages"]] == ["user", "assistant"] * 2 + ["user", "assistant"]
