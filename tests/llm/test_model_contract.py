@@ -145,9 +145,10 @@ async def test_a_known_model_has_a_price_and_a_window(play: Play, kind: str, nam
 
     fresh, cached, written = (3.0, 0.3, 15.0) if kind == "messages" else (2.5, 1.25, 10.0)
     assert usage.cost_usd == pytest.approx((400 * fresh + 600 * cached + 100 * written) / 1e6)
-    assert (usage.input_tokens, usage.cache_read_tokens, usage.context_tokens) == (1000, 600, 1100)
+    assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (1000, 100, 600)
     assert facts.has_price
     assert usage.context_limit == facts.context_limit == (200_000 if kind == "messages" else 128_000)
+    assert usage.context_tokens == 1100
 
 
 @pytest.mark.parametrize("kind", HTTP)
