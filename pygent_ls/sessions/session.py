@@ -353,7 +353,7 @@ class Session:
     async def _alone(self) -> AsyncGenerator[None]:
         """Hold the session exclusively. A turn that only reports its end is waited for, so that a client that has read
         `finished` can go on. Raises `SessionError` (`turn_running`)."""
-        is_ending = all(isinstance(each.turn, Turn) and each.turn.closing for each in self._turns)
+        is_ending = all(each.is_ending for each in self._turns)
         if not self._turns or not is_ending:
             self.check_idle()
         async with self._one_at_a_time:

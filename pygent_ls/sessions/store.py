@@ -328,13 +328,14 @@ class Sessions:
 
     async def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> Session:
         """Create a session with the conversation of another one, up to the end of a turn, or complete except for a
-        running turn.
+        running turn. A turn that only reports its end is included: a client may fork once it has read `finished`.
 
         Raises `SessionError`: `unknown_session`, `unknown_turn`.
         """
         origin = await self.look_at(session_id)
-        running = origin.running.turn_id if isinstance(origin, Session) and origin.running else None
-        messages = [each for each in origin.messages if each.turn_id != running]
+        running = origin.running if isinstance(origin, Session) else None
+        left_out = running.turn_id if running and not running.is_ending else None
+        messages = [each for each in origin.messages if each.turn_id != left_out]
         if at_turn_id is not None:
             places = [place for place, each in enumerate(messages) if each.turn_id == at_turn_id]
             if not places:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,9 @@ from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.errors import ModelError, SessionError, ToolError
+from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.lifecycle.defaults import NewSession, SessionDefaults
+from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import Sessions
 from pygent_ls.sessions.turns.request import TurnRequest
 from tests.fakes import FOLDER, FakeModel, Gate, bounded, make_rig
@@ -66,6 +70,25 @@ async def test_a_session_is_found_by_its_id_alone() -> None:
     with pytest.raises(SessionError, match="There is no session 'gone'") as raised:
         await store.sessions.hold("gone")
     assert raised.value.kind == "unknown_session"
+
+
+async def test_who_has_read_the_end_of_a_turn_may_fork_it_at_once() -> None:
+    store = Store()
+    session = store.sessions.new(NewSession())
+    forks: list[asyncio.Task[Session]] = []
+
+    class ForksAtTheEnd(Reader):
+        def deliver(self, events: Sequence[SessionEvent]) -> None:
+            super().deliver(events)
+            if "finished" in self.types and not forks:
+                forks.append(asyncio.ensure_future(store.sessions.fork(session.id)))
+
+    store.gate.open()
+    running = session.start_turn(TurnRequest(parts=("go",)), ForksAtTheEnd())
+    assert running.task is not None
+    await bounded(running.task)
+
+    assert (await bounded(forks[0])).messages == session.messages != []
 
 
 def test_no_session_is_made_for_a_model_that_cannot_be_had() -> None:

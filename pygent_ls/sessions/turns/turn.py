@@ -37,6 +37,11 @@ class RunningTurn:
         """Acquired by each steering message before it awaits anything else, so that messages join the turn in order."""
         self._interruptible = False
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether the model's turn is settled, and only its end is still reported: its messages are complete."""
+        return isinstance(self.turn, Turn) and self.turn.closing
+
     def cancel(self) -> bool:
         """Stop the turn, which still returns its result. Return False if it is over or about to end."""
         if self.task is None or self.task.done() or (self.turn and self.turn.closing):

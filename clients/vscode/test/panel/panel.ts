@@ -132,6 +132,7 @@ export class Panel implements AsyncDisposable {
 		await page.addInitScript(standIn, { theme, kept: opening.kept });
 		await page.goto(`${ORIGIN}/`);
 		await panel.called("ready");
+		await page.evaluate(() => new Promise((shown) => requestAnimationFrame(() => setTimeout(shown))));
 		return panel;
 	}
 
