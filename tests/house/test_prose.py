@@ -109,7 +109,7 @@ def breaches(text: str, ending: str = ".py") -> list[tuple[int, str]]:
 def sources(folder: str) -> Iterator[Path]:
     """Yield the source files of a folder."""
     for path in sorted((ROOT / folder).rglob("*")):
-        if path.suffix in READERS and path.is_file() and "templates" not in path.parts:
+        if path.suffix in READERS and path.is_file():
             yield path
 
 
