@@ -1,15 +1,16 @@
 /**
  * One window of the real workbench, with the packaged extension and the real daemon, whose model is a script.
  *
- * Server, browser and model are shared by all tests of a process; each test has a folder and a window of its own:
+ * Server, browser and model are shared by all tests of a process. A test that needs settings, a daemon or a list of
+ * sessions of its own opens a new window on a new folder; the tests in `one_window/` share one:
  *
  *     await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
  *     await workbench.model.script({ text: "Hello" });
  *     await workbench.command("pygent: Open Chat");
  */
 import { execFile } from "node:child_process";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { after } from "node:test";
 import { promisify } from "node:util";
 import type { Browser, BrowserContext, FrameLocator, Locator, Page } from "playwright-core";
@@ -37,8 +38,13 @@ interface Shared {
 }
 
 let shared: Promise<Shared> | undefined;
+/** The window that tests share. */
+let common: Workbench | undefined;
 const started = new AsyncDisposableStack();
-after(() => started.disposeAsync());
+after(async () => {
+	await Workbench.closeCommon();
+	await started.disposeAsync();
+});
 
 async function startShared(): Promise<Shared> {
 	const scratch = started.use(await Scratch.create());
@@ -96,6 +102,7 @@ export class Workbench implements AsyncDisposable {
 		files: Readonly<Record<string, string>> = {},
 		settings: Readonly<Record<string, unknown>> = {},
 	): Promise<Workbench> {
+		await Workbench.closeCommon(); // settings are those of all windows
 		shared ??= startShared();
 		const all = await shared;
 		const name = `workspace-${crypto.randomUUID()}`;
@@ -112,6 +119,46 @@ export class Workbench implements AsyncDisposable {
 		await workbench.load();
 		if (workspace !== undefined) await workbench.#hasFolders();
 		return workbench;
+	}
+
+	/** The window that tests share, without what the test before has left: with these files and a new session. */
+	static async share(files: Readonly<Record<string, string>> = {}): Promise<Workbench> {
+		if (common === undefined) {
+			common = await Workbench.open(files);
+		} else {
+			await common.#begin(files);
+		}
+		return common;
+	}
+
+	/** Closes the window that tests share. */
+	static async closeCommon(): Promise<void> {
+		const closed = common;
+		common = undefined;
+		await closed?.[Symbol.asyncDispose]();
+	}
+
+	async #begin(files: Readonly<Record<string, string>>): Promise<void> {
+		this.errors.length = 0;
+		await this.page.keyboard.press("Escape");
+		if ((await this.notification("").count()) > 0) await this.command("Notifications: Clear All Notifications");
+		if ((await this.tab("").count()) > 0) {
+			await this.command("File: Save All"); // else each changed file is asked about
+			await this.command("View: Close All Editors");
+			await this.tab("").first().waitFor({ state: "detached" });
+		}
+		const panel = this.page.locator(".part.panel");
+		if (await panel.isVisible()) {
+			const hasTerminals = await panel.locator(".xterm").first().isVisible();
+			await this.command(hasTerminals ? "Terminal: Kill All Terminals" : "View: Hide Panel"); // the last takes it along
+			await panel.waitFor({ state: "hidden" });
+		}
+		if (await this.chat.locator("body").isVisible()) {
+			await this.chat.getByTitle("New session", { exact: true }).click();
+			await this.chat.getByRole("heading", { name: "What shall we do?" }).waitFor();
+		}
+		for (const each of await readdir(this.folder)) await rm(join(this.folder, each), { recursive: true });
+		await this.#shared.scratch.folder(basename(this.folder), files);
 	}
 
 	/** The workbench now and then opens a workspace before it can read its file, and then has no folder: it is loaded again. */
@@ -192,6 +239,12 @@ export class Workbench implements AsyncDisposable {
 		await this.chat.getByRole("button", { name: /mock/ }).waitFor();
 	}
 
+	/** The session makes its edits without a question, as its user wants by a key. */
+	async acceptEdits(): Promise<void> {
+		await this.chat.getByRole("textbox", { name: "Prompt" }).press("Shift+Tab");
+		await this.chat.getByRole("button", { name: "Mode: Accept edits" }).waitFor();
+	}
+
 	/** Says it to the agent, as a user does. */
 	async prompt(text: string): Promise<void> {
 		const field = this.chat.getByRole("textbox", { name: "Prompt" });
@@ -231,12 +284,14 @@ export class Workbench implements AsyncDisposable {
 		await this.page.locator(".monaco-workbench .statusbar").waitFor();
 	}
 
+	/** Closes the window, unless it is shared. */
 	async [Symbol.asyncDispose](): Promise<void> {
 		const screenshots = process.env["SCREENSHOTS"]; // a folder, for who looks into what fails
 		if (screenshots !== undefined) {
 			await this.page.screenshot({ path: join(screenshots, `${Date.now()}.png`) });
 			console.error(this.errors.join("\n"));
 		}
+		if (this === common) return;
 		await this.page.goto("about:blank"); // the window closes as a user's does, and its extension host ends
 		await this.#context.close();
 	}

@@ -31,23 +31,6 @@ function lost(workbench: Workbench, prompt: string): void {
 	}
 }
 
-test("a daemon that is killed is started again by itself, and the session goes on", async () => {
-	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
-	await workbench.openChat();
-	await workbench.model.script({ text: "The first answer." });
-	await workbench.prompt("first");
-	await workbench.conversation.getByText("The first answer.").waitFor();
-
-	killed(daemons(workbench));
-
-	await workbench.notification("pygent ended unexpectedly (ended by SIGKILL").waitFor();
-	await workbench.model.script({ text: "The second answer." });
-	await workbench.prompt("second");
-	await workbench.conversation.getByText("The second answer.").waitFor();
-	const [request] = await workbench.model.requests();
-	assert.match(JSON.stringify(request?.messages), /The first answer\./);
-});
-
 test("edits after a crash that lost the session's last events wait for review", async () => {
 	await using workbench = await Workbench.open({ "cart.py": "a = 0\nb = 0\n" }, { "pygent.mode": "accept_edits" });
 	const { chat, conversation, model } = workbench;
@@ -90,31 +73,6 @@ test("one that ends again and again is left alone, and the user is asked", async
 	await over.getByRole("button", { name: "Restart" }).click();
 
 	await ready.waitFor();
-});
-
-test("what waits for an answer in a chat that is not seen is answered from a notification", async () => {
-	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
-	await workbench.openChat();
-	await workbench.model.script(
-		{ calls: [{ name: "shell", arguments: { command: "echo '[Allow](command:workbench.action.quit)' > made.txt" } }] },
-		{ text: "It was made." },
-	);
-	await workbench.prompt("make it");
-	await workbench.chat.getByRole("button", { name: /Allow once/ }).waitFor();
-	const toast = workbench.notification("pygent wants to run a command");
-
-	await workbench.page.keyboard.press("Control+Alt+B");
-	await toast.waitFor();
-	const links = await toast.getByRole("link").or(toast.locator("a")).allTextContents();
-	await workbench.page.keyboard.press("Control+Alt+B");
-	await toast.waitFor({ state: "hidden" });
-	await workbench.page.keyboard.press("Control+Alt+B");
-	await toast.locator("a", { hasText: "Allow" }).click();
-
-	await toast.waitFor({ state: "hidden" });
-	await workbench.model.wait({ answers: 2 });
-	assert.deepEqual([...new Set(links)].slice(0, 3), ["Show", "Allow", "Reject"]);
-	assert.equal(readFileSync(join(workbench.folder, "made.txt"), "utf8"), "[Allow](command:workbench.action.quit)\n");
 });
 
 test("the pygent-ls that came with the extension is installed once the user agrees, who is asked once", async () => {

@@ -16,7 +16,7 @@ const HOSTILE = [
 ].join("\n\n");
 
 test("hostile markdown of the model runs nothing and fetches nothing", async () => {
-	await using workbench = await Workbench.open();
+	await using workbench = await Workbench.share();
 	const { chat, conversation, model, page } = workbench;
 	const asked: string[] = [];
 	page.on("request", (request) => asked.push(request.url()));

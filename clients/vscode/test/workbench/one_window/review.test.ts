@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { test } from "node:test";
 import type { Locator } from "playwright-core";
 import { Workbench } from "../workbench.ts";
@@ -21,15 +19,13 @@ const NEW_COUNT = { path: "cart.py", old: "len(items)", new: "len(set(items))" }
 const NEW_PRICE = { path: "prices.py", old: "PLUM = 3", new: "PLUM = 4" };
 
 test("changed lines are judged one by one where they stand, and the model hears what was taken back", async () => {
-	await using workbench = await Workbench.open(
-		{ "cart.py": CART, "prices.py": "PLUM = 3\n" },
-		{ "pygent.mode": "accept_edits" },
-	);
+	await using workbench = await Workbench.share({ "cart.py": CART, "prices.py": "PLUM = 3\n" });
 	const { chat, conversation, model, page } = workbench;
 	const calls = [NEW_TOTAL, NEW_COUNT, NEW_PRICE].map((each) => ({ name: "edit_file", arguments: each }));
 	await model.script({ calls }, { text: "All three are changed." }, { text: "I leave that." });
 	await workbench.openFile("cart.py");
 	await workbench.openChat();
+	await workbench.acceptEdits();
 	await workbench.prompt("Change them");
 	await conversation.getByText("All three are changed.").waitFor();
 
@@ -78,7 +74,7 @@ async function marks(of: Locator): Promise<readonly string[]> {
 }
 
 test("diffs are accepted and rejected in their titles, and files under review have a badge", async () => {
-	await using workbench = await Workbench.open({ "cart.py": CART, "prices.py": "PLUM = 3\n" });
+	await using workbench = await Workbench.share({ "cart.py": CART, "prices.py": "PLUM = 3\n" });
 	const { chat, conversation, model, page } = workbench;
 	const action = (name: string) => page.locator(".editor-actions").getByRole("button", { name }).first();
 	const edit = (path: typeof NEW_TOTAL | typeof NEW_PRICE) => ({ calls: [{ name: "edit_file", arguments: path }] });
@@ -123,39 +119,4 @@ test("diffs are accepted and rejected in their titles, and files under review ha
 	await page.getByRole("tab", { name: "prices.py", exact: true }).click();
 	await workbench.lines.filter({ hasText: "PLUM = 3" }).waitFor();
 	assert.equal(await action("Reject Changes of This File").count(), 0);
-});
-
-test("where each edit is reviewed, the turn waits for it, and the model reads which hunks were rejected", async () => {
-	await using workbench = await Workbench.open(
-		{ "cart.py": CART },
-		{ "pygent.mode": "accept_edits", "pygent.review": "each" },
-	);
-	const { chat, conversation, model, page, folder } = workbench;
-	const typed = { path: "cart.py", old: "(items):", new: "(items: list):", all: true };
-	await model.script(
-		{ calls: [{ name: "read_file", arguments: { path: "cart.py" } }] },
-		{ calls: [{ name: "edit_file", arguments: typed }] },
-		{ text: "One of them, then." },
-	);
-	await workbench.openFile("cart.py");
-	await workbench.openChat();
-	await workbench.prompt("Add types");
-
-	const ask = chat.getByRole("group", { name: "Review" });
-	const lens = (title: string) => page.locator(".codelens-decoration a").filter({ hasText: title });
-	await ask.getByText("Waiting for your review of 2 hunks").waitFor();
-	await lens("Change 2 of 2").waitFor();
-	assert.equal((await model.requests()).length, 2);
-	await lens("Accept").nth(1).click();
-	await lens("Change 1 of 1").waitFor();
-	await lens("Reject").click();
-
-	await conversation.getByText("One of them, then.").waitFor();
-	await ask.waitFor({ state: "detached" });
-	await workbench.lines.filter({ hasText: "def total(items: list):" }).waitFor();
-	await workbench.lines.filter({ hasText: "def count(items):" }).waitFor();
-	const result = JSON.stringify((await model.requests()).at(-1)?.messages.findLast(({ role }) => role === "tool"));
-	assert.match(result, /reject/i);
-	assert.match(result, /count/);
-	assert.equal(await readFile(join(folder, "cart.py"), "utf8"), CART);
 });

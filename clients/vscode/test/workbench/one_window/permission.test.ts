@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Workbench } from "../workbench.ts";
@@ -7,7 +7,7 @@ import { Workbench } from "../workbench.ts";
 const MAKE_IT = { calls: [{ name: "shell", arguments: { command: "touch made.txt" } }] };
 
 test("a command that is rejected never runs, and the model reads why; one that is allowed runs", async () => {
-	await using workbench = await Workbench.open();
+	await using workbench = await Workbench.share();
 	const { chat, conversation, model, folder, page } = workbench;
 	const made = join(folder, "made.txt");
 	const allow = chat.getByRole("button", { name: "Allow once" });
@@ -36,4 +36,29 @@ test("a command that is rejected never runs, and the model reads why; one that i
 	await conversation.getByText("Made it.").waitFor();
 	await allow.waitFor({ state: "detached" });
 	assert.equal(existsSync(made), true);
+});
+
+test("what waits for an answer in a chat that is not seen is answered from a notification", async () => {
+	await using workbench = await Workbench.share();
+	await workbench.openChat();
+	await workbench.model.script(
+		{ calls: [{ name: "shell", arguments: { command: "echo '[Allow](command:workbench.action.quit)' > made.txt" } }] },
+		{ text: "It was made." },
+	);
+	await workbench.prompt("make it");
+	await workbench.chat.getByRole("button", { name: /Allow once/ }).waitFor();
+	const toast = workbench.notification("pygent wants to run a command");
+
+	await workbench.page.keyboard.press("Control+Alt+B");
+	await toast.waitFor();
+	const links = await toast.getByRole("link").or(toast.locator("a")).allTextContents();
+	await workbench.page.keyboard.press("Control+Alt+B");
+	await toast.waitFor({ state: "hidden" });
+	await workbench.page.keyboard.press("Control+Alt+B");
+	await toast.locator("a", { hasText: "Allow" }).click();
+
+	await toast.waitFor({ state: "hidden" });
+	await workbench.model.wait({ answers: 2 });
+	assert.deepEqual([...new Set(links)].slice(0, 3), ["Show", "Allow", "Reject"]);
+	assert.equal(readFileSync(join(workbench.folder, "made.txt"), "utf8"), "[Allow](command:workbench.action.quit)\n");
 });

@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { Workbench } from "../workbench.ts";
 
 test("a session in an editor tab and in the side bar is the same in both, and both are there after a reload", async () => {
-	await using workbench = await Workbench.open();
+	await using workbench = await Workbench.share();
 	const { model, page } = workbench;
 	await model.script({ text: "One, two, three, four.", pause_after: 3 }, { text: "Five." });
 	await workbench.openChat();
@@ -32,7 +32,7 @@ test("a session in an editor tab and in the side bar is the same in both, and bo
 });
 
 test("a second window of the same folder takes pygent over, and the first one gets it back beside it", async () => {
-	await using workbench = await Workbench.open();
+	await using workbench = await Workbench.share();
 	const { page, model } = workbench;
 	const ready = (window: Page) => window.locator('.statusbar-item[aria-label^="pygent: pygent-ls"]');
 	await workbench.openChat();

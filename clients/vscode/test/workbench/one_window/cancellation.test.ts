@@ -35,7 +35,7 @@ function daemonsOf({ folder }: Workbench): readonly string[] {
 }
 
 test("a turn is stopped, or cut off, and the session goes on", async (t) => {
-	await using workbench = await Workbench.open();
+	await using workbench = await Workbench.share();
 	const { chat, conversation, model } = workbench;
 	const stop = chat.getByRole("button", { name: "Stop", exact: true });
 	await workbench.openChat();

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { Workbench } from "../workbench.ts";
 
 test("a window that is loaded anew in a turn has the words that stream, the open question and the draft again", async () => {
-	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
+	await using workbench = await Workbench.share({ "cart.py": "total = 0\n" });
 	const { chat, conversation, model, folder } = workbench;
 	const command = "echo priced > cart.txt";
 	await model.script(

@@ -2,7 +2,7 @@ import { test } from "node:test";
 import { Workbench } from "../workbench.ts";
 
 test("the packaged extension is installed and starts with the window", async () => {
-	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
+	await using workbench = await Workbench.share({ "cart.py": "total = 0\n" });
 
 	await workbench.command("Developer: Show Running Extensions");
 

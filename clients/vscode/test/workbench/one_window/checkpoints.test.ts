@@ -7,7 +7,7 @@ import { Workbench } from "../workbench.ts";
 const CART = "def total(items):\n    return sum(items)\n";
 
 test("a checkpoint is looked at and gone back to, and the way back is undone", async () => {
-	await using workbench = await Workbench.open({ "cart.py": CART });
+	await using workbench = await Workbench.share({ "cart.py": CART });
 	const { chat, conversation, model, page } = workbench;
 	const edit = { path: "cart.py", old: "sum(items)", new: "sum(map(int, items))" };
 	await model.script({ calls: [{ name: "edit_file", arguments: edit }] }, { text: "It sums numbers now." });
@@ -43,10 +43,7 @@ const planOf = (...contents: string[]) => ({
 });
 
 test("after a restore files, plan, tokens, review and cards are those of that moment", async () => {
-	await using workbench = await Workbench.open(
-		{ "cart.py": CART, "prices.py": "PLUM = 3\n" },
-		{ "pygent.mode": "accept_edits" },
-	);
+	await using workbench = await Workbench.share({ "cart.py": CART, "prices.py": "PLUM = 3\n" });
 	const { chat, conversation, folder, model, page } = workbench;
 	await model.script(
 		{ calls: [planOf("Count the carts")], usage: [1000, 10] },
@@ -64,6 +61,7 @@ test("after a restore files, plan, tokens, review and cards are those of that mo
 	);
 	await workbench.openFile("cart.py");
 	await workbench.openChat();
+	await workbench.acceptEdits();
 	await workbench.prompt("Plan it");
 	await conversation.getByText("It is planned.").waitFor();
 	await workbench.prompt("Raise the prices");

@@ -14,7 +14,7 @@ function killDaemons(folder: string): void {
 }
 
 test("a prompt that comes while pygent is restarted waits for it, and is answered", async () => {
-	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
+	await using workbench = await Workbench.share({ "cart.py": "total = 0\n" });
 	const { chat, conversation, model } = workbench;
 	await workbench.openChat();
 	await model.script({ text: "The first answer." }, { text: "The second answer." });
@@ -31,7 +31,7 @@ test("a prompt that comes while pygent is restarted waits for it, and is answere
 });
 
 test("a session that is gone after a crash is said to be, and the next prompt begins another one", async () => {
-	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
+	await using workbench = await Workbench.share({ "cart.py": "total = 0\n" });
 	const { conversation, model, folder } = workbench;
 	await workbench.openChat();
 	await model.script({ text: "The first answer." }, { text: "The second answer." });

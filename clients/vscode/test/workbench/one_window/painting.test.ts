@@ -9,7 +9,7 @@ import type { ItemEvent } from "../../../src/protocol/protocol.ts";
 import { REPOSITORY } from "../../paths.ts";
 import { Workbench } from "../workbench.ts";
 
-const WORDS = 200;
+const WORDS = 100;
 
 /** Delay of a word in milliseconds since its event in the daemon. */
 interface Delay {
@@ -20,7 +20,7 @@ interface Delay {
 }
 
 test("the words of an answer are painted as they come, and the run says how soon", async () => {
-	await using workbench = await Workbench.open();
+	await using workbench = await Workbench.share();
 	const { chat, conversation, model } = workbench;
 	const words = Array.from({ length: WORDS }, (_, index) => `word${index}`).join(" ");
 	await model.script({ text: "Ready." }, { text: `${words} end`, chunk: 9, chunk_delay_s: 0.03 });

@@ -7,7 +7,7 @@ import { Workbench } from "../workbench.ts";
 const ANSWER = "Here is **the plan**:\n\n```python\ndef total(cart):\n    return sum(cart)\n```\n\nThat is all.\n";
 
 test("an answer is shown as it comes, formatted, and the turn ends", async () => {
-	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
+	await using workbench = await Workbench.share({ "cart.py": "total = 0\n" });
 	const { chat, conversation, model } = workbench;
 	await model.script({ thinking: "Let me see.", text: ANSWER, pause_after: 8 });
 	await workbench.openChat();
@@ -30,7 +30,7 @@ test("an answer is shown as it comes, formatted, and the turn ends", async () =>
 });
 
 test("code of an answer is copied, put in at the cursor, and applied to a file as a change to review", async () => {
-	await using workbench = await Workbench.open({ "cart.py": "total = 0\n", "prices.py": "PLUM = 3\nPEAR = 4\n" });
+	await using workbench = await Workbench.share({ "cart.py": "total = 0\n", "prices.py": "PLUM = 3\nPEAR = 4\n" });
 	const { chat, conversation, model, page, folder } = workbench;
 	await model.script({ text: "```python\ncount = 1\n```\n\n```python prices.py\nPLUM = 3\nPEAR = 5\n```\n" });
 	await workbench.openFile("cart.py");

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Workbench } from "../workbench.ts";
 
 test("problems that other extensions find, comments that ask, and the status bar lead to the chat", async () => {
-	await using workbench = await Workbench.open({
+	await using workbench = await Workbench.share({
 		"prices.json": '{\n\t"plum": 3,\n}\n',
 		"cart.py": "x = 1\n\n# pygent: rename x to total\ny = x\n",
 	});

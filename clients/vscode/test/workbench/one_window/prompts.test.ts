@@ -9,7 +9,7 @@ const FILES = {
 };
 
 test("the ways to say something", async (t) => {
-	await using workbench = await Workbench.open(FILES);
+	await using workbench = await Workbench.share(FILES);
 	const { chat, conversation, model, page } = workbench;
 	await workbench.openChat();
 

@@ -10,7 +10,7 @@ const ANSWER = [
 ].join("\n");
 
 test("links say where they lead, the web is asked about first, and commands are no links", async () => {
-	await using workbench = await Workbench.open({ "cart.py": "total = 0\ncount = 0\n" });
+	await using workbench = await Workbench.share({ "cart.py": "total = 0\ncount = 0\n" });
 	const { conversation, model, page } = workbench;
 	await model.script({ text: ANSWER });
 	await workbench.openChat();

@@ -22,7 +22,7 @@ const EDIT = { name: "edit_file", arguments: { path: "cart.py", old: "total = 0"
 const TASK = { name: "task", arguments: { description: "count the carts", prompt: "Count them." } };
 
 test("a model that is busy is asked again at once, plans, asks what only the user knows, and has a subagent work", async () => {
-	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" }, { "pygent.mode": "accept_edits" });
+	await using workbench = await Workbench.share({ "cart.py": "total = 0\n" });
 	const { chat, conversation, model, page } = workbench;
 	await model.script(
 		{ status: 429, error: "too many requests", headers: { "retry-after": "60" } },
@@ -33,6 +33,7 @@ test("a model that is busy is asked again at once, plans, asks what only the use
 		{ text: "One cart, then." },
 	);
 	await workbench.openChat();
+	await workbench.acceptEdits();
 	await workbench.prompt("How many carts are there?");
 
 	await conversation.getByText("Rate limit reached", { exact: true }).waitFor();

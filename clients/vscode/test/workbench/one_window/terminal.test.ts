@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Workbench } from "../workbench.ts";
 
 test("a command of an answer runs in a terminal that the user sees, and its output goes back with @terminal", async () => {
-	await using workbench = await Workbench.open();
+	await using workbench = await Workbench.share();
 	const { chat, conversation, model, page } = workbench;
 	await model.script(
 		{ text: "Try:\n\n```console\n$ echo pear; sleep 0.2; echo plum\npear\nplum\n```" },
@@ -25,7 +25,7 @@ test("a command of an answer runs in a terminal that the user sees, and its outp
 });
 
 test("a command in the background is listed with its output, stopped by the user, and its end is shown", async () => {
-	await using workbench = await Workbench.open();
+	await using workbench = await Workbench.share();
 	const { chat, conversation, model } = workbench;
 	await model.script(
 		{ calls: [{ name: "shell", arguments: { command: "echo listening; sleep 600", background: true } }] },
@@ -48,13 +48,13 @@ test("a command in the background is listed with its output, stopped by the user
 });
 
 test("a terminal's commands and a symbol are attached from the menu, by the editor's own lists", async () => {
-	await using workbench = await Workbench.open({
-		"build.ts": "export function makePage(): number {\n  return 1;\n}\n",
+	await using workbench = await Workbench.share({
+		"page.ts": "export function makePage(): number {\n  return 1;\n}\n",
 	});
 	const { chat, conversation, model, page } = workbench;
 	await model.script({ text: "I see both." });
 	await workbench.openChat();
-	await workbench.openFile("build.ts");
+	await workbench.openFile("page.ts");
 	await workbench.command("Terminal: Create New Terminal");
 	await page.locator(".terminal-command-decoration").first().waitFor(); // the shell has told the editor of itself
 	for (const [line, ends] of [
@@ -89,5 +89,5 @@ test("a terminal's commands and a symbol are attached from the menu, by the edit
 	await conversation.getByText("I see both.").waitFor();
 	const said = JSON.stringify((await model.requests()).at(-1)?.messages.at(-1));
 	assert.match(said, /\$ sleep 0\.2; echo pear; false\\npear\\n\[exit code 1\]/);
-	assert.match(said, /path=\\"build\.ts\\" lines=\\"1-3\\">\\nexport function makePage/);
+	assert.match(said, /path=\\"page\.ts\\" lines=\\"1-3\\">\\nexport function makePage/);
 });
