@@ -45,7 +45,12 @@ def run(folder: Path, *argv: str) -> None:
     done = subprocess.run(
         [sys.executable, *argv],
         cwd=folder,
-        env={"PATH": "", "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        env={
+            "PATH": "",
+            "TMPDIR": str(folder.parent),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        },
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -69,7 +69,7 @@ test("sessions of a folder", async (t) => {
 		async () => {
 			await model.script({ text: "Plum is a fruit." }, { text: "I am sure." }, { text: "An oak is a tree." });
 			await chat.getByRole("button", { name: "Back to the conversation" }).click();
-		await newSession();
+			await newSession();
 			await workbench.prompt("What is a plum?");
 			await conversation.getByText("Plum is a fruit.").waitFor();
 			await workbench.prompt("/mode");
