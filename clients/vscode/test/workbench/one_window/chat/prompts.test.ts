@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Workbench } from "../workbench.ts";
+import { Workbench } from "../../workbench.ts";
 
 const FILES = {
 	"shop/cart.py": "def total(items):\n    return sum(items)\n",

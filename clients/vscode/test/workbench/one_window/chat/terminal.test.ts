@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Workbench } from "../workbench.ts";
+import { Workbench } from "../../workbench.ts";
 
 test("a command of an answer runs in a terminal that the user sees, and its output goes back with @terminal", async () => {
 	await using workbench = await Workbench.share();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Workbench } from "../workbench.ts";
+import { Workbench } from "../../workbench.ts";
 
 const CART = "def total(items):\n    return sum(items)\n";
 

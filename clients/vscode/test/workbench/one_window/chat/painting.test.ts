@@ -4,10 +4,10 @@ import { writeFile } from "node:fs/promises";
 import { cpus, loadavg, platform, release } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Note } from "../../../src/bridge/messages.ts";
-import type { ItemEvent } from "../../../src/protocol/protocol.ts";
-import { REPOSITORY } from "../../paths.ts";
-import { Workbench } from "../workbench.ts";
+import type { Note } from "../../../../src/bridge/messages.ts";
+import type { ItemEvent } from "../../../../src/protocol/protocol.ts";
+import { REPOSITORY } from "../../../paths.ts";
+import { Workbench } from "../../workbench.ts";
 
 const WORDS = 100;
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Workbench } from "../workbench.ts";
+import { Workbench } from "../../workbench.ts";
 
 test("a window that is loaded anew in a turn has the words that stream, the open question and the draft again", async () => {
 	await using workbench = await Workbench.share({ "cart.py": "total = 0\n" });

@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Workbench } from "../workbench.ts";
+import { Workbench } from "../../workbench.ts";
 
 /** Daemons of all windows that were opened here; some have ended. */
 function killDaemons(folder: string): void {

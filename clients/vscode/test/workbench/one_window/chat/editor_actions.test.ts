@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Workbench } from "../workbench.ts";
+import { Workbench } from "../../workbench.ts";
 
 test("problems that other extensions find, comments that ask, and the status bar lead to the chat", async () => {
 	await using workbench = await Workbench.share({

@@ -1,5 +1,5 @@
 import { test } from "node:test";
-import { Workbench } from "../workbench.ts";
+import { Workbench } from "../../workbench.ts";
 
 test("the packaged extension is installed and starts with the window", async () => {
 	await using workbench = await Workbench.share({ "cart.py": "total = 0\n" });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { Workbench } from "../workbench.ts";
+import { Workbench } from "../../workbench.ts";
 
 test("a session in an editor tab and in the side bar is the same in both, and both are there after a reload", async () => {
 	await using workbench = await Workbench.share();

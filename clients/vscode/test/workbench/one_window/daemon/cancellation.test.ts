@@ -3,7 +3,7 @@ import { globSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { WAIT_MS, Workbench } from "../workbench.ts";
+import { WAIT_MS, Workbench } from "../../workbench.ts";
 
 const LONG = "One, two, three, four, five, six, seven, eight, nine, ten.";
 

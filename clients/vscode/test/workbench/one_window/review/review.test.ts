@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Locator } from "playwright-core";
-import { Workbench } from "../workbench.ts";
+import { Workbench } from "../../workbench.ts";
 
 const CART = [
 	"def total(items):",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Workbench } from "../workbench.ts";
+import { Workbench } from "../../workbench.ts";
 
 const ANSWER = "Here is **the plan**:\n\n```python\ndef total(cart):\n    return sum(cart)\n```\n\nThat is all.\n";
 
