@@ -17,6 +17,7 @@ from pygent_ls.app.factories import (
     endpoints_of,
     hooks_of,
     limits_of,
+    mcp_servers_of,
     named_key_variables,
     policy_of,
     sandbox_options,
@@ -41,6 +42,8 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.variants import AgentProfile, Variants
     from pygent_ls.app.shared import Shared
     from pygent_ls.editors.ports import FrontEnd, SessionStart
+    from pygent_ls.extensions.mcp.server import ServerStatus
+    from pygent_ls.extensions.mcp.servers import McpServers
     from pygent_ls.llm.model_list import ListedModel
     from pygent_ls.llm.providers.endpoints import Endpoints
     from pygent_ls.llm.setup.flow import SetUp, Way
@@ -126,6 +129,8 @@ class Agent:
         )
         self._models = self._shared.models(self._settings, self._processes)
         self._endpoints = self._endpoints_of(self._taken)
+        self._mcp: McpServers | None = None
+        """None until a server is configured."""
         self._setup = AppSetup(
             live=self._live,
             keys=self._shared.keys,
@@ -155,7 +160,7 @@ class Agent:
         self.sessions.share(self._shared.live)
         self.sessions.keep_checkpoints(self._checkpoints, self._past)
         self.sessions.keep_in(self._kept.journals)
-        self.sessions.tell_commands(command_facts(self._live, front_end, self.models))
+        self.sessions.tell_commands(command_facts(self._live, front_end, self))
 
     @property
     def _settings(self) -> Settings:
@@ -174,7 +179,10 @@ class Agent:
 
     async def close(self) -> None:
         """Implement `Core`."""
-        await (self._shared.close() if self._is_alone else self.sessions.leave())
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._shared.close() if self._is_alone else self.sessions.leave())
+            if self._mcp is not None:
+                group.create_task(self._mcp.close())
         await self._trusting.close()
 
     async def _take_settings(self) -> TurnSettings:
@@ -187,6 +195,9 @@ class Agent:
         taken = await asyncio.to_thread(self._live.take, folders[0] if folders else None)
         self._taken = taken = await self._trusting.settle(taken)
         settings = taken.loaded.settings
+        self._start_servers(settings)
+        if self._mcp is not None and self._front_end.waits_for_servers_s:
+            await self._mcp.until_started(self._front_end.waits_for_servers_s)
         of_keys = await asyncio.to_thread(self._shared.refresh_keys)
         self._endpoints = endpoints = await asyncio.to_thread(self._endpoints_of, taken)
         self._sandbox.change(sandbox_options(settings))
@@ -246,7 +257,35 @@ class Agent:
             shell_timeout_s=settings.shell_timeout_s,
             agents=[(each.name, each.description) for each in variants(profiles_of(settings)).profiles.values()],
         )
-        return allowed_by_settings(ToolRegistry(offered), settings.disallowed_tools)
+        of_servers = self._mcp.tools if self._mcp else ()
+        return allowed_by_settings(ToolRegistry([*offered, *of_servers]), settings.disallowed_tools)
+
+    def _start_servers(self, settings: Settings) -> None:
+        """Start the MCP servers of the settings, and end those that are no longer in them. Returns at once."""
+        if self._mcp is None:
+            if not settings.mcp_servers:
+                return
+            from pygent_ls.extensions.mcp.server import McpHost
+            from pygent_ls.extensions.mcp.servers import McpServers
+
+            self._mcp = McpServers(
+                McpHost(
+                    run=self._processes.serve,
+                    find=self._processes.find,
+                    folders=lambda: self._front_end.workspace.folders,
+                    tell=self._front_end.tell,
+                )
+            )
+        self._mcp.apply(mcp_servers_of(settings, self._first_folder()))
+
+    @property
+    def mcp_servers(self) -> Sequence[ServerStatus]:
+        """Implement `Core`."""
+        return self._mcp.statuses if self._mcp else ()
+
+    def restart_mcp_server(self, name: str) -> bool:
+        """Implement `Core`."""
+        return self._mcp is not None and self._mcp.restart(name)
 
     @property
     def agents(self) -> Sequence[AgentProfile]:
@@ -287,12 +326,14 @@ class Agent:
         return self._default_model is not None and self._default_model.ready
 
     def start_loading(self) -> None:
-        """Load in the background what the default model's first call needs, and purge sessions deleted long ago."""
+        """Load in the background what the default model's first call needs, start the MCP servers, and purge sessions
+        deleted long ago."""
         from pygent_ls.llm.routing import start_loading
 
         if self._default_model is not None:
             start_loading(self._default_model, self._models)
         self._kept.start_tidying()
+        self._start_servers(self._settings)
 
     @cached_property
     def _default_model(self) -> Model | None:

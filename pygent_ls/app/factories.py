@@ -18,11 +18,33 @@ if TYPE_CHECKING:
     from pygent_ls.agent.ports.workspace import Processes, Workspace
     from pygent_ls.agent.tools.session_secrets import SessionSecrets
     from pygent_ls.config.layers import Loaded
+    from pygent_ls.extensions.mcp.server import ServerSpec
     from pygent_ls.llm.cli.model import CliEnvironment
     from pygent_ls.llm.providers.endpoint import Endpoint
     from pygent_ls.llm.providers.endpoints import Endpoints
     from pygent_ls.sessions.turns.settings import SessionLimits
     from pygent_ls.workspace.sandbox.sandbox import SandboxOptions
+
+
+def mcp_servers_of(settings: Settings, folder: Path) -> list[ServerSpec]:
+    """Return the MCP servers, which run in this folder unless the settings name another."""
+    from pygent_ls.extensions.mcp.server import ServerSpec
+
+    return [
+        ServerSpec(
+            name=name,
+            command=table.command,
+            args=table.args,
+            env=table.env,
+            cwd=folder / _expanded(table.cwd),
+            url=table.url,
+            headers=table.headers,
+            is_enabled=table.enabled,
+            startup_timeout_s=table.startup_timeout_s,
+            timeout_s=table.timeout_s,
+        )
+        for name, table in settings.mcp_servers.items()
+    ]
 
 
 def sandbox_options(settings: Settings) -> SandboxOptions:

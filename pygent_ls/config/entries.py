@@ -112,6 +112,11 @@ def address(given: str) -> str:
     return given
 
 
+def address_or_variable(given: str) -> str:
+    """Return an address in which variables such as `${HOST}` may stand. Raises ValueError."""
+    return given if "${" in given else address(given)
+
+
 def variable_name(given: str) -> str:
     """Return the name of an environment variable, or empty text. Raises ValueError."""
     if given and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", given):
@@ -119,7 +124,7 @@ def variable_name(given: str) -> str:
     return given
 
 
-def headers(given: dict[str, str]) -> dict[str, str]:
+def http_headers(given: dict[str, str]) -> dict[str, str]:
     """Return names and values of HTTP headers. Raises ValueError."""
     for name, content in given.items():
         if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name) or re.search(r"[\r\n\0]", content):
@@ -139,7 +144,7 @@ class ProviderTable(BaseModel):
         default="",
         description="Environment variable that holds the API key; if empty, the provider's default variable.",
     )
-    extra_headers: Annotated[dict[str, str], AfterValidator(headers)] = Field(
+    extra_headers: Annotated[dict[str, str], AfterValidator(http_headers)] = Field(
         default_factory=dict[str, str],
         repr=False,
         description="HTTP headers for every model call to this provider. Their values are never shown.",
@@ -188,17 +193,64 @@ class ModelTable(BaseModel):
         return self
 
 
+class McpServerTable(BaseModel):
+    """Entry `[mcp_servers.NAME]`."""
+
+    model_config = STRICT
+
+    command: str = Field(default="", description="Program that is the server; it runs in the workspace folder.")
+    args: Words = Field(default=(), description="Arguments of the program.")
+    env: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        repr=False,
+        description="Environment variables of the program. Their values are never shown.",
+    )
+    cwd: str = Field(default="", description="Folder that the program runs in, if not the workspace folder.")
+    url: Annotated[str, AfterValidator(address_or_variable)] = Field(
+        default="", description="Address of a server that is reached by HTTP, in place of `command`."
+    )
+    headers: Annotated[dict[str, str], AfterValidator(http_headers)] = Field(
+        default_factory=dict[str, str],
+        repr=False,
+        description="HTTP headers for every request to `url`. Their values are never shown.",
+    )
+    enabled: bool = Field(default=True, description="Whether the server is started.")
+    startup_timeout_s: float = Field(
+        default=30.0, gt=0, le=MOST, description="Maximum time until the server has listed its tools, in seconds."
+    )
+    timeout_s: float = Field(default=120.0, gt=0, le=MOST, description="Maximum time of one call, in seconds.")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> McpServerTable:
+        if bool(self.command) == bool(self.url):
+            raise ValueError("either command or url must be set")
+        return self
+
+
 TABLES: Mapping[str, type[BaseModel]] = {
     "providers": ProviderTable,
     "agents": AgentTable,
     "cli_models": CliModelTable,
     "models": ModelTable,
+    "mcp_servers": McpServerTable,
 }
 """Settings that are tables by name, with the type of their entries."""
 
 
+MASKED: frozenset[str] = frozenset({"providers", "mcp_servers"})
+"""Tables with values that are never shown."""
+
+_VALUES_MASKED = frozenset({"extra_headers", "headers", "env"})
+"""Keys of such tables whose values are tables of secrets by name."""
+
+_SHOWN = frozenset(
+    {"api_base", "api_key_env", "command", "args", "cwd", "url", "enabled", "startup_timeout_s", "timeout_s"}
+)
+
+
 def masked(given: object, *, hides_all: bool = False) -> object:
-    """Return the contents of a table `[providers.NAME]` with header values masked.
+    """Return the contents of a table `[providers.NAME]` or `[mcp_servers.NAME]` with the values of headers and
+    variables masked.
 
     `hides_all` is for a table that has no effect: it may hold a key in place of a variable's name.
     """
@@ -206,9 +258,9 @@ def masked(given: object, *, hides_all: bool = False) -> object:
         return MASK
     shown: dict[str, object] = {}
     for name, value in cast("Mapping[object, object]", given).items():
-        if name in ("api_base", "api_key_env") and not hides_all:
+        if name in _SHOWN and not hides_all:
             shown[str(name)] = value
-        elif name == "extra_headers" and isinstance(value, Mapping):
+        elif name in _VALUES_MASKED and isinstance(value, Mapping):
             shown[str(name)] = dict.fromkeys(map(str, cast("Mapping[object, object]", value)), MASK)
         else:
             shown[str(name)] = MASK

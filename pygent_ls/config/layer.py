@@ -8,7 +8,7 @@ from typing import Literal
 
 from pygent_ls.agent.rules.rule import RuleOrigin
 
-ProblemKind = Literal["invalid", "unknown", "unreadable", "needs_trust", "not_yet"]
+ProblemKind = Literal["invalid", "unknown", "unreadable", "needs_trust"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

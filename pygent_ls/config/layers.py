@@ -14,7 +14,6 @@ from pygent_ls.config.merge import GATHERED
 from pygent_ls.config.settings import (
     GROUPS,
     NAMES,
-    NOT_YET,
     Settings,
     checked,
     expected,
@@ -152,8 +151,6 @@ def _unknown(layer: Layer, spelled: str, raw: object) -> SettingProblem:
 
     if spelled in map(layer.spell, GROUPS):
         return _odd(layer, spelled, shown("", raw), "invalid", "expected a table")
-    if spelled in map(layer.spell, NOT_YET):
-        return _odd(layer, spelled, shown("", raw), "not_yet", "not used by this version")
     nearest = get_close_matches(spelled, [layer.spell(name) for name in NAMES], n=1)
     value = MASK if re.search(r"key|token(?!s)|secret|password", spelled, re.IGNORECASE) else shown("", raw)
     problem = f"no such setting; did you mean {nearest[0]}?" if nearest else "no such setting"

@@ -19,8 +19,8 @@ from pygent_ls.config.sources import (
 )
 from pygent_ls.config.trust import TrustRequest, TrustStore, digest_of, wishes_of
 
-NOT_WRONG = frozenset({"not_yet", "needs_trust"})
-"""Problems that are not errors: settings that this version does not use, and those that await the user's trust."""
+NOT_WRONG = frozenset({"needs_trust"})
+"""Problems that are not errors: settings that await the user's trust."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

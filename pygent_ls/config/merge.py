@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from pygent_ls.config.entries import TABLES, Hook, dumped, masked, words
+from pygent_ls.config.entries import MASKED, TABLES, Hook, dumped, masked, words
 from pygent_ls.config.layer import Layer, ProblemKind, SettingProblem
 from pygent_ls.config.rules import rules_of
 from pygent_ls.config.settings import shown
@@ -146,5 +146,5 @@ def _untrusted(layer: Layer, key: str, place: str, wanted: object) -> SettingPro
 
 def _problem(layer: Layer, key: str, place: str, raw: object, kind: ProblemKind, problem: str) -> SettingProblem:
     spelled = shown("", layer.spell(key) + place)
-    value = masked(raw, hides_all=kind == "invalid") if key == "providers" else raw
+    value = masked(raw, hides_all=kind == "invalid") if key in MASKED else raw
     return SettingProblem(layer=layer.name, key=spelled, value=shown("", value), problem=problem, kind=kind)

@@ -16,17 +16,19 @@ from pydantic.fields import FieldInfo
 
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.config.entries import (
+    MASKED,
     AgentTable,
     CliModelTable,
     Effort,
     Hook,
+    McpServerTable,
     Mode,
     ModelTable,
     ProviderTable,
     Words,
     address,
     dumped,
-    headers,
+    http_headers,
     masked,
     variable_name,
 )
@@ -265,7 +267,7 @@ class Settings(BaseModel):
     snapshot_days: int = Field(
         default=30, ge=1, le=3650, description="Number of days after which checkpoints are deleted."
     )
-    extra_headers: Annotated[dict[str, str], AfterValidator(headers)] = Field(
+    extra_headers: Annotated[dict[str, str], AfterValidator(http_headers)] = Field(
         default_factory=dict[str, str],
         repr=False,
         description="HTTP headers for every request to the provider of `model`. Their values are never shown.",
@@ -308,6 +310,15 @@ class Settings(BaseModel):
             'Prices and context windows of models that are unknown or have wrong data: `[models."openai/my-model"]`.'
         ),
         json_schema_extra={"expected": 'a table of tables: [models."NAME"]'},
+    )
+    mcp_servers: dict[str, McpServerTable] = Field(
+        default_factory=dict[str, McpServerTable],
+        repr=False,
+        description=(
+            "MCP servers whose tools are available as `mcp__NAME__TOOL`: `[mcp_servers.NAME]`. `${VARIABLE}` and "
+            "`${VARIABLE:-DEFAULT}` stand for environment variables. See `docs/mcp.md`."
+        ),
+        json_schema_extra={"expected": "a table of tables: [mcp_servers.NAME]"},
     )
     aliases: dict[str, str] = Field(
         default_factory=dict[str, str],
@@ -355,9 +366,6 @@ NAMES: tuple[str, ...] = tuple(FIELDS)
 SECRET: frozenset[str] = frozenset({"extra_headers"})
 """Settings whose values are never shown."""
 
-NOT_YET = frozenset({"mcp_servers"})
-"""Reserved settings that this version does not use: they are reported and have no effect."""
-
 
 def value_of(settings: Settings, key: str) -> object:
     """Return a setting's value by its name."""
@@ -393,8 +401,8 @@ def shown(key: str, value: object) -> str:
         return MASK
     if value in ("", {}, ()):
         return "(none)"
-    if key == "providers" and isinstance(value, Mapping):
-        value = {name: masked(dumped(table)) for name, table in cast("Mapping[str, ProviderTable]", value).items()}
+    if key in MASKED and isinstance(value, Mapping):
+        value = {name: masked(dumped(table)) for name, table in cast("Mapping[str, BaseModel]", value).items()}
     if key == "permissions" and isinstance(value, tuple):
         return shown_line(", ".join(f"{rule.decision} {rule.text}" for rule in cast("tuple[Rule, ...]", value)))
     try:

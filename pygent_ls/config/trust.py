@@ -45,6 +45,7 @@ _WORDS: Mapping[str, str] = {
     "fallback_models": "use these models when the first one fails: {}",
     "providers": "send your prompts, your code and a key to a provider with these settings: {}",
     "hooks": "run a command: {}",
+    "mcp_servers": "start the MCP server {}",
     "agents": "add the agent {}",
     "cli_models": "run a program as a model: {}",
     "models": "set prices and context windows of models: {}",

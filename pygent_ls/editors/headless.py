@@ -59,6 +59,9 @@ NO_REVIEW = (
     "they are applied."
 )
 
+SERVERS_S = 10.0
+"""Maximum time until MCP servers are connected, since a run may have no other turn in which their tools could count."""
+
 LAST_LINES_S = 2.0
 """Time limit for the reader to take the remaining output of a cancelled run. A reader that has stopped reading does not
 block the exit."""
@@ -209,7 +212,7 @@ class _Run:
             "cwd": str(session.services.environment.working_directory),
             "model": started.model,
             "tools": [each.name for each in tools.list_all()],
-            "mcp_servers": [],
+            "mcp_servers": [{"name": each.name, "status": each.state} for each in core.mcp_servers],
             "permissionMode": started.mode,
             "agents": [each.name for each in core.agents],
             "slash_commands": self._commands,
@@ -272,6 +275,7 @@ class _Run:
             hooks=program.hooks if program is not None else NoHooks(),
             ask_trust=_nobody if self.options.yes or terminal is None else partial(_trust_on, terminal, view),
             on_session_change=lambda _session, _what: None,
+            waits_for_servers_s=SERVERS_S,
         )
 
 

@@ -18,6 +18,7 @@ from pygent_ls.agent.ports.workspace import Workspace
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import AgentProfile
+from pygent_ls.extensions.mcp.server import ServerStatus
 from pygent_ls.sessions.store import Sessions
 
 if TYPE_CHECKING:  # imports the adapters of all models
@@ -101,6 +102,10 @@ class FrontEnd:
     tell: Callable[[str], None] = _to_nobody
     """Shows the user a line outside of turns."""
 
+    waits_for_servers_s: float = 0.0
+    """Maximum time for which a turn waits until MCP servers are connected. In an editor it does not wait: a server that
+    is late counts from the next turn on."""
+
     configured: Callable[[], Awaitable[None]] = _at_once
     """Returns when the editor has sent its configuration, or after a short timeout."""
 
@@ -142,6 +147,15 @@ class Core(Protocol):
         """List the models that can be selected, with the reason if a model cannot be called."""
         ...
 
+    @property
+    def mcp_servers(self) -> Sequence[ServerStatus]:
+        """The configured MCP servers and their states."""
+        ...
+
+    def restart_mcp_server(self, name: str) -> bool:
+        """Start an MCP server anew; False if there is none of that name."""
+        ...
+
     def take_keys(self, keys: Mapping[str, str | None]) -> frozenset[str]:
         """Use these provider keys, by environment variable, from the next model call on; None removes one. Returns the
         variables that now have a key from an editor."""
@@ -175,7 +189,7 @@ class Core(Protocol):
         ...
 
     def start_loading(self) -> None:
-        """Load slow imports in the background; returns at once."""
+        """Load slow imports and start MCP servers in the background; returns at once."""
         ...
 
     def configure(self, given: object) -> Sequence[str]:

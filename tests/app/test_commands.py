@@ -95,15 +95,13 @@ async def test_aliases_of_a_workspace_count_once_it_is_trusted_and_listing_asks_
     await house.agent.close()
 
 
-async def test_mcp_servers_are_named_from_each_layer_and_models_and_agents_are_listed(
+async def test_models_and_agents_are_listed(
     build: Callable[[], House],
 ) -> None:
     house = build()
-    written(house.config / "config.toml", '[mcp_servers.docs]\ncommand = "docs"\n')
 
-    servers, models, agents = await house.text("/mcp"), await house.text("/model"), await house.text("/agent")
+    models, agents = await house.text("/model"), await house.text("/agent")
 
-    assert servers.startswith(f"- `docs`: not started; defined in user file {house.config / 'config.toml'}")
     assert models.startswith("Current model: `offline/rules`.\nReady to use: ")
     assert "- `review`: " in agents
     await house.agent.close()

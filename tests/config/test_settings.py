@@ -17,7 +17,7 @@ from pygent_ls.config.entries import AgentTable, CliModelTable, Effort, Hook, Ho
 from pygent_ls.config.layer import Layer, SettingProblem
 from pygent_ls.config.layers import load
 from pygent_ls.config.reference_page import configuration_page
-from pygent_ls.config.settings import NAMES, NOT_YET, Mode, Settings, shown
+from pygent_ls.config.settings import NAMES, Mode, Settings, shown
 from pygent_ls.config.sources import (
     MAX_FILE_BYTES,
     camel_case,
@@ -404,22 +404,6 @@ def test_the_modes_are_the_cores() -> None:
     assert get_args(Mode) == get_args(permissions.Mode)
     assert get_args(HookEvent) == get_args(hooks.HookEvent)
     assert get_args(Effort) == get_args(model.Effort)
-
-
-# What other versions use
-
-
-def test_a_setting_that_this_version_does_not_use_yet_is_no_unknown_one() -> None:
-    loaded = load([environment_layer({"PYGENT_MCP_SERVERS": "9"}), editor_layer({"mcpServers": []}, "editor")])
-    assert [(each.key, each.kind) for each in loaded.problems] == [
-        ("PYGENT_MCP_SERVERS", "not_yet"),
-        ("mcpServers", "not_yet"),
-    ]
-    assert loaded.settings == Settings()
-
-
-def test_no_setting_is_both_used_and_not() -> None:
-    assert not NOT_YET & set(NAMES)
 
 
 # Tables of settings

@@ -17,6 +17,7 @@ from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.errors import ModelError
 from pygent_ls.extensions.commands import OwnCommands
+from pygent_ls.extensions.mcp.server import ServerStatus
 from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
 from pygent_ls.sessions.commands.ports import CommandFacts
@@ -54,7 +55,7 @@ class Shelf:
     rules: Sequence[Rule] = ()
     redactor: Redactor | None = None
     aliases: dict[str, str] = field(default_factory=dict[str, str])
-    mcp_servers: dict[str, str] = field(default_factory=dict[str, str])
+    mcp_servers: list[ServerStatus] = field(default_factory=list[ServerStatus])
     editor: EditorState = field(default_factory=NoEditor)
     told: list[str] = field(default_factory=list[str])
     """What the user was told beside all turns."""
@@ -83,7 +84,8 @@ class Shelf:
                 models=self._models,
                 aliases=self._aliases,
                 own=lambda: (self.users, self.workspaces),
-                mcp_servers=self._mcp_servers,
+                mcp_servers=lambda: self.mcp_servers,
+                restart_mcp_server=lambda name: any(each.name == name for each in self.mcp_servers),
             )
         )
         self.session = self.sessions.new(NewSession())
@@ -117,9 +119,6 @@ class Shelf:
 
     async def _aliases(self) -> Mapping[str, str]:
         return self.aliases
-
-    async def _mcp_servers(self) -> Mapping[str, str]:
-        return self.mcp_servers
 
     def _model(self, name: str) -> Model:
         if name == "fake/model":

@@ -37,7 +37,7 @@ def _problem(answer: PermissionAnswer, tool: Tool, subjects: Sequence[str]) -> s
             parse(rule.text)
         except SettingError as error:
             return f"No rule was stored and {tool.name} was rejected: {error}."
-        if rule.tool_name != tool.name or concerns(rule, subjects) is not Match.YES:
+        if not rule.is_about(tool.name) or concerns(rule, subjects) is not Match.YES:
             return f"No rule was stored and {tool.name} was rejected: {rule.text} does not apply to this call."
     if rules and answer.allowed and not allows(rules, subjects):
         return f"No rule was stored and {tool.name} was rejected: {', '.join(texts)} does not cover this call."

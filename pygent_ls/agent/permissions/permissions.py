@@ -223,7 +223,7 @@ class Permissions:
         if reason := self._refusal(tool, subjects, places):
             return Verdict(decision="deny", by="rule", reason=f"{reason}; no rule, mode or answer allows it")
         every_rule = sorted(self.rules(), key=lambda rule: rule.origin == "workspace")  # the user's own come first
-        rules = [rule for rule in every_rule if rule.tool_name == tool.name]
+        rules = [rule for rule in every_rule if rule.is_about(tool.name)]
         case, reads = Case([*subjects, *places.spelled]), ReadingCase(places.reads)
         strict = [(rule, case.concerned_by(rule)) for rule in rules if rule.decision != "allow"]
         strict += [(rule, reads.concerned_by(rule)) for rule in Reading.of(every_rule).rules if places.reads]

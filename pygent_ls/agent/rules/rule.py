@@ -3,7 +3,8 @@
 For `shell` the pattern is `prefix:*`, which matches a command whose words begin with the prefix's words, or the whole
 command; a whole command that ends like a prefix is written with a backslash before its last star, `shell(echo :\\*)`.
 For `web_fetch` it is `domain:HOST`, for every other tool a glob on the path as it is shown: `src/**` begins at the
-folder's root, `**/.env` matches anywhere.
+folder's root, `**/.env` matches anywhere. A rule about an MCP tool has no pattern; `mcp__SERVER__*` is about all tools
+of one server.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ class Rule:
     def tool_name(self) -> str:
         """Name of the tool that the rule is about."""
         return self.text.partition("(")[0]
+
+    def is_about(self, tool_name: str) -> bool:
+        """Whether it is a rule for this tool."""
+        own = self.tool_name
+        return own == tool_name or (own.endswith("__*") and tool_name.startswith(own[:-1]))
 
     @property
     def pattern(self) -> Pattern | None:
@@ -114,7 +120,7 @@ def host_of(url: str) -> str:
 def parse(text: str) -> Pattern:
     """Parse a rule's text. Raises `SettingError` that says what is wrong with it."""
     name, bracket, rest = text.partition("(")
-    if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
+    if not re.fullmatch(r"[A-Za-z0-9_.-]+|mcp__[A-Za-z0-9_-]+__\*", name):
         raise SettingError(
             f"{text!r} is not a valid rule: a rule is the name of a tool, optionally followed by `(pattern)`"
         )

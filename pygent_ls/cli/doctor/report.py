@@ -60,14 +60,11 @@ ONLY_OFFLINE = (
     "No model is set up: `pygent-ls setup` sets one up. Until then the offline model answers a few fixed requests."
 )
 
-_HARMLESS = frozenset({"needs_trust", "not_yet"})
-"""Problems that are reported but are not failures."""
-
 
 def doctor(surveyed: Surveyed) -> tuple[str, int]:
     """Return the report, and 1 if a turn cannot run or a setting is wrongly ignored, else 0.
 
-    Requests of an untrusted workspace, and settings that this version does not use, are reported but are not failures.
+    Requests of an untrusted workspace are reported but are not failures.
     """
     survey = ModelSurvey(
         name=surveyed.model,
@@ -89,9 +86,8 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
         obstacles.append(
             "rg (ripgrep) was not found. Reinstall pygent-ls, or install ripgrep with your system's package manager."
         )
-    wrong = [problem for problem in surveyed.loaded.problems if problem.kind not in _HARMLESS]
+    wrong = [problem for problem in surveyed.loaded.problems if problem.kind != "needs_trust"]
     untrusted = [problem for problem in surveyed.loaded.problems if problem.kind == "needs_trust"]
-    unused = [problem for problem in surveyed.loaded.problems if problem.kind == "not_yet"]
     sections = [
         _section("Versions", _versions()),
         _section("Model", [*_model_rows(surveyed, model), *([("call", call.said)] if call else [])]),
@@ -106,7 +102,6 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
             "Ignored until you trust the workspace (editors ask; or run `pygent-ls trust`)",
             [problem.text for problem in untrusted],
         ),
-        _list("Settings of other versions", [problem.text for problem in unused]),
         _list("A turn cannot run", obstacles)
         or _list("It is unknown whether a turn can run", doubts)
         or ("" if surveyed.loaded.settings.model or surveyed.model != OFFLINE else ONLY_OFFLINE)

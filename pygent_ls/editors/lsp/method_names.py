@@ -42,6 +42,7 @@ METHODS = (
     "pygent/keys/set",
     "pygent/commands/list",
     "pygent/complete",
+    "pygent/mcp/status",
     "pygent/status",
 )
 

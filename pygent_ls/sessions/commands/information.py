@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pygent_ls.extensions.mcp.server import ServerStatus
 from pygent_ls.sessions.commands.answer_text import spent
 from pygent_ls.sessions.commands.command import (
     Command,
@@ -67,10 +68,24 @@ async def _cost(call: CommandCall) -> str:
 
 
 async def _mcp(call: CommandCall) -> str:
-    servers = await call.facts.mcp_servers()
-    lines = [f"- `{name}`: not started; defined in {origin}" for name, origin in servers.items()]
-    none = "The settings define no MCP servers (`[mcp_servers.NAME]`)."
-    return "\n".join([*(lines or [none]), "This version does not start MCP servers, so their tools are not available."])
+    servers = call.facts.mcp_servers()
+    action, _, name = call.text.partition(" ")
+    if action == "restart":
+        if not call.facts.restart_mcp_server(name.strip()):
+            known = ", ".join(f"`{each.name}`" for each in servers) or "none"
+            raise UsageError(f"There is no MCP server {name.strip()!r}. The servers are: {known}.")
+        return f"The MCP server `{name.strip()}` is started again."
+    if action:
+        raise UsageError(f"/mcp {action} is not known. Write `/mcp`, or `/mcp restart NAME`.")
+    if not servers:
+        return "The settings define no MCP servers (`[mcp_servers.NAME]`)."
+    return "\n".join(line for each in servers for line in _server_lines(each))
+
+
+def _server_lines(server: ServerStatus) -> list[str]:
+    state = f"{server.state}, {len(server.tools)} tools" if server.state == "connected" else server.state
+    lines = [f"- `{server.name}`: {state}" + (f". {server.error}" if server.error else "")]
+    return [*lines, *(f"  - `{name}`" for name in server.tools)]
 
 
 async def _voice(_call: CommandCall) -> str:
@@ -82,6 +97,11 @@ COMMANDS = (
         name="help", takes="[COMMAND]", description="list commands, or show how to use one", run=_help, complete=_names
     ),
     Command(name="cost", description="show tokens and cost of the last turn and the session", run=_cost),
-    Command(name="mcp", description="list the configured MCP servers and their state", run=_mcp),
+    Command(
+        name="mcp",
+        takes="[restart NAME]",
+        description="list the MCP servers with their states and tools, or start one again",
+        run=_mcp,
+    ),
     Command(name="voice", description="show how to use voice input", run=_voice),
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommands
+from pygent_ls.extensions.mcp.server import ServerStatus
 from pygent_ls.sessions.export.exporter import Exportable
 from pygent_ls.sessions.index.session_list import Page, SessionFilter
 from pygent_ls.sessions.turns.ports import SessionOfCommands
@@ -104,5 +105,7 @@ class CommandFacts:
     """Aliases from the settings: names without the slash, and what they expand to."""
     own: Callable[[], Sequence[OwnCommands]] = lambda: ()
     """Folders with own commands, the first of which takes precedence. Reading them blocks."""
-    mcp_servers: Callable[[], Awaitable[Mapping[str, str]]] = _none
-    """Configured MCP servers by name, each with the settings that define it."""
+    mcp_servers: Callable[[], Sequence[ServerStatus]] = lambda: ()
+    """Configured MCP servers and their states."""
+    restart_mcp_server: Callable[[str], bool] = lambda _: False
+    """Starts a server anew; False if there is none of that name."""

@@ -91,6 +91,14 @@ class LocalProcesses:
         """
         return await self.finish(await self.begin(spec, on_output))
 
+    async def serve(self, spec: ProcessSpec, on_output: OnOutput, stdin: int) -> ProcessResult:
+        """Run a program as `run` does, with the descriptor as its input, which is then closed here."""
+        try:
+            running = await self.begin(spec, on_output, stdin)
+        finally:
+            os.close(stdin)
+        return await self.finish(running)
+
     async def begin(self, spec: ProcessSpec, on_output: OnOutput | None, stdin: int | None = None) -> Running:
         """Start a program, with `stdin` as its input if given; `finish` must be called. Raises `ToolError`."""
         with contextlib.ExitStack() as undo:

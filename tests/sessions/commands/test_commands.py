@@ -12,6 +12,7 @@ from pygent_ls.agent.events import Notice
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.errors import SessionError
+from pygent_ls.extensions.mcp.server import ServerStatus
 from pygent_ls.secrets.finder import find_secrets
 from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.sessions.commands.registry import BUILT_IN
@@ -212,18 +213,25 @@ async def test_what_was_spent_is_told_for_the_turn_and_the_session_and_an_unknow
     assert "Set it in" in unknown.splitlines()[2]
 
 
-async def test_the_mcp_servers_of_the_settings_are_named_and_that_none_runs_is_said(folder: Path) -> None:
+async def test_the_mcp_servers_are_listed_with_their_tools_and_started_again(folder: Path) -> None:
     shelf = Shelf(folder)
     none = await shelf.text("/mcp")
-    shelf.mcp_servers["docs"] = "user file config.toml"
+    shelf.mcp_servers += [
+        ServerStatus(name="docs", state="connected", tools=("mcp__docs__find",)),
+        ServerStatus(name="git", state="failed", error="The program git-server was not found."),
+    ]
 
     some = await shelf.text("/mcp")
 
-    assert none.startswith("The settings define no MCP servers")
+    assert none == "The settings define no MCP servers (`[mcp_servers.NAME]`)."
     assert some.splitlines() == [
-        "- `docs`: not started; defined in user file config.toml",
-        "This version does not start MCP servers, so their tools are not available.",
+        "- `docs`: connected, 1 tools",
+        "  - `mcp__docs__find`",
+        "- `git`: failed. The program git-server was not found.",
     ]
+    assert await shelf.text("/mcp restart git") == "The MCP server `git` is started again."
+    assert "There is no MCP server 'pear'. The servers are: `docs`, `git`." in await shelf.text("/mcp restart pear")
+    assert "Write `/mcp`, or `/mcp restart NAME`." in await shelf.text("/mcp stop")
 
 
 async def test_the_context_is_told_by_what_fills_it(folder: Path) -> None:

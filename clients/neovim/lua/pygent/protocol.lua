@@ -562,6 +562,18 @@
 ---@class pygent.Matches
 ---@field matches pygent.Match[]
 
+--- A configured MCP server. `tools` are the names of its tools, as the model is offered them. `error` says why it is
+--- not connected.
+---@class pygent.McpServer
+---@field name string
+---@field state "disabled"|"starting"|"connected"|"failed"
+---@field tools string[]
+---@field error? string
+
+--- The result of `pygent/mcp/status`.
+---@class pygent.McpStatus
+---@field servers pygent.McpServer[]
+
 --- A message of a conversation.
 ---@class pygent.Message
 ---@field role "user"|"assistant"
@@ -1294,6 +1306,7 @@
 ---| "pygent/keys/set"
 ---| "pygent/commands/list"
 ---| "pygent/complete"
+---| "pygent/mcp/status"
 ---| "pygent/status"
 
 --- Requests of the editor to the daemon, with their results.
@@ -1332,6 +1345,7 @@
 ---@field ["pygent/keys/set"] { params: pygent.KeysParams, result: pygent.Keys }
 ---@field ["pygent/commands/list"] { params: pygent.NoParams, result: pygent.Commands }
 ---@field ["pygent/complete"] { params: pygent.CompleteParams, result: pygent.Completion }
+---@field ["pygent/mcp/status"] { params: pygent.NoParams, result: pygent.McpStatus }
 ---@field ["pygent/status"] { params: pygent.NoParams, result: pygent.Status }
 
 --- Requests of the daemon to the editor, with their results.

@@ -651,6 +651,22 @@ export interface Matches {
 	readonly matches: readonly Match[];
 }
 
+/**
+ * A configured MCP server. `tools` are the names of its tools, as the model is offered them. `error` says why it is
+ * not connected.
+ */
+export interface McpServer {
+	readonly name: string;
+	readonly state: "disabled" | "starting" | "connected" | "failed";
+	readonly tools: readonly string[];
+	readonly error?: string;
+}
+
+/** The result of `pygent/mcp/status`. */
+export interface McpStatus {
+	readonly servers: readonly McpServer[];
+}
+
 /** A message of a conversation. */
 export interface Message {
 	readonly role: "user" | "assistant";
@@ -1548,6 +1564,7 @@ export interface Requests {
 	readonly "pygent/keys/set": { readonly params: KeysParams; readonly result: Keys };
 	readonly "pygent/commands/list": { readonly params: NoParams; readonly result: Commands };
 	readonly "pygent/complete": { readonly params: CompleteParams; readonly result: Completion };
+	readonly "pygent/mcp/status": { readonly params: NoParams; readonly result: McpStatus };
 	readonly "pygent/status": { readonly params: NoParams; readonly result: Status };
 }
 

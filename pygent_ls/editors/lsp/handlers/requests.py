@@ -34,7 +34,7 @@ from pygent_ls.editors.lsp.protocol.permissions import (
 )
 from pygent_ls.editors.lsp.protocol.sessions import SessionNewParams, SessionOut, SessionParams
 from pygent_ls.editors.lsp.protocol.shapes import NoParams, Params
-from pygent_ls.editors.lsp.protocol.status import AgentsOut, StatusOut, ToolsOut
+from pygent_ls.editors.lsp.protocol.status import AgentsOut, McpServerOut, McpStatusOut, StatusOut, ToolsOut
 from pygent_ls.editors.lsp.protocol.turns import (
     AcceptedOut,
     CancelledTurnOut,
@@ -49,6 +49,7 @@ from pygent_ls.editors.lsp.rpc.converter import listed, repaired
 from pygent_ls.editors.lsp.rpc.framework import JsonRpcException, JsonRpcInvalidParams
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
+from pygent_ls.extensions.mcp.server import ServerStatus
 from pygent_ls.sessions.lifecycle.defaults import NewSession
 from pygent_ls.sessions.steering import decide_retry
 
@@ -108,6 +109,7 @@ class Requests:
             "pygent/keys/set": self._set_keys,
             "pygent/commands/list": self._commands,
             "pygent/complete": sessions.complete,
+            "pygent/mcp/status": self._mcp,
             "pygent/status": self._status,
         }
 
@@ -228,6 +230,9 @@ class Requests:
             ]
         }
 
+    def _mcp(self, _: NoParams) -> McpStatusOut:
+        return {"servers": [_server_out(each) for each in self._core.mcp_servers]}
+
     async def _models(self, _: NoParams) -> ModelsOut:
         return {"models": [_model_out(each) for each in await self._core.models()]}
 
@@ -271,6 +276,13 @@ def _model_out(model: ListedModel) -> ModelOut:
         told["keyVariable"] = model.key_variable
     if model.lacks_key:
         told["lacksKey"] = True
+    return told
+
+
+def _server_out(server: ServerStatus) -> McpServerOut:
+    told: McpServerOut = {"name": server.name, "state": server.state, "tools": list(server.tools)}
+    if server.error:
+        told["error"] = server.error
     return told
 
 

@@ -62,6 +62,7 @@ REQUESTS: dict[str, tuple[type[shapes.Params], Any]] = {
     "pygent/keys/set": (models.KeysParams, models.KeysOut),
     "pygent/commands/list": (shapes.NoParams, commands.CommandsOut),
     "pygent/complete": (sessions.CompleteParams, sessions.CompletionOut),
+    "pygent/mcp/status": (shapes.NoParams, status.McpStatusOut),
     "pygent/status": (shapes.NoParams, status.StatusOut),
 }
 """Each request with its parameters and its result."""

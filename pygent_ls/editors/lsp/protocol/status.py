@@ -1,8 +1,8 @@
-"""`pygent/status`, `pygent/tools/list` and `pygent/agents/list`: results."""
+"""`pygent/status`, `pygent/tools/list`, `pygent/agents/list` and `pygent/mcp/status`: results."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -24,6 +24,22 @@ class ToolsOut(TypedDict):
     """The result of `pygent/tools/list`."""
 
     tools: list[ToolOut]
+
+
+class McpServerOut(TypedDict):
+    """A configured MCP server. `tools` are the names of its tools, as the model is offered them. `error` says why it is
+    not connected."""
+
+    name: str
+    state: Literal["disabled", "starting", "connected", "failed"]
+    tools: list[str]
+    error: NotRequired[str]
+
+
+class McpStatusOut(TypedDict):
+    """The result of `pygent/mcp/status`."""
+
+    servers: list[McpServerOut]
 
 
 class AgentOut(TypedDict):

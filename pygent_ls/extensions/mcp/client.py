@@ -1,0 +1,174 @@
+"""One connection to an MCP server, through the SDK's client."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any, cast
+
+import httpx2
+from mcp import Client, MCPError
+from mcp.client import Transport
+from mcp.client.session import ClientRequestContext, IncomingMessage
+from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import SubscriptionLost
+from mcp_types import (
+    CallToolResult,
+    Implementation,
+    ListRootsResult,
+    Root,
+    Tool,
+    ToolListChangedNotification,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import FileUrl, ValidationError
+
+from pygent_ls import __version__
+from pygent_ls.agent.ports.workspace import ProcessSpec
+from pygent_ls.errors import ToolError
+from pygent_ls.extensions.mcp.server import McpHost, ServerSpec, program_of
+from pygent_ls.extensions.mcp.stdio import MAX_LOG_CHARS, StdioTransport
+
+MAX_PAGES = 100
+"""Maximum number of pages of a list of tools, in case that a server's list never ends."""
+
+CONNECT_S = 30.0
+"""Maximum time to connect to an HTTP server, and to send to it. The SDK's default."""
+
+READ_S = 300.0
+"""Maximum time without a byte of an HTTP server's open stream. The SDK's default."""
+
+Report = Callable[[str], Awaitable[None]]
+
+
+class Connection:
+    """A server and the SDK's client for it."""
+
+    def __init__(
+        self, spec: ServerSpec, transport: Transport, host: McpHost, ended: asyncio.Event | None = None
+    ) -> None:
+        self.ended = ended or asyncio.Event()
+        """Set when the server has ended; one that is reached by HTTP is not known to."""
+        self.changed = asyncio.Event()
+        """Set when the server's list of tools may have changed."""
+        self.client = Client(
+            transport,
+            client_info=Implementation(name="pygent-ls", version=__version__),
+            list_roots_callback=self._roots,
+            message_handler=self._receive,
+            cache=None,
+        )
+        self._spec = spec
+        self._host = host
+
+    async def tools(self) -> list[Tool]:
+        """Return the tools that the server lists. Raises `ToolError`."""
+        self.changed.clear()
+        found: list[Tool] = []
+        cursor: str | None = None
+        capabilities = self.client.server_capabilities
+        if capabilities.tools is None:
+            return found
+        for _ in range(MAX_PAGES):
+            page = await self.client.list_tools(cursor=cursor, cache_mode="refresh")
+            found += page.tools
+            cursor = page.next_cursor
+            if cursor is None:
+                return found
+        raise ToolError(f"The list of tools has more than {MAX_PAGES} pages.")
+
+    async def listen(self) -> None:
+        """Set `changed` for each change that a server of the newest protocol reports; others report it by themselves.
+        Returns if the server reports none."""
+        if self.client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            return
+        with suppress(MCPError, SubscriptionLost, TimeoutError):
+            async with self.client.listen(tools_list_changed=True) as changes:
+                async for _ in changes:
+                    self.changed.set()
+
+    async def call(self, name: str, arguments: Mapping[str, Any], report: Report) -> CallToolResult:
+        """Call a tool and pass its progress on. Raises `ToolError` for an error of the protocol, or at the time limit.
+        The server is told if the call is cancelled."""
+
+        async def pass_on(progress: float, total: float | None, message: str | None) -> None:
+            amount = f"{progress:g} of {total:g}" if total else f"{progress:g}"
+            await report(f"{message} ({amount})\n" if message else f"{amount}\n")
+
+        try:
+            return await self.client.call_tool(
+                name, dict(arguments), read_timeout_seconds=self._spec.timeout_s, progress_callback=pass_on
+            )
+        except MCPError as error:
+            raise ToolError(f"The MCP server {self._spec.name} answered with an error: {error}") from None
+        except ValidationError as error:
+            raise ToolError(
+                f"The MCP server {self._spec.name} answered with {error.error_count()} values that the protocol does "
+                "not allow."
+            ) from None
+
+    async def _receive(self, message: IncomingMessage) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self.changed.set()
+
+    async def _roots(self, context: ClientRequestContext) -> ListRootsResult:
+        del context
+        return ListRootsResult(
+            roots=[Root(uri=FileUrl(each.as_uri()), name=each.name) for each in self._host.folders()]
+        )
+
+
+@asynccontextmanager
+async def connect(spec: ServerSpec, host: McpHost) -> AsyncGenerator[Connection]:
+    """Connect to a server, and disconnect at the end. Raises `ToolError` that says why there is no connection, or why
+    the connection was lost."""
+    filled = spec.expanded(os.environ)
+    process: StdioTransport | None = None
+    try:
+        async with AsyncExitStack() as stack:
+            if filled.url:
+                timeout = httpx2.Timeout(CONNECT_S, read=READ_S)
+                http = await stack.enter_async_context(
+                    httpx2.AsyncClient(headers=dict(filled.headers), timeout=timeout)
+                )
+                connection = Connection(filled, streamable_http_client(filled.url, http_client=http), host)
+            else:
+                argv = (program_of(filled, host.find), *filled.args)
+                process = StdioTransport(host.run, _process(filled, argv))
+                connection = Connection(filled, process, host, process.ended)
+            limit = asyncio.timeout(filled.startup_timeout_s)
+            try:
+                async with limit:
+                    await stack.enter_async_context(connection.client)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                raise ToolError(f"The server did not answer within {filled.startup_timeout_s:g} s.") from None
+            yield connection
+            if process is not None and process.ended.is_set():
+                raise ToolError(process.why_ended)
+    except ToolError:
+        raise
+    except Exception as error:  # whatever a transport raises ends this connection only
+        raise ToolError((process and process.why_ended) or _words_of(error)) from None
+
+
+def _words_of(error: Exception) -> str:
+    """Return what an error says; of a group, what the first one in it says."""
+    while isinstance(error, ExceptionGroup):
+        error = cast("ExceptionGroup[Exception]", error).exceptions[0]
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _process(spec: ServerSpec, argv: tuple[str, ...]) -> ProcessSpec:
+    return ProcessSpec(
+        argv=argv,
+        cwd=spec.cwd,
+        timeout_s=math.inf,
+        env=spec.env,
+        max_output_chars=MAX_LOG_CHARS,
+        errors_apart=True,
+    )

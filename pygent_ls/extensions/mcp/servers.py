@@ -1,0 +1,178 @@
+"""All MCP servers of one front end: started in the background, restarted when they end, and their tools."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from pygent_ls.agent.display_text import one_line
+from pygent_ls.agent.tools.tool import Tool
+from pygent_ls.errors import ToolError
+from pygent_ls.extensions.mcp.server import McpHost, ServerSpec, ServerState, ServerStatus
+from pygent_ls.extensions.mcp.tools import tools_of
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult
+
+    from pygent_ls.extensions.mcp.client import Connection, Report
+
+RESTARTS_S = (1.0, 2.0, 4.0, 8.0, 16.0)
+"""Waits before each start of a server that has ended; after the last one, it is left alone."""
+
+STEADY_S = 60.0
+"""Time after which a server counts as working: the waits begin anew when it ends."""
+
+MAX_ERROR_CHARS = 500
+
+
+class McpServers:
+    """Owns the tasks that hold the connections, and awaits them in `close`."""
+
+    def __init__(self, host: McpHost, restarts_s: Sequence[float] = RESTARTS_S) -> None:
+        self._host = host
+        self._restarts_s = restarts_s
+        self._servers: dict[str, _Server] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def apply(self, specs: Iterable[ServerSpec]) -> None:
+        """Start new servers and those whose settings have changed; end the others that are no longer configured.
+        Returns at once."""
+        wanted = {each.name: each for each in specs}
+        for name, running in list(self._servers.items()):
+            if running.spec != wanted.get(name):
+                self._end(self._servers.pop(name))
+        for name, spec in wanted.items():
+            if name not in self._servers:
+                self._servers[name] = _Server(spec, self._host, self._restarts_s)
+
+    def restart(self, name: str) -> bool:
+        """Start a server anew; False if there is none of that name."""
+        running = self._servers.pop(name, None)
+        if running is None:
+            return False
+        self._end(running)
+        self._servers[name] = _Server(running.spec, self._host, self._restarts_s)
+        return True
+
+    @property
+    def statuses(self) -> Sequence[ServerStatus]:
+        """State of each server, in the order of the settings."""
+        return [each.status for each in self._servers.values()]
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """Tools of all servers that are connected now."""
+        return [tool for each in self._servers.values() for tool in each.tools]
+
+    async def until_started(self, timeout_s: float) -> None:
+        """Wait until each server is connected or has failed once, or until the time is over."""
+        starting = [each.has_started.wait() for each in self._servers.values()]
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*starting), timeout_s)
+
+    async def close(self) -> None:
+        """End all servers, and wait until they have ended."""
+        self.apply(())
+        if self._ending:
+            await asyncio.wait(self._ending)
+
+    def _end(self, server: _Server) -> None:
+        server.task.cancel()
+        self._ending.add(server.task)
+        server.task.add_done_callback(self._ending.discard)
+
+
+class _Server:
+    """One configured server, whose task connects to it again and again."""
+
+    def __init__(self, spec: ServerSpec, host: McpHost, restarts_s: Sequence[float]) -> None:
+        self.spec = spec
+        self.tools: Sequence[Tool] = ()
+        self.has_started = asyncio.Event()
+        self._host = host
+        self._restarts_s = restarts_s
+        self._state: ServerState = "starting" if spec.is_enabled else "disabled"
+        self._error = ""
+        self._connection: Connection | None = None
+        self.task = asyncio.create_task(self._serve(), name=f"MCP server {spec.name}")
+
+    @property
+    def status(self) -> ServerStatus:
+        return ServerStatus(
+            name=self.spec.name,
+            state=self._state,
+            tools=tuple(each.name for each in self.tools),
+            error=self._error,
+        )
+
+    async def _serve(self) -> None:
+        if not self.spec.is_enabled:
+            self.has_started.set()
+            return
+        loop, n_failures = asyncio.get_running_loop(), 0
+        while True:
+            began_s = loop.time()
+            try:
+                await self._connected()
+            except ToolError as error:
+                self._error = str(error)
+            finally:
+                self._connection, self.tools = None, ()
+                self.has_started.set()
+            self._error = one_line(self._error, MAX_ERROR_CHARS)
+            n_failures = 0 if loop.time() - began_s > STEADY_S else n_failures + 1
+            self._state = "failed"
+            if n_failures > len(self._restarts_s):
+                why = f"ends again and again and is left alone. {self._error}"
+                self._host.tell(f"The MCP server {self.spec.name} {why}")
+                return
+            if n_failures <= 1:
+                self._host.tell(f"The MCP server {self.spec.name} is not connected: {self._error}")
+            await asyncio.sleep(self._restarts_s[max(0, n_failures - 1)])
+            self._state = "starting"
+
+    async def _connected(self) -> None:
+        """Connect, and keep the list of tools true until the server ends. Raises whatever keeps it from that."""
+        client = await asyncio.to_thread(import_module, "pygent_ls.extensions.mcp.client")  # takes a second
+        async with client.connect(self.spec, self._host) as connection:
+            self._connection = connection
+            await self._list_tools(connection)
+            self._state, self._error = "connected", ""
+            self.has_started.set()
+            listening = asyncio.create_task(connection.listen())
+            try:
+                while await _first_of(connection.changed, connection.ended):
+                    await self._list_tools(connection)
+            finally:
+                listening.cancel()
+                await asyncio.wait([listening])
+
+    async def _list_tools(self, connection: Connection) -> None:
+        limit_s = self.spec.startup_timeout_s
+        try:
+            async with asyncio.timeout(limit_s):
+                listed = await connection.tools()
+        except TimeoutError:
+            raise ToolError(f"The server did not list its tools within {limit_s:g} s.") from None
+        self.tools, problems = tools_of(self.spec.name, listed, self._call)
+        for each in problems:
+            self._host.tell(f"The MCP server {self.spec.name}: {each}")
+
+    async def _call(self, name: str, arguments: Mapping[str, Any], report: Report) -> CallToolResult:
+        if self._connection is None:
+            raise ToolError(f"The MCP server {self.spec.name} is not connected. {self._error}".strip())
+        return await self._connection.call(name, arguments, report)
+
+
+async def _first_of(changed: asyncio.Event, ended: asyncio.Event) -> bool:
+    """Wait for either event; return whether it is `changed`."""
+    waiting = [asyncio.ensure_future(each.wait()) for each in (changed, ended)]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waiting:
+            each.cancel()
+    return not ended.is_set()

@@ -1,0 +1,322 @@
+"""MCP servers as child processes, started by the daemon's own code: the SDK's, and real ones from the registry."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pygent_ls.agent.kinds import ToolRisk
+from pygent_ls.agent.tools.read_log import ReadLog
+from pygent_ls.agent.tools.tool import Tool, ToolContext
+from pygent_ls.errors import ToolError
+from pygent_ls.extensions.mcp.server import McpHost, ServerSpec
+from pygent_ls.extensions.mcp.servers import McpServers
+from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
+from pygent_ls.workspace.processes.local_processes import LocalProcesses
+from tests.fakes import bounded
+
+TOY = Path(__file__).with_name("toy_server.py")
+
+WAIT_S = 40.0
+"""Longest wait for a state: a server imports the SDK, which takes a second on an idle machine."""
+
+
+@dataclass(kw_only=True)
+class Place:
+    """Servers in a folder, and what the user was told of them."""
+
+    servers: McpServers
+    folder: Path
+    told: list[str] = field(default_factory=list[str])
+
+    @property
+    def pids(self) -> list[int]:
+        """Process ids of the toy server, the newest last."""
+        return [int(line) for line in (self.folder / "pids").read_text().split()]
+
+    def tool(self, name: str) -> Tool:
+        """The tool that the model is offered."""
+        return next(each for each in self.servers.tools if each.name == name)
+
+    async def call(self, name: str, report: list[str] | None = None, **arguments: Any) -> object:
+        """Call a tool as the executor does."""
+        tool = self.tool(name)
+
+        async def keep(text: str) -> None:
+            (report if report is not None else []).append(text)
+
+        context = ToolContext(
+            tool_id="c1",
+            session_id="s1",
+            workspace=DiskWorkspace([self.folder]),
+            processes=LocalProcesses(),
+            reads=ReadLog(),
+            report=keep,
+        )
+        return await tool.run(context, **tool.validate(arguments))
+
+    async def until(self, is_true: Callable[[], object]) -> None:
+        """Wait until it is so."""
+        async with asyncio.timeout(WAIT_S):
+            while not is_true():  # noqa: ASYNC110 - of another process
+                await asyncio.sleep(0.01)
+
+    async def until_connected(self, *specs: ServerSpec) -> None:
+        """Start the servers, and wait until each is connected."""
+        self.servers.apply(specs)
+        await self.until(lambda: all(each.state == "connected" for each in self.servers.statuses))
+
+
+@asynccontextmanager
+async def opened(folder: Path, restarts_s: Sequence[float]) -> AsyncGenerator[Place]:
+    """Servers that end with the block."""
+    told: list[str] = []
+    processes = LocalProcesses()
+    host = McpHost(run=processes.serve, find=processes.find, folders=lambda: [folder], tell=told.append)
+    servers = McpServers(host, restarts_s)
+    try:
+        yield Place(servers=servers, folder=folder, told=told)
+    finally:
+        await bounded(servers.close())
+        processes.kill_all()
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncGenerator[Place]:
+    """Servers that are started anew at once."""
+    async with opened(tmp_path, (0.0,) * 5) as made:
+        yield made
+
+
+def toy(place: Place, *args: str, **more: Any) -> ServerSpec:
+    """The toy server."""
+    given: dict[str, Any] = {"startup_timeout_s": WAIT_S, "timeout_s": WAIT_S, **more}
+    env = {"PID_FILE": str(place.folder / "pids"), "PYTHONPATH": str(Path.cwd())}
+    return ServerSpec(name="toy", command=sys.executable, args=(str(TOY), *args), env=env, cwd=place.folder, **given)
+
+
+def real(place: Place, name: str, *args: str) -> ServerSpec:
+    """A server from the registry."""
+    command = str(Path(sys.executable).with_name(f"mcp-server-{name}"))
+    return ServerSpec(
+        name=name, command=command, args=args, cwd=place.folder, startup_timeout_s=WAIT_S, timeout_s=WAIT_S
+    )
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs; one that has ended and is not collected does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+async def test_servers_of_others_answer_side_by_side(place: Place) -> None:
+    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(place.folder)], check=True, timeout=20)
+    (place.folder / "plum.txt").write_text("blue\n")
+
+    await place.until_connected(real(place, "time", "--local-timezone", "Europe/Berlin"), real(place, "git"))
+    time = await place.call(
+        "mcp__time__convert_time", source_timezone="UTC", time="12:00", target_timezone="Asia/Tokyo"
+    )
+    status = await place.call("mcp__git__git_status", repo_path=str(place.folder))
+
+    assert "T21:00:00+09:00" in json.loads(str(time))["target"]["datetime"]
+    assert "plum.txt" in str(status)
+    assert place.tool("mcp__git__git_status").read_only
+    assert place.tool("mcp__git__git_commit").risk is not ToolRisk.LOW
+    assert place.told == []
+
+
+async def test_what_a_server_says_of_its_tools_sets_their_risk_but_never_a_low_one(place: Place) -> None:
+    await place.until_connected(toy(place))
+
+    risks = {each.name.removeprefix("mcp__toy__"): each.risk for each in place.servers.tools}
+
+    assert risks["add"] is ToolRisk.MEDIUM  # it says that it only reads
+    assert risks["count"] is ToolRisk.MEDIUM  # it says that it destroys nothing
+    assert risks["die"] is ToolRisk.HIGH  # it says nothing
+    assert place.tool("mcp__toy__add").read_only
+    assert not place.tool("mcp__toy__die").read_only
+    assert place.tool("mcp__toy__add").title_for({"a": 1, "b": 2}) == 'toy: add {"a": 1, "b": 2}'
+
+
+async def test_text_on_standard_output_that_is_no_message_is_skipped(place: Place) -> None:
+    await place.until_connected(toy(place, "--noisy"))
+
+    assert await place.call("mcp__toy__add", a=19, b=23) == "the sum is 42"
+
+
+async def test_a_server_that_writes_text_without_end_is_ended(place: Place) -> None:
+    place.servers.apply([toy(place, "--flood")])
+
+    await place.until(lambda: "left alone" in "".join(place.told))
+
+    assert "are no MCP messages" in place.servers.statuses[0].error
+    assert place.servers.statuses[0].state == "failed"
+    await place.until(lambda: not any(map(is_alive, place.pids)))
+
+
+async def test_a_server_that_never_answers_holds_up_no_other_and_is_ended_at_its_limit(place: Place) -> None:
+    stuck = toy(place, "--stuck", startup_timeout_s=0.5)
+    place.servers.apply([stuck, real(place, "time")])
+
+    await place.until(lambda: [each.state for each in place.servers.statuses] == ["failed", "connected"])
+    await place.until(lambda: "left alone" in "".join(place.told))
+
+    assert place.servers.statuses[0].error == "The server did not answer within 0.5 s."
+    await place.until(lambda: not any(map(is_alive, place.pids)))
+
+
+async def test_a_server_that_dies_in_a_call_is_an_error_of_the_call_and_is_started_again(place: Place) -> None:
+    await place.until_connected(toy(place))
+
+    with pytest.raises(ToolError, match="The MCP server toy"):
+        await place.call("mcp__toy__die")
+    await place.until(lambda: len(place.pids) == 2 and place.servers.statuses[0].state == "connected")
+
+    assert place.told == [
+        "The MCP server toy is not connected: The program ended with exit code 3. It wrote: out of cheese"
+    ]
+    assert await place.call("mcp__toy__add", a=1, b=1) == "the sum is 2"
+
+
+async def test_an_error_of_a_tool_and_wrong_arguments_are_errors_of_the_call(place: Place) -> None:
+    await place.until_connected(toy(place))
+
+    with pytest.raises(ToolError, match="no plums"):
+        await place.call("mcp__toy__fail", why="no plums")
+    with pytest.raises(ToolError, match="validation error"):
+        await place.call("mcp__toy__add", a="many", b=1)
+
+
+async def test_progress_is_passed_on_and_a_call_that_is_cancelled_is_cancelled_in_the_server(place: Place) -> None:
+    await place.until_connected(toy(place))
+    said: list[str] = []
+
+    call = asyncio.create_task(place.call("mcp__toy__count", said, to=3))
+    await place.until(lambda: "".join(said).endswith("at 3 (3 of 3)\n"))
+    call.cancel()
+
+    await place.until((place.folder / "cancelled").exists)
+    assert await place.call("mcp__toy__count", said, to=1) == "counted"
+    assert said[:2] == ["at 1 (1 of 3)\n", "at 2 (2 of 3)\n"]
+
+
+async def test_a_call_ends_at_its_time_limit(place: Place) -> None:
+    await place.until_connected(toy(place, timeout_s=0.5))
+
+    with pytest.raises(ToolError, match=r"(?i)timed out"):
+        await place.call("mcp__toy__count", to=3)
+
+    assert await place.call("mcp__toy__add", a=1, b=1) == "the sum is 2"
+
+
+async def test_a_tool_that_the_server_has_added_is_offered(place: Place) -> None:
+    await place.until_connected(toy(place))
+
+    await place.call("mcp__toy__grow")
+
+    await place.until(lambda: "mcp__toy__grown" in place.servers.statuses[0].tools)
+    assert await place.call("mcp__toy__grown") == "grown"
+
+
+async def test_a_picture_in_a_result_is_named(place: Place) -> None:
+    await place.until_connected(toy(place))
+
+    said = await place.call("mcp__toy__look")
+
+    assert said == "[image: image/png, 6 bytes, which cannot be shown here]\na plum"
+
+
+@contextmanager
+def served_by_http() -> Generator[str]:
+    """The toy server by HTTP, on this port."""
+    with subprocess.Popen([sys.executable, str(TOY), "--http"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+async def test_a_server_is_reached_by_http_with_the_headers_of_the_settings(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served_by_http() as port:
+        monkeypatch.setenv("TOY_PORT", port)
+        spec = ServerSpec(
+            name="far",
+            url="http://127.0.0.1:${TOY_PORT}/mcp",
+            headers={"X-Key": "${KEY:-plum}"},
+            startup_timeout_s=WAIT_S,
+            timeout_s=WAIT_S,
+        )
+        await place.until_connected(spec)
+        assert await place.call("mcp__far__add", a=2, b=3) == "the sum is 5"
+        assert await place.call("mcp__far__whoami") == "plum"
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ({"command": "no-such-program-anywhere"}, "The program no-such-program-anywhere was not found."),
+        ({"command": "./none"}, "none cannot be started: the program was not found."),
+        ({"command": "true", "env": {"KEY": "${NO_SUCH_VARIABLE}"}}, "NO_SUCH_VARIABLE is not set."),
+        ({"command": "true"}, "The program ended with exit code 0."),
+        ({"url": "http://127.0.0.1:9/mcp"}, "connect"),
+    ],
+)
+async def test_a_server_that_cannot_be_started_says_why(place: Place, spec: dict[str, Any], problem: str) -> None:
+    place.servers.apply(
+        [ServerSpec(name="broken", cwd=place.folder, startup_timeout_s=WAIT_S, timeout_s=WAIT_S, **spec)]
+    )
+
+    await place.until(lambda: place.servers.statuses[0].state == "failed")
+
+    assert problem in place.servers.statuses[0].error
+
+
+async def test_settings_that_change_end_and_start_servers(place: Place) -> None:
+    await place.until_connected(toy(place))
+    [first] = place.pids
+
+    place.servers.apply(
+        [
+            toy(place, timeout_s=1.0),
+            ServerSpec(name="off", command="false", is_enabled=False, startup_timeout_s=1.0, timeout_s=1.0),
+        ]
+    )
+    await place.until(lambda: len(place.pids) == 2 and place.servers.statuses[0].state == "connected")
+    await place.until(lambda: not is_alive(first))
+
+    assert place.servers.statuses[1].state == "disabled"
+    place.servers.apply([])
+    await place.until(lambda: not any(map(is_alive, place.pids)))
+    assert place.servers.tools == []
+
+
+async def test_a_server_is_restarted_by_name(place: Place) -> None:
+    await place.until_connected(toy(place))
+
+    assert place.servers.restart("toy")
+    assert not place.servers.restart("pear")
+
+    await place.until(lambda: len(place.pids) == 2 and place.servers.statuses[0].state == "connected")
+    await place.until(lambda: not is_alive(place.pids[0]))
+
+
+async def test_all_servers_have_ended_when_closing_returns(tmp_path: Path) -> None:
+    async with opened(tmp_path, ()) as place:
+        await place.until_connected(toy(place))
+
+    assert not any(map(is_alive, place.pids))

@@ -1,0 +1,106 @@
+"""An MCP server for tests, made with the SDK: it adds, dies, fails, counts slowly and grows a tool.
+
+Options: `--noisy` writes a banner to standard output first, `--flood` writes text without end, `--stuck` never answers,
+`--http` serves on a free port of loopback, which is the first line of output. `PID_FILE` names a file for its process
+id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, ImageContent, TextContent, ToolAnnotations
+
+server = MCPServer("toy")
+
+
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
+def add(a: int, b: int) -> str:
+    """Add two numbers."""
+    return f"the sum is {a + b}"
+
+
+@server.tool()
+def die() -> str:
+    """End the server."""
+    sys.stderr.write("out of cheese\n")
+    sys.stderr.flush()
+    os._exit(3)
+
+
+@server.tool()
+def fail(why: str) -> str:
+    """Fail."""
+    raise ToolError(why)
+
+
+@server.tool(annotations=ToolAnnotations(destructive_hint=False))
+async def count(to: int, ctx: Context[Any, Any]) -> str:
+    """Count, with progress; at 3 it waits to be cancelled, and writes that it was."""
+    for number in range(1, to + 1):
+        await ctx.report_progress(number, to, f"at {number}")
+    if to == 3:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            Path(os.environ["PID_FILE"]).with_name("cancelled").touch()
+    return "counted"
+
+
+@server.tool()
+async def grow(ctx: Context[Any, Any]) -> str:
+    """Add a tool to the server."""
+    server.add_tool(lambda: "grown", name="grown", description="A new tool.")
+    await ctx.notify_tools_changed()
+    return "there is a new tool"
+
+
+@server.tool(structured_output=False)
+def look() -> CallToolResult:
+    """Look at a picture."""
+    return CallToolResult(content=[ImageContent(data="aGVsbG8=", mime_type="image/png"), TextContent(text="a plum")])
+
+
+@server.tool()
+def whoami(ctx: Context[Any, Any]) -> str:
+    """Show the key that the request was sent with."""
+    return (ctx.headers or {}).get("x-key", "")
+
+
+def say(text: str) -> None:
+    """Write a line to standard output."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Serve."""
+    if "PID_FILE" in os.environ:
+        with Path(os.environ["PID_FILE"]).open("a") as file:
+            file.write(f"{os.getpid()}\n")
+    if "--noisy" in sys.argv:
+        say('a banner that is no message\n{"also": "none"}')
+    while "--flood" in sys.argv:
+        say("debug " * 1000)
+    if "--stuck" in sys.argv:
+        sys.stdin.read()
+    if "--http" in sys.argv:
+        with socket.socket() as listening:
+            listening.bind(("127.0.0.1", 0))
+            port = listening.getsockname()[1]
+        say(str(port))
+        server.run("streamable-http", host="127.0.0.1", port=port)
+    else:
+        server.run()
+
+
+if __name__ == "__main__":
+    main()
