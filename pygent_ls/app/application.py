@@ -274,6 +274,7 @@ class Agent:
                     find=self._processes.find,
                     folders=lambda: self._front_end.workspace.folders,
                     tell=self._front_end.tell,
+                    on_change=self._front_end.on_mcp_change,
                 )
             )
         self._mcp.apply(mcp_servers_of(settings, self._first_folder()))

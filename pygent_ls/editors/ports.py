@@ -102,6 +102,9 @@ class FrontEnd:
     tell: Callable[[str], None] = _to_nobody
     """Shows the user a line outside of turns."""
 
+    on_mcp_change: Callable[[], None] = _nothing
+    """Called when the state or the tools of an MCP server have changed."""
+
     waits_for_servers_s: float = 0.0
     """Maximum time for which a turn waits until MCP servers are connected. In an editor it does not wait: a server that
     is late counts from the next turn on."""
@@ -153,7 +156,7 @@ class Core(Protocol):
         ...
 
     def restart_mcp_server(self, name: str) -> bool:
-        """Start an MCP server anew; False if there is none of that name."""
+        """Start an MCP server again; False if the settings name no such server."""
         ...
 
     def take_keys(self, keys: Mapping[str, str | None]) -> frozenset[str]:

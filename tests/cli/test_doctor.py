@@ -306,12 +306,6 @@ assert not {{"litellm", "mcp", "openai", "aiohttp", "httpx"}} & set(sys.modules)
     assert (run.stderr, run.returncode) == ("", 0)
 
 
-def test_a_setting_of_another_version_is_told_and_no_failure(examine: Examine) -> None:
-    report, code = examine({"PYGENT_MCP_SERVERS": "9"})
-    assert "PYGENT_MCP_SERVERS = 9: not used by this version" in report
-    assert code == 0
-
-
 def test_a_name_of_no_provider_is_found_out(examine: Examine) -> None:
     report, code = examine({"PYGENT_MODEL": "gtp-4o"})
     assert "The provider of the model 'gtp-4o' is unknown" in report

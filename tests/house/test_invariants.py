@@ -25,7 +25,7 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "aiohttp": ("llm/http/stream.py",),
     "certifi": ("llm/http/environment.py",),
     "acp": ("editors/acp/",),
-    "mcp": ("extensions/mcp.py",),
+    "mcp": ("extensions/mcp/",),
     "bs4": ("workspace/web/page_process.py",),
     "markdownify": ("workspace/web/page_process.py",),
     "copier": ("workspace/templates/copier_process.py",),
@@ -57,6 +57,7 @@ CATCHES_ALL: Mapping[str, str] = {
     "agent/calls/executor.py": "the tool guard: whatever a tool raises becomes the model's error result",
     "editors/lsp/transport/stdio.py": "the read loop: no input ends the daemon",
     "editors/lsp/rpc/endpoint.py": "the read loop: no request stays without an answer",
+    "extensions/mcp/client.py": "a transport of the SDK raises errors of several libraries, and groups of them",
 }
 
 OWNED_TASKS: Mapping[str, str] = {
@@ -69,6 +70,8 @@ OWNED_TASKS: Mapping[str, str] = {
     "away when it ends",
     "editors/lsp/daemon/socket_server.py": "the daemon awaits the tasks of its clients when it ends",
     "editors/terminal/line_editor.py": "whoever waits for a line awaits the prompt that is being written",
+    "extensions/mcp/servers.py": "`close` awaits the task of each server, and that what it has started",
+    "extensions/mcp/stdio.py": "who leaves the transport awaits the process and what writes to it",
     "llm/cli/model.py": "the stream that reads what the program writes awaits its end",
     "sessions/lifecycle/eviction.py": "who wants a session that is being closed awaits it, and the "
     "daemon does when it ends",

@@ -46,6 +46,10 @@ class Connection:
         def session_changed(session_id: str, what: str) -> None:
             endpoint.tell("pygent/session/changed", {"sessionId": session_id, "what": what})
 
+        def mcp_changed() -> None:
+            if features.chat_panel:
+                endpoint.tell("pygent/mcp/changed", {})
+
         def models_changed() -> None:
             if features.chat_panel:
                 endpoint.tell("pygent/models/changed", {})
@@ -93,6 +97,7 @@ class Connection:
                 is_restricted=features.restricted,
                 on_session_change=session_changed,
                 on_models_change=models_changed,
+                on_mcp_change=mcp_changed,
             )
         )
         self.requests = Requests(client, self.core)

@@ -1,4 +1,4 @@
 """MCP: connections to the servers that the user has configured, and their tools.
 
-Only the modules `client` and `stdio` import the SDK, and they are imported in a thread once a server is configured.
+Only the modules `client` and `stdio` import the SDK, once a server is configured.
 """

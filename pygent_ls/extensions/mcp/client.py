@@ -7,30 +7,18 @@ import math
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import Any, cast
-
-import httpx2
-from mcp import Client, MCPError
-from mcp.client import Transport
-from mcp.client.session import ClientRequestContext, IncomingMessage
-from mcp.client.streamable_http import streamable_http_client
-from mcp.client.subscriptions import SubscriptionLost
-from mcp_types import (
-    CallToolResult,
-    Implementation,
-    ListRootsResult,
-    Root,
-    Tool,
-    ToolListChangedNotification,
-)
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import FileUrl, ValidationError
+from typing import TYPE_CHECKING, Any, cast
 
 from pygent_ls import __version__
 from pygent_ls.agent.ports.workspace import ProcessSpec
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.mcp.server import McpHost, ServerSpec, program_of
 from pygent_ls.extensions.mcp.stdio import MAX_LOG_CHARS, StdioTransport
+
+if TYPE_CHECKING:  # the SDK takes a second to import, in a thread, once a server is configured
+    from mcp.client import Transport
+    from mcp.client.session import ClientRequestContext, IncomingMessage
+    from mcp_types import CallToolResult, ListRootsResult, Tool
 
 MAX_PAGES = 100
 """Maximum number of pages of a list of tools, in case that a server's list never ends."""
@@ -44,12 +32,15 @@ READ_S = 300.0
 Report = Callable[[str], Awaitable[None]]
 
 
-class Connection:
+class McpConnection:
     """A server and the SDK's client for it."""
 
     def __init__(
         self, spec: ServerSpec, transport: Transport, host: McpHost, ended: asyncio.Event | None = None
     ) -> None:
+        from mcp import Client
+        from mcp_types import Implementation
+
         self.ended = ended or asyncio.Event()
         """Set when the server has ended; one that is reached by HTTP is not known to."""
         self.changed = asyncio.Event()
@@ -83,16 +74,24 @@ class Connection:
     async def listen(self) -> None:
         """Set `changed` for each change that a server of the newest protocol reports; others report it by themselves.
         Returns if the server reports none."""
+        from mcp import MCPError
+        from mcp.client.subscriptions import SubscriptionLost
+        from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
         if self.client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return
         with suppress(MCPError, SubscriptionLost, TimeoutError):
             async with self.client.listen(tools_list_changed=True) as changes:
+                self.changed.set()  # it may have changed before the server listened
                 async for _ in changes:
                     self.changed.set()
 
     async def call(self, name: str, arguments: Mapping[str, Any], report: Report) -> CallToolResult:
         """Call a tool and pass its progress on. Raises `ToolError` for an error of the protocol, or at the time limit.
         The server is told if the call is cancelled."""
+
+        from mcp import MCPError
+        from pydantic import ValidationError
 
         async def pass_on(progress: float, total: float | None, message: str | None) -> None:
             amount = f"{progress:g} of {total:g}" if total else f"{progress:g}"
@@ -111,10 +110,15 @@ class Connection:
             ) from None
 
     async def _receive(self, message: IncomingMessage) -> None:
+        from mcp_types import ToolListChangedNotification
+
         if isinstance(message, ToolListChangedNotification):
             self.changed.set()
 
     async def _roots(self, context: ClientRequestContext) -> ListRootsResult:
+        from mcp_types import ListRootsResult, Root
+        from pydantic import FileUrl
+
         del context
         return ListRootsResult(
             roots=[Root(uri=FileUrl(each.as_uri()), name=each.name) for each in self._host.folders()]
@@ -122,7 +126,7 @@ class Connection:
 
 
 @asynccontextmanager
-async def connect(spec: ServerSpec, host: McpHost) -> AsyncGenerator[Connection]:
+async def connect(spec: ServerSpec, host: McpHost) -> AsyncGenerator[McpConnection]:
     """Connect to a server, and disconnect at the end. Raises `ToolError` that says why there is no connection, or why
     the connection was lost."""
     filled = spec.expanded(os.environ)
@@ -130,15 +134,18 @@ async def connect(spec: ServerSpec, host: McpHost) -> AsyncGenerator[Connection]
     try:
         async with AsyncExitStack() as stack:
             if filled.url:
+                import httpx2
+                from mcp.client.streamable_http import streamable_http_client
+
                 timeout = httpx2.Timeout(CONNECT_S, read=READ_S)
                 http = await stack.enter_async_context(
                     httpx2.AsyncClient(headers=dict(filled.headers), timeout=timeout)
                 )
-                connection = Connection(filled, streamable_http_client(filled.url, http_client=http), host)
+                connection = McpConnection(filled, streamable_http_client(filled.url, http_client=http), host)
             else:
                 argv = (program_of(filled, host.find), *filled.args)
                 process = StdioTransport(host.run, _process(filled, argv))
-                connection = Connection(filled, process, host, process.ended)
+                connection = McpConnection(filled, process, host, process.ended)
             limit = asyncio.timeout(filled.startup_timeout_s)
             try:
                 async with limit:

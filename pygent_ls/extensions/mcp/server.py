@@ -20,7 +20,7 @@ input is the descriptor, which is closed in this process. Raises `ToolError` if 
 
 ServerState = Literal["disabled", "starting", "connected", "failed"]
 
-_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}$]*))?\}")
 """Reference to an environment variable, as in `.mcp.json`: `${NAME}`, `${NAME:-DEFAULT}`, and VS Code's
 `${env:NAME}`."""
 
@@ -82,6 +82,8 @@ class McpHost:
     """Returns the workspace folders, which servers may ask for."""
     tell: Callable[[str], None]
     """Shows the user a line."""
+    on_change: Callable[[], None]
+    """Called when the state or the tools of a server have changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.errors import ToolError
+from pygent_ls.extensions.mcp.client import McpConnection, Report, connect
 from pygent_ls.extensions.mcp.server import McpHost, ServerSpec, ServerState, ServerStatus
 from pygent_ls.extensions.mcp.tools import tools_of
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
-    from pygent_ls.extensions.mcp.client import Connection, Report
 
 RESTARTS_S = (1.0, 2.0, 4.0, 8.0, 16.0)
 """Waits before each start of a server that has ended; after the last one, it is left alone."""
@@ -49,7 +49,7 @@ class McpServers:
                 self._servers[name] = _Server(spec, self._host, self._restarts_s)
 
     def restart(self, name: str) -> bool:
-        """Start a server anew; False if there is none of that name."""
+        """Start a server again; False if the settings name no such server."""
         running = self._servers.pop(name, None)
         if running is None:
             return False
@@ -96,7 +96,7 @@ class _Server:
         self._restarts_s = restarts_s
         self._state: ServerState = "starting" if spec.is_enabled else "disabled"
         self._error = ""
-        self._connection: Connection | None = None
+        self._connection: McpConnection | None = None
         self.task = asyncio.create_task(self._serve(), name=f"MCP server {spec.name}")
 
     @property
@@ -118,13 +118,12 @@ class _Server:
             try:
                 await self._connected()
             except ToolError as error:
-                self._error = str(error)
+                self._error = one_line(str(error), MAX_ERROR_CHARS)
             finally:
                 self._connection, self.tools = None, ()
                 self.has_started.set()
-            self._error = one_line(self._error, MAX_ERROR_CHARS)
             n_failures = 0 if loop.time() - began_s > STEADY_S else n_failures + 1
-            self._state = "failed"
+            self._become("failed", self._error)
             if n_failures > len(self._restarts_s):
                 why = f"ends again and again and is left alone. {self._error}"
                 self._host.tell(f"The MCP server {self.spec.name} {why}")
@@ -132,25 +131,30 @@ class _Server:
             if n_failures <= 1:
                 self._host.tell(f"The MCP server {self.spec.name} is not connected: {self._error}")
             await asyncio.sleep(self._restarts_s[max(0, n_failures - 1)])
-            self._state = "starting"
+            self._become("starting", self._error)
+
+    def _become(self, state: ServerState, error: str = "") -> None:
+        self._state, self._error = state, error
+        self._host.on_change()
 
     async def _connected(self) -> None:
         """Connect, and keep the list of tools true until the server ends. Raises whatever keeps it from that."""
-        client = await asyncio.to_thread(import_module, "pygent_ls.extensions.mcp.client")  # takes a second
-        async with client.connect(self.spec, self._host) as connection:
+        await asyncio.to_thread(import_module, "mcp")  # takes a second
+        async with connect(self.spec, self._host) as connection:
             self._connection = connection
             await self._list_tools(connection)
-            self._state, self._error = "connected", ""
+            self._become("connected")
             self.has_started.set()
             listening = asyncio.create_task(connection.listen())
             try:
                 while await _first_of(connection.changed, connection.ended):
                     await self._list_tools(connection)
+                    self._host.on_change()
             finally:
                 listening.cancel()
                 await asyncio.wait([listening])
 
-    async def _list_tools(self, connection: Connection) -> None:
+    async def _list_tools(self, connection: McpConnection) -> None:
         limit_s = self.spec.startup_timeout_s
         try:
             async with asyncio.timeout(limit_s):

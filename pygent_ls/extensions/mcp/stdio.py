@@ -8,22 +8,26 @@ from __future__ import annotations
 import asyncio
 import os
 from types import TracebackType
-
-import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from typing import TYPE_CHECKING, TypeVar
 
 from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.mcp.server import RunServer
 
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp.client._transport import TransportStreams
+    from mcp.shared.message import SessionMessage
+
+    Item = TypeVar("Item")
+    Messages = tuple[MemoryObjectSendStream[Item], MemoryObjectReceiveStream[Item]]
+
 MAX_LINE_CHARS = 32_000_000
 """Maximum length of one message: room for an image of 20 MB in base64."""
 
 MAX_NOISE_CHARS = 1_000_000
-"""Maximum length of all lines on standard output that are no messages: a banner or debug output is skipped, a program
-that writes on and on is none of ours."""
+"""Maximum length of all lines on standard output that cannot be parsed as messages. A banner or debug output is
+skipped, but a program that goes on writing text does not speak the protocol."""
 
 MAX_LOG_CHARS = 20_000
 """Maximum length of standard error that is kept."""
@@ -33,9 +37,6 @@ MAX_LAST_LINES = 5
 
 GRACE_S = 0.5
 """Time for the server to end by itself once its input is closed, as the specification wants; SIGTERM follows."""
-
-Received = MemoryObjectReceiveStream[SessionMessage | Exception]
-Sent = MemoryObjectSendStream[SessionMessage]
 
 
 class StdioTransport:
@@ -53,9 +54,12 @@ class StdioTransport:
         self.why_ended = ""
         """How it has ended, for a person; empty while it runs."""
 
-    async def __aenter__(self) -> tuple[Received, Sent]:
-        self._incoming, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        sent, self._outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+    async def __aenter__(self) -> TransportStreams:
+        import anyio
+
+        incoming: Messages[SessionMessage | Exception] = anyio.create_memory_object_stream(0)
+        outgoing: Messages[SessionMessage] = anyio.create_memory_object_stream(0)
+        (self._incoming, received), (sent, self._outgoing) = incoming, outgoing
         self._streams = (self._incoming, received, sent, self._outgoing)
         reading, writing = os.pipe()
         self._writing = asyncio.create_task(self._write(writing))
@@ -99,6 +103,10 @@ class StdioTransport:
             raise ToolError(f"The server wrote a line of more than {MAX_LINE_CHARS:,} characters and was ended.")
 
     async def _receive(self, line: str) -> None:
+        import anyio
+        from mcp.shared.message import SessionMessage
+        from mcp_types import jsonrpc_message_adapter
+
         try:
             message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
         except ValueError:

@@ -108,4 +108,4 @@ class CommandFacts:
     mcp_servers: Callable[[], Sequence[ServerStatus]] = lambda: ()
     """Configured MCP servers and their states."""
     restart_mcp_server: Callable[[str], bool] = lambda _: False
-    """Starts a server anew; False if there is none of that name."""
+    """Starts a server again; False if the settings name no such server."""

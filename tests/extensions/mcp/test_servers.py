@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import select
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +38,8 @@ class Place:
 
     servers: McpServers
     folder: Path
-    told: list[str] = field(default_factory=list[str])
+    told: list[str]
+    news: asyncio.Event
 
     @property
     def pids(self) -> list[int]:
@@ -52,7 +55,9 @@ class Place:
         tool = self.tool(name)
 
         async def keep(text: str) -> None:
-            (report if report is not None else []).append(text)
+            if report is not None:
+                report.append(text)
+            self.news.set()
 
         context = ToolContext(
             tool_id="c1",
@@ -65,10 +70,11 @@ class Place:
         return await tool.run(context, **tool.validate(arguments))
 
     async def until(self, is_true: Callable[[], object]) -> None:
-        """Wait until it is so."""
+        """Wait until it is so; looked at whenever a server's state has changed."""
         async with asyncio.timeout(WAIT_S):
-            while not is_true():  # noqa: ASYNC110 - of another process
-                await asyncio.sleep(0.01)
+            while not is_true():
+                self.news.clear()
+                await self.news.wait()
 
     async def until_connected(self, *specs: ServerSpec) -> None:
         """Start the servers, and wait until each is connected."""
@@ -81,10 +87,13 @@ async def opened(folder: Path, restarts_s: Sequence[float]) -> AsyncGenerator[Pl
     """Servers that end with the block."""
     told: list[str] = []
     processes = LocalProcesses()
-    host = McpHost(run=processes.serve, find=processes.find, folders=lambda: [folder], tell=told.append)
+    news = asyncio.Event()
+    host = McpHost(
+        run=processes.serve, find=processes.find, folders=lambda: [folder], tell=told.append, on_change=news.set
+    )
     servers = McpServers(host, restarts_s)
     try:
-        yield Place(servers=servers, folder=folder, told=told)
+        yield Place(servers=servers, folder=folder, told=told, news=news)
     finally:
         await bounded(servers.close())
         processes.kill_all()
@@ -112,12 +121,21 @@ def real(place: Place, name: str, *args: str) -> ServerSpec:
     )
 
 
-def is_alive(pid: int) -> bool:
-    """Whether the process runs; one that has ended and is not collected does not."""
+async def ended(pid: int) -> bool:
+    """Whether the process ends within the limit, or has ended."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool((await asyncio.to_thread(select.select, [descriptor], [], [], WAIT_S))[0])
+    finally:
+        os.close(descriptor)
+
+
+async def all_ended(pids: Sequence[int]) -> bool:
+    """Whether all of them do."""
+    return all([await ended(pid) for pid in pids])
 
 
 async def test_servers_of_others_answer_side_by_side(place: Place) -> None:
@@ -163,7 +181,7 @@ async def test_a_server_that_writes_text_without_end_is_ended(place: Place) -> N
 
     assert "are no MCP messages" in place.servers.statuses[0].error
     assert place.servers.statuses[0].state == "failed"
-    await place.until(lambda: not any(map(is_alive, place.pids)))
+    assert await all_ended(place.pids)
 
 
 async def test_a_server_that_never_answers_holds_up_no_other_and_is_ended_at_its_limit(place: Place) -> None:
@@ -174,7 +192,7 @@ async def test_a_server_that_never_answers_holds_up_no_other_and_is_ended_at_its
     await place.until(lambda: "left alone" in "".join(place.told))
 
     assert place.servers.statuses[0].error == "The server did not answer within 0.5 s."
-    await place.until(lambda: not any(map(is_alive, place.pids)))
+    assert await all_ended(place.pids)
 
 
 async def test_a_server_that_dies_in_a_call_is_an_error_of_the_call_and_is_started_again(place: Place) -> None:
@@ -200,6 +218,7 @@ async def test_an_error_of_a_tool_and_wrong_arguments_are_errors_of_the_call(pla
 
 
 async def test_progress_is_passed_on_and_a_call_that_is_cancelled_is_cancelled_in_the_server(place: Place) -> None:
+    os.mkfifo(place.folder / "cancelled")
     await place.until_connected(toy(place))
     said: list[str] = []
 
@@ -207,7 +226,7 @@ async def test_progress_is_passed_on_and_a_call_that_is_cancelled_is_cancelled_i
     await place.until(lambda: "".join(said).endswith("at 3 (3 of 3)\n"))
     call.cancel()
 
-    await place.until((place.folder / "cancelled").exists)
+    assert await bounded(asyncio.to_thread((place.folder / "cancelled").read_text)) == "yes"
     assert await place.call("mcp__toy__count", said, to=1) == "counted"
     assert said[:2] == ["at 1 (1 of 3)\n", "at 2 (2 of 3)\n"]
 
@@ -297,11 +316,11 @@ async def test_settings_that_change_end_and_start_servers(place: Place) -> None:
         ]
     )
     await place.until(lambda: len(place.pids) == 2 and place.servers.statuses[0].state == "connected")
-    await place.until(lambda: not is_alive(first))
+    assert await ended(first)
 
     assert place.servers.statuses[1].state == "disabled"
     place.servers.apply([])
-    await place.until(lambda: not any(map(is_alive, place.pids)))
+    assert await all_ended(place.pids)
     assert place.servers.tools == []
 
 
@@ -312,11 +331,11 @@ async def test_a_server_is_restarted_by_name(place: Place) -> None:
     assert not place.servers.restart("pear")
 
     await place.until(lambda: len(place.pids) == 2 and place.servers.statuses[0].state == "connected")
-    await place.until(lambda: not is_alive(place.pids[0]))
+    assert await ended(place.pids[0])
 
 
 async def test_all_servers_have_ended_when_closing_returns(tmp_path: Path) -> None:
     async with opened(tmp_path, ()) as place:
         await place.until_connected(toy(place))
 
-    assert not any(map(is_alive, place.pids))
+    assert await all_ended(place.pids)

@@ -51,7 +51,7 @@ async def count(to: int, ctx: Context[Any, Any]) -> str:
         try:
             await asyncio.Event().wait()
         finally:
-            Path(os.environ["PID_FILE"]).with_name("cancelled").touch()
+            Path(os.environ["PID_FILE"]).with_name("cancelled").write_text("yes")
     return "counted"
 
 

@@ -562,6 +562,10 @@
 ---@class pygent.Matches
 ---@field matches pygent.Match[]
 
+--- The notification `pygent/mcp/changed`, for clients with `chatPanel`: the state or the tools of an MCP server have
+--- changed. Earlier results of `pygent/mcp/status` and `pygent/tools/list` are out of date.
+---@class pygent.McpChanged
+
 --- A configured MCP server. `tools` are the names of its tools, as the model is offered them. `error` says why it is
 --- not connected.
 ---@class pygent.McpServer
@@ -1360,6 +1364,7 @@
 ---@field ["$/progress"] { token: string|integer, value: pygent.Events }
 ---@field ["pygent/session/changed"] pygent.SessionChanged
 ---@field ["pygent/models/changed"] pygent.ModelsChanged
+---@field ["pygent/mcp/changed"] pygent.McpChanged
 ---@field ["pygent/question/cancelled"] pygent.QuestionCancelled
 ---@field ["pygent/review/cancelled"] pygent.ReviewCancelled
 ---@field ["pygent/permission/cancelled"] pygent.PermissionCancelled

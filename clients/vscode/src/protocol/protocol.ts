@@ -652,6 +652,12 @@ export interface Matches {
 }
 
 /**
+ * The notification `pygent/mcp/changed`, for clients with `chatPanel`: the state or the tools of an MCP server have
+ * changed. Earlier results of `pygent/mcp/status` and `pygent/tools/list` are out of date.
+ */
+export type McpChanged = Readonly<Record<string, never>>;
+
+/**
  * A configured MCP server. `tools` are the names of its tools, as the model is offered them. `error` says why it is
  * not connected.
  */
@@ -1581,6 +1587,7 @@ export interface Notifications {
 	readonly "$/progress": { readonly token: string | number; readonly value: Events };
 	readonly "pygent/session/changed": SessionChanged;
 	readonly "pygent/models/changed": ModelsChanged;
+	readonly "pygent/mcp/changed": McpChanged;
 	readonly "pygent/question/cancelled": QuestionCancelled;
 	readonly "pygent/review/cancelled": ReviewCancelled;
 	readonly "pygent/permission/cancelled": PermissionCancelled;

@@ -95,6 +95,7 @@ NOTIFICATIONS: dict[str, Any] = {
     "$/progress (partialResultToken)": events.EventsOut,
     "pygent/session/changed": sessions.SessionChangedOut,
     "pygent/models/changed": models.ModelsChangedOut,
+    "pygent/mcp/changed": status.McpChangedOut,
     "pygent/question/cancelled": questions.QuestionCancelledOut,
     "pygent/review/cancelled": reviews.ReviewCancelledOut,
     "pygent/permission/cancelled": permissions.PermissionCancelledOut,

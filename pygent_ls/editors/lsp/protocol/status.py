@@ -42,6 +42,11 @@ class McpStatusOut(TypedDict):
     servers: list[McpServerOut]
 
 
+class McpChangedOut(TypedDict):
+    """The notification `pygent/mcp/changed`, for clients with `chatPanel`: the state or the tools of an MCP server have
+    changed. Earlier results of `pygent/mcp/status` and `pygent/tools/list` are out of date."""
+
+
 class AgentOut(TypedDict):
     """A variant of the agent. `model` and `mode` are its own; if null, those of the session or the settings apply."""
 
