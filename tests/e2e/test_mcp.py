@@ -1,0 +1,156 @@
+"""MCP servers through the real daemon: permission, trust, and no process that outlives it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import select
+import signal
+import sys
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.command_line import clean_environment, run, script
+from tests.e2e.raw import WAIT_S, RawClient, raw_client
+from tests.extensions.mcp.test_servers import TOY
+
+ROOT = Path(__file__).parents[2]
+
+
+def server_of(folder: Path) -> dict[str, Any]:
+    """The toy server, as settings have it."""
+    env = {"PID_FILE": str(folder / "pids"), "PYTHONPATH": str(ROOT)}
+    return {"command": sys.executable, "args": [str(TOY)], "env": env}
+
+
+def toml_of(folder: Path) -> str:
+    """The same in a settings file."""
+    server = server_of(folder)
+    env = ", ".join(f"{name} = {json.dumps(value)}" for name, value in server["env"].items())
+    lines = [f"command = {json.dumps(server['command'])}", f"args = {json.dumps(server['args'])}", f"env = {{ {env} }}"]
+    return "\n".join(["[mcp_servers.toy]", *lines, ""])
+
+
+def watched(folder: Path) -> list[int]:
+    """A descriptor for each server that runs, which can be read once it has ended."""
+    found: list[int] = []
+    for line in (folder / "pids").read_text().split():
+        with suppress(ProcessLookupError):
+            found.append(os.pidfd_open(int(line)))
+    return found
+
+
+def have_ended(descriptors: list[int]) -> bool:
+    """Whether all of them end within the limit."""
+    return all(select.select([each], [], [], WAIT_S)[0] for each in descriptors)
+
+
+def is_new(known: set[int], frame: dict[str, Any]) -> bool:
+    """Whether it is another notification about servers than those that came before."""
+    return id(frame) not in known and frame.get("method") == "pygent/mcp/changed"
+
+
+def until_connected(client: RawClient) -> dict[str, Any]:
+    """The state of the only server, once it is connected."""
+    for number in itertools.count():
+        servers = client.request(f"status {number}", "pygent/mcp/status")["result"]["servers"]
+        if servers and servers[0]["state"] == "connected":
+            return servers[0]
+        client.until(partial(is_new, {id(frame) for frame in client.frames}))
+    raise AssertionError
+
+
+@pytest.fixture
+def home(folder: Path) -> Path:
+    """The user's settings folder."""
+    made = folder.parent / "home" / ".config" / "pygent-ls"
+    made.mkdir(parents=True)
+    return made
+
+
+def started(client: RawClient, folder: Path) -> None:
+    """The handshake of a client that is told of servers."""
+    client.initialize(folder, capabilities={"experimental": {"pygent": {"chatPanel": True}}})
+
+
+ADD = {"tool_calls": [{"name": "mcp__toy__add", "input": {"a": 19, "b": 23}}]}
+
+
+def test_a_tool_of_a_server_asks_and_its_result_is_marked_as_text_from_outside(folder: Path, home: Path) -> None:
+    (home / "config.toml").write_text(toml_of(folder))
+    model = script(folder.parent, ADD, {"text": "done"}, ADD, {"text": "done"})
+    with raw_client(folder, environment={"PYGENT_MODEL": model}) as client:
+        started(client, folder)
+        server = until_connected(client)
+        client.begin("turn", "pygent/turn/start", {"prompt": "add", "partialResultToken": "turn"})
+        asked = client.until(lambda frame: frame.get("method") == "window/showMessageRequest")
+        always = next(each for each in asked["params"]["actions"] if each["title"].startswith("Always allow"))
+        client.send({"jsonrpc": "2.0", "id": asked["id"], "result": always})
+        first = client.answer("turn")["result"]
+        again = client.request("again", "pygent/turn/start", {"prompt": "add", "sessionId": first["sessionId"]})
+
+    assert "mcp__toy__add" in server["tools"]
+    assert 'toy: add {"a": 19, "b": 23}' in asked["params"]["message"]
+    assert again["result"]["stopReason"] == "end_turn"
+    assert len([frame for frame in client.frames if frame.get("method") == "window/showMessageRequest"]) == 1
+    assert "the sum is 42" in json.dumps(client.frames)
+
+
+@pytest.mark.parametrize("how", ["shutdown", "end of input", "kill -9"])
+def test_no_server_outlives_the_daemon(how: str, folder: Path, home: Path) -> None:
+    (home / "config.toml").write_text(toml_of(folder))
+    with raw_client(folder) as client:
+        started(client, folder)
+        until_connected(client)
+        servers = watched(folder)
+        match how:
+            case "shutdown":
+                assert client.finish() == 0
+            case "end of input":
+                client.stdin.close()
+                client.wait()
+            case _:
+                client.process.send_signal(signal.SIGKILL)
+                client.wait()
+
+    assert servers
+    assert have_ended(servers)
+
+
+def test_a_server_of_an_untrusted_workspace_is_not_started(folder: Path) -> None:
+    (folder / ".pygent").mkdir()
+    (folder / ".pygent" / "config.toml").write_text(toml_of(folder))
+    model = script(folder.parent, ADD, {"text": "done"})
+    with raw_client(folder, environment={"PYGENT_MODEL": model}) as client:
+        started(client, folder)
+        client.begin("turn", "pygent/turn/start", {"prompt": "add"})
+        asked = client.until(lambda frame: frame.get("method") == "window/showMessageRequest")
+        client.send({"jsonrpc": "2.0", "id": asked["id"], "result": None})
+        client.answer("turn")
+        servers = client.request("status", "pygent/mcp/status")["result"]["servers"]
+
+    assert "start the MCP server toy: " in asked["params"]["message"]
+    assert str(TOY) in asked["params"]["message"]
+    assert servers == []
+    assert not (folder / "pids").exists()
+
+
+def test_a_run_without_an_editor_waits_for_its_servers(folder: Path, home: Path) -> None:
+    (home / "config.toml").write_text(toml_of(folder))
+    environment = clean_environment(folder.parent / "home", XDG_CONFIG_HOME=str(home.parent))
+    model = script(folder.parent, ADD, {"text": "done"})
+    options = ("--model", model, "--allowed-tools", "mcp__toy__*", "--output-format", "stream-json")
+
+    done = run("run", *options, "add", environment=environment, cwd=folder)
+
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert lines[0]["mcp_servers"] == [{"name": "toy", "status": "connected"}]
+    assert "mcp__toy__add" in lines[0]["tools"]
+    assert "the sum is 42" in done.stdout
+    assert have_ended(watched(folder))
