@@ -33,6 +33,7 @@ READING_TOOLS = (
     "web_search",
     "list_templates",
     "list_components",
+    "read_skill",
     "plan",
     "task",
     "ask_user",

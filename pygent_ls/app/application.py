@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.permissions.permissions import Policy
     from pygent_ls.agent.ports.model import Model
     from pygent_ls.agent.ports.output_store import Outputs
+    from pygent_ls.agent.ports.skills import Skill
     from pygent_ls.agent.rules.rule import Rule
     from pygent_ls.agent.session_services import SessionServices
     from pygent_ls.agent.tools.tool import ToolRegistry
@@ -103,6 +104,7 @@ class Agent:
     def __init__(self, blueprint: Application, front_end: FrontEnd) -> None:
         from pygent_ls.agent.tools.cache import ToolCache
         from pygent_ls.app.commands import command_facts
+        from pygent_ls.app.prompt import skills_of
         from pygent_ls.app.setup import AppSetup
         from pygent_ls.app.shared import Shared
         from pygent_ls.app.storage import CHECKPOINTS
@@ -129,6 +131,9 @@ class Agent:
         )
         self._models = self._shared.models(self._settings, self._processes)
         self._endpoints = self._endpoints_of(self._taken)
+        self._skills = skills_of(front_end.workspace, is_restricted=front_end.is_restricted)
+        self._has_skills = False
+        """Whether there were skills when the settings were last taken."""
         self._mcp: McpServers | None = None
         """None until a server is configured."""
         self._setup = AppSetup(
@@ -205,7 +210,8 @@ class Agent:
         self._processes.hide(named_key_variables(settings))
         beside, wrong = await asyncio.to_thread(more_folders, taken)
         self._front_end.workspace.use_also(beside)
-        prompt = await prompt_settings(taken)
+        self._has_skills = bool(skills := await self._skills.all())
+        prompt = replace(await prompt_settings(taken), skills=skills)
         problems = [f"Settings: {each}" for each in self._live.news(taken)]
         problems += self._live.untold(filter(None, (*wrong, prompt.problem, *of_keys)))
         return TurnSettings(
@@ -255,6 +261,7 @@ class Agent:
         offered = offered_tools(
             has_folder=bool(self._front_end.workspace.folders),
             shell_timeout_s=settings.shell_timeout_s,
+            has_skills=self._has_skills,
             agents=[(each.name, each.description) for each in variants(profiles_of(settings)).profiles.values()],
         )
         of_servers = self._mcp.tools if self._mcp else ()
@@ -283,6 +290,10 @@ class Agent:
     def mcp_servers(self) -> Sequence[ServerStatus]:
         """Implement `Core`."""
         return self._mcp.statuses if self._mcp else ()
+
+    async def skills(self) -> Sequence[Skill]:
+        """Implement `Core`."""
+        return await self._skills.all()
 
     def restart_mcp_server(self, name: str) -> bool:
         """Implement `Core`."""
@@ -411,6 +422,7 @@ class Agent:
             workspace=self._front_end.workspace,
             processes=self._processes,
             web=HttpWeb(self._processes),
+            skills=self._skills,
             templates=TemplateFolders(
                 self._processes, shipped=Path(__file__).parents[1] / "scaffold", users=user_file().parent
             ),
@@ -472,4 +484,5 @@ class Agent:
         """Return the system prompt for a session that does not take settings at the start of a turn."""
         from pygent_ls.app.prompt import make_system_prompt, prompt_settings
 
-        return await make_system_prompt(self._front_end.workspace, await prompt_settings(self._taken), wanted)
+        settings = replace(await prompt_settings(self._taken), skills=await self._skills.all())
+        return await make_system_prompt(self._front_end.workspace, settings, wanted)

@@ -34,6 +34,7 @@ def command_facts(live: LiveSettings, front_end: FrontEnd, core: Core) -> Comman
         aliases=partial(aliases_of, live, workspace),
         mcp_servers=lambda: core.mcp_servers,
         restart_mcp_server=core.restart_mcp_server,
+        skills=core.skills,
         own=partial(own_commands, workspace, is_restricted=front_end.is_restricted),
     )
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -19,10 +19,12 @@ from pygent_ls.agent.context.system_prompt import (
     prompt_of,
     system_parts,
 )
+from pygent_ls.agent.ports.skills import Skill
 from pygent_ls.agent.ports.workspace import Workspace
 from pygent_ls.config.live import Taken
 from pygent_ls.config.sources import LOCAL_FILE, WORKSPACE_FILE, user_file
 from pygent_ls.errors import ToolError
+from pygent_ls.extensions.skills import SkillFolders, skill_folders
 from pygent_ls.workspace.files.reader import read_document
 
 USERS_FILE = "AGENTS.md"
@@ -50,6 +52,7 @@ class PromptSettings:
     added: str
     replaced_by: str | None
     """Text that replaces the default system prompt; None if none is set or its file cannot be read."""
+    skills: Sequence[Skill] = ()
     problem: str = ""
     """Reason why the file cannot be read, for the user."""
 
@@ -72,6 +75,11 @@ async def prompt_settings(taken: Taken) -> PromptSettings:
         said = str(error) if await asyncio.to_thread(file.exists) else f"There is no file {file}."
         why = f"system_prompt_file: {said} The default system prompt is used until the file can be read."
         return replace(usual, problem=why)
+
+
+def skills_of(workspace: Workspace, *, is_restricted: bool = False) -> SkillFolders:
+    """Return the skills of the user and, unless it is restricted, of a workspace, whose folders may change."""
+    return SkillFolders(lambda: skill_folders(user_file().parent, workspace.folders, is_restricted=is_restricted))
 
 
 def place_named(taken: Taken, key: str, named: str) -> Path:
@@ -157,6 +165,7 @@ async def make_parts(workspace: Workspace, settings: PromptSettings, wanted: Pro
             replaced_by=settings.replaced_by,
             users_file=users_file,
             instructions=wanted.instructions,
+            skills=settings.skills,
         )
     )
 

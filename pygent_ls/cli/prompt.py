@@ -7,7 +7,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pygent_ls.agent.context.instructions import Instruction, without_secrets
@@ -19,7 +19,7 @@ from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import AgentProfile, allowed_by_settings
 from pygent_ls.app.agents import variants_of
 from pygent_ls.app.factories import policy_of
-from pygent_ls.app.prompt import make_parts, more_folders, prompt_settings
+from pygent_ls.app.prompt import make_parts, more_folders, prompt_settings, skills_of
 from pygent_ls.config.live import Taken
 from pygent_ls.config.sources import state_folder
 from pygent_ls.errors import SessionError, ToolError
@@ -87,7 +87,9 @@ def run_command(given: argparse.Namespace) -> int:
                     mode=given.mode,
                     files=given.files,
                     tools=allowed_by_settings(
-                        ToolRegistry(offered_tools(has_folder=True, shell_timeout_s=settings.shell_timeout_s)),
+                        ToolRegistry(
+                            offered_tools(has_folder=True, shell_timeout_s=settings.shell_timeout_s, has_skills=True)
+                        ),
                         settings.disallowed_tools,
                     ),
                     secrets=_secrets(workspace, is_on=settings.redact_secrets),
@@ -118,7 +120,8 @@ async def prompt_shown(wanted: PromptOptions) -> ShownPrompt:
     found = await instructions.of_workspace(reading)
     paths = [_existing(workspace, each) for each in wanted.files]
     near = await instructions.near(paths, reading)
-    of_prompt = await prompt_settings(wanted.taken)
+    skills = await skills_of(workspace).all()
+    of_prompt = replace(await prompt_settings(wanted.taken), skills=skills)
     beside, wrong = more_folders(wanted.taken)
     workspace.use_also(beside)
     parts = await make_parts(
@@ -138,7 +141,15 @@ async def prompt_shown(wanted: PromptOptions) -> ShownPrompt:
         beside=[await without_secrets(each, secrets) for each in near],
         taken=[each for each in found if not each.problem],
         not_taken=[each for each in found if each.problem],
-        problems=[*wrong, *filter(None, (of_prompt.problem,))],
+        problems=[
+            *wrong,
+            *filter(None, (of_prompt.problem,)),
+            *(
+                f"The skill {each.name} cannot be used: {each.problem} ({each.folder})"
+                for each in skills
+                if each.problem
+            ),
+        ],
     )
 
 

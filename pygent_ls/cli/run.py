@@ -337,7 +337,7 @@ def tools_of(given: argparse.Namespace) -> tuple[str, ...] | None:
 def _tool_names() -> list[str]:
     from pygent_ls.tools.catalog import offered_tools
 
-    return [each.name for each in offered_tools(has_folder=True, shell_timeout_s=1.0)]
+    return [each.name for each in offered_tools(has_folder=True, shell_timeout_s=1.0, has_skills=True)]
 
 
 def _check_tool(given: argparse.Namespace, option: str, name: str) -> None:

@@ -14,6 +14,7 @@ from pygent_ls.agent.ports.approver import Approver
 from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
 from pygent_ls.agent.ports.hooks import Hooks, NoHooks
 from pygent_ls.agent.ports.questioner import NobodyToAsk, Questioner
+from pygent_ls.agent.ports.skills import Skill
 from pygent_ls.agent.ports.workspace import Workspace
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.agent.tools.tool import ToolRegistry
@@ -153,6 +154,10 @@ class Core(Protocol):
     @property
     def mcp_servers(self) -> Sequence[ServerStatus]:
         """The configured MCP servers and their states."""
+        ...
+
+    async def skills(self) -> Sequence[Skill]:
+        """Return the skills of the user and of the workspace."""
         ...
 
     def restart_mcp_server(self, name: str) -> bool:

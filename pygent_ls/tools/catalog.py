@@ -21,6 +21,7 @@ from pygent_ls.tools.search.definitions import find_definition
 from pygent_ls.tools.search.grep import find_files, grep_search
 from pygent_ls.tools.shell.background import shell_input, shell_kill, shell_output
 from pygent_ls.tools.shell.command import shell_tool
+from pygent_ls.tools.skills import read_skill
 from pygent_ls.tools.tasks import plan, task_tool
 from pygent_ls.tools.tests.run_tests import run_tests
 from pygent_ls.tools.web import web_fetch
@@ -28,15 +29,18 @@ from pygent_ls.tools.web import web_fetch
 IN_THE_BACKGROUND = (shell_output, shell_input, shell_kill)
 
 
-def offered_tools(*, has_folder: bool, shell_timeout_s: float, agents: Sequence[tuple[str, str]] = ()) -> list[Tool]:
+def offered_tools(
+    *, has_folder: bool, shell_timeout_s: float, has_skills: bool = False, agents: Sequence[tuple[str, str]] = ()
+) -> list[Tool]:
     """Return the tools to register, in the model's order; `agents` are the possible subagents, each with its
-    description.
+    description. The tool for skills is included if there are any.
 
     Without a workspace folder, only commands and the web are included.
     """
     shell = shell_tool(shell_timeout_s)
+    skills = [read_skill] if has_skills else []
     if not has_folder:
-        return [shell, *IN_THE_BACKGROUND, web_fetch, plan, task_tool(agents), ask_user]
+        return [shell, *IN_THE_BACKGROUND, web_fetch, *skills, plan, task_tool(agents), ask_user]
     return [
         read_file,
         list_files,
@@ -68,6 +72,7 @@ def offered_tools(*, has_folder: bool, shell_timeout_s: float, agents: Sequence[
         list_components,
         create_project,
         add_component,
+        *skills,
         plan,
         task_tool(agents),
         ask_user,

@@ -206,6 +206,7 @@ def _tool_context(context: RunContext, record: CallRecord) -> ToolContext:
         cacheable=not reading.rules,  # results are shared with sessions that have other rules
         web=environment.web,
         templates=environment.templates,
+        skills=environment.skills,
         editor=environment.editor,
         ask_user=partial(ask_questions, context, call.id),
         run_subagent=partial(context.run_subagent, call.id),

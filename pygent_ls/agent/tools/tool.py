@@ -30,6 +30,7 @@ from pygent_ls.errors import Quote, StaleDocumentError, ToolError
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from pygent_ls.agent.ports.skills import Skills
     from pygent_ls.agent.ports.templates import Templates
     from pygent_ls.agent.ports.web import UrlVerdict, Web
 
@@ -86,6 +87,7 @@ class ToolContext:
     """Rules on which files must not be shown."""
     web: Web | None = None
     templates: Templates | None = None
+    skills: Skills | None = None
     ask_user: AskUser = nobody_answers
     run_subagent: RunSubagent = no_subagents
     set_plan: SetPlan = no_plan

@@ -88,6 +88,17 @@ def _server_lines(server: ServerStatus) -> list[str]:
     return [*lines, *(f"  - `{name}`" for name in server.tools)]
 
 
+async def _skills(call: CommandCall) -> str:
+    found = await call.facts.skills()
+    if not found:
+        return "There are no skills. A skill is a folder with a `SKILL.md`: see `docs/skills.md`."
+    return "\n".join(
+        f"- `{each.name}` ({each.source}): "
+        + (f"cannot be used: {each.problem} (`{each.folder}`)" if each.problem else each.description)
+        for each in found
+    )
+
+
 async def _voice(_call: CommandCall) -> str:
     return "Voice input is not built in to this version. Use the dictation of your system or editor."
 
@@ -97,6 +108,7 @@ COMMANDS = (
         name="help", takes="[COMMAND]", description="list commands, or show how to use one", run=_help, complete=_names
     ),
     Command(name="cost", description="show tokens and cost of the last turn and the session", run=_cost),
+    Command(name="skills", description="list the skills that the model can read", run=_skills),
     Command(
         name="mcp",
         takes="[restart NAME]",

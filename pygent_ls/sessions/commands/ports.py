@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from pygent_ls.agent.ports.skills import Skill
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommands
 from pygent_ls.extensions.mcp.server import ServerStatus
@@ -96,6 +97,10 @@ async def _none() -> Mapping[str, str]:
     return {}
 
 
+async def _no_skills() -> Sequence[Skill]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandFacts:
     """Facts about the rest of the program, read anew at each use."""
@@ -105,6 +110,7 @@ class CommandFacts:
     """Aliases from the settings: names without the slash, and what they expand to."""
     own: Callable[[], Sequence[OwnCommands]] = lambda: ()
     """Folders with own commands, the first of which takes precedence. Reading them blocks."""
+    skills: Callable[[], Awaitable[Sequence[Skill]]] = _no_skills
     mcp_servers: Callable[[], Sequence[ServerStatus]] = lambda: ()
     """Configured MCP servers and their states."""
     restart_mcp_server: Callable[[str], bool] = lambda _: False

@@ -20,6 +20,7 @@ from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.permissions.permissions import Permissions, Rule
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.ports.questioner import Question, QuestionAnswered
+from pygent_ls.agent.ports.skills import Skill
 from pygent_ls.agent.rules import globs
 from pygent_ls.agent.session_services import Environment, SessionMemory, SessionServices
 from pygent_ls.agent.tools.cache import ToolCache
@@ -191,6 +192,10 @@ class FakeCore:
     def mcp_servers(self) -> Sequence[ServerStatus]:
         """Implement `Core`."""
         return self.servers
+
+    async def skills(self) -> Sequence[Skill]:
+        """Implement `Core`."""
+        return ()
 
     def restart_mcp_server(self, name: str) -> bool:
         """Implement `Core`."""
