@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.ports.skills import Skill
     from pygent_ls.agent.rules.rule import Rule
     from pygent_ls.agent.session_services import SessionServices
-    from pygent_ls.agent.tools.tool import ToolRegistry
+    from pygent_ls.agent.tools.tool import Tool, ToolRegistry
     from pygent_ls.agent.variants import AgentProfile, Variants
     from pygent_ls.app.shared import Shared
     from pygent_ls.editors.ports import FrontEnd, SessionStart
@@ -109,6 +109,7 @@ class Agent:
         from pygent_ls.app.shared import Shared
         from pygent_ls.app.storage import CHECKPOINTS
         from pygent_ls.app.trust_prompt import TrustPrompt
+        from pygent_ls.extensions.own_tools.tools import OwnTools
         from pygent_ls.sessions.checkpoints.past_sessions import PastSessions
         from pygent_ls.sessions.store import Sessions
         from pygent_ls.workspace.snapshots.snapshots import Snapshots
@@ -134,6 +135,7 @@ class Agent:
         self._skills = skills_of(front_end.workspace, is_restricted=front_end.is_restricted)
         self._has_skills = False
         """Whether there were skills when the settings were last taken."""
+        self._own_tools = OwnTools(user_file().parent / "tools", self._processes.serve)
         self._mcp: McpServers | None = None
         """None until a server is configured."""
         self._setup = AppSetup(
@@ -201,6 +203,7 @@ class Agent:
         self._taken = taken = await self._trusting.settle(taken)
         settings = taken.loaded.settings
         self._start_servers(settings)
+        await self._own_tools.refresh()
         if self._mcp is not None and self._front_end.waits_for_servers_s:
             await self._mcp.until_started(self._front_end.waits_for_servers_s)
         of_keys = await asyncio.to_thread(self._shared.refresh_keys)
@@ -213,6 +216,7 @@ class Agent:
         self._has_skills = bool(skills := await self._skills.all())
         prompt = replace(await prompt_settings(taken), skills=skills)
         problems = [f"Settings: {each}" for each in self._live.news(taken)]
+        problems += self._live.untold(self._own_tools.tools([each.name for each in self._built_in(settings)])[1])
         problems += self._live.untold(filter(None, (*wrong, prompt.problem, *of_keys)))
         return TurnSettings(
             model=endpoints.model,
@@ -255,17 +259,23 @@ class Agent:
 
     def _tools(self, settings: Settings) -> ToolRegistry:
         from pygent_ls.agent.tools.tool import ToolRegistry
-        from pygent_ls.agent.variants import allowed_by_settings, variants
+        from pygent_ls.agent.variants import allowed_by_settings
+
+        offered = self._built_in(settings)
+        own, _ = self._own_tools.tools([each.name for each in offered])
+        of_servers = self._mcp.tools if self._mcp else ()
+        return allowed_by_settings(ToolRegistry([*offered, *own, *of_servers]), settings.disallowed_tools)
+
+    def _built_in(self, settings: Settings) -> Sequence[Tool]:
+        from pygent_ls.agent.variants import variants
         from pygent_ls.tools.catalog import offered_tools
 
-        offered = offered_tools(
+        return offered_tools(
             has_folder=bool(self._front_end.workspace.folders),
             shell_timeout_s=settings.shell_timeout_s,
             has_skills=self._has_skills,
             agents=[(each.name, each.description) for each in variants(profiles_of(settings)).profiles.values()],
         )
-        of_servers = self._mcp.tools if self._mcp else ()
-        return allowed_by_settings(ToolRegistry([*offered, *of_servers]), settings.disallowed_tools)
 
     def _start_servers(self, settings: Settings) -> None:
         """Start the MCP servers of the settings, and end those that are no longer in them. Returns at once."""

@@ -30,7 +30,7 @@ class Edits(BaseModel):
     )
 
 
-class Context(BaseModel):
+class ContextTable(BaseModel):
     """Table `[context]`."""
 
     model_config = STRICT

@@ -48,7 +48,7 @@ def front_matter(text: str) -> tuple[Mapping[str, Any], str]:
 
 
 def line_of(head: Mapping[str, Any], key: str) -> str:
-    """Return the value as one line; empty if there is none. Raises `BrokenFileError`."""
+    """Return the value as one line; empty if the key is missing. Raises `BrokenFileError`."""
     value = head.get(key)
     if value is not None and not isinstance(value, str | int | float):
         raise BrokenFileError(f"`{key}` in its front matter is not a string")

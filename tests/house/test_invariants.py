@@ -42,6 +42,8 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "pygent_ls.file_access": (
         "workspace/",
         "extensions/commands.py",
+        "extensions/skills.py",
+        "extensions/own_tools/tools.py",
         "sessions/checkpoints/planned_edit.py",
         "sessions/checkpoints/rewind.py",
         "editors/lsp/documents/buffers.py",
@@ -57,6 +59,7 @@ CATCHES_ALL: Mapping[str, str] = {
     "agent/calls/executor.py": "the tool guard: whatever a tool raises becomes the model's error result",
     "editors/lsp/transport/stdio.py": "the read loop: no input ends the daemon",
     "editors/lsp/rpc/endpoint.py": "the read loop: no request stays without an answer",
+    "extensions/own_tools/child.py": "the process of a tool: whatever the tool raises becomes its error result",
     "extensions/mcp/client.py": "a transport of the SDK raises errors of several libraries, and groups of them",
 }
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.mcp.server import RunServer
+from pygent_ls.extensions.pipes import writer_to
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -122,21 +123,17 @@ class StdioTransport:
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return  # the client is gone, and the process is ended
 
-    async def _write(self, stdin: int) -> None:
-        loop = asyncio.get_running_loop()
-        with os.fdopen(stdin, "wb", 0) as pipe:
-            transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, pipe)
-            writer = asyncio.StreamWriter(transport, protocol, None, loop)
-            try:
+    async def _write(self, descriptor: int) -> None:
+        try:
+            async with writer_to(descriptor) as writer:
                 async for each in self._outgoing:
                     text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
                     writer.write(f"{text}\n".encode())
                     await writer.drain()
-            except OSError:
-                return  # it reads no more; the end of its output tells the client
-            finally:
-                transport.abort()
-                self._outgoing.close()
+        except OSError:
+            return  # it reads no more; the end of its output tells the client
+        finally:
+            self._outgoing.close()
 
 
 def _how(result: ProcessResult) -> str:

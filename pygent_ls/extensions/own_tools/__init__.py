@@ -1,0 +1,1 @@
+"""The user's own tools: Python functions that run in a process of their own."""

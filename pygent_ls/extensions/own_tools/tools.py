@@ -1,0 +1,154 @@
+"""Own tools as the model is offered them: found, described by their process, and called in one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, cast
+
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
+from pygent_ls.agent.ports.workspace import ProcessSpec
+from pygent_ls.agent.tools.schema_tool import SchemaTool
+from pygent_ls.agent.tools.tool import Tool, ToolContext
+from pygent_ls.errors import ToolError
+from pygent_ls.extensions.own_tools.process import RunProgram, ToolSource, converse
+from pygent_ls.file_access import read_beginning
+
+GROUP = "pygent_ls.tools"
+"""Entry points of packages: each names a module with tools."""
+
+MAX_FILES = 100
+"""Maximum number of files in the folder."""
+
+MAX_FILE_BYTES = 1_000_000
+"""Maximum size of a file."""
+
+LOAD_S = 10.0
+"""Maximum time to load a file; one that takes longer is left out."""
+
+MAX_RUN_S = 3600.0
+"""Maximum time of a program that a tool runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    tools: Sequence[Tool]
+    problem: str = ""
+
+
+class OwnTools:
+    """The tools of a folder and of installed packages. Each source is loaded again when its text has changed."""
+
+    def __init__(self, folder: Path, run: RunProgram) -> None:
+        self._folder = folder
+        self._run = run
+        self._loaded: dict[ToolSource, _Loaded] = {}
+
+    async def refresh(self) -> None:
+        """Load what is new or has changed, all at once."""
+        sources = await asyncio.to_thread(self._sources)
+        new = [each for each in sources if each not in self._loaded]
+        loaded = dict(zip(new, await asyncio.gather(*map(self._load, new)), strict=True))
+        self._loaded = {each: loaded[each] if each in loaded else self._loaded[each] for each in sources}
+
+    def tools(self, taken: Collection[str]) -> tuple[list[Tool], list[str]]:
+        """Return the tools whose names are not taken, and a line about each source or tool that is left out."""
+        found: dict[str, Tool] = {}
+        problems: list[str] = []
+        for source, loaded in self._loaded.items():
+            if loaded.problem:
+                problems.append(f"The tools of {source.name} are not available: {loaded.problem}")
+            for each in loaded.tools:
+                if each.name in taken or each.name in found:
+                    problems.append(f"The tool {each.name} of {source.name} is left out: the name is taken.")
+                else:
+                    found[each.name] = each
+        return list(found.values()), problems
+
+    def _sources(self) -> list[ToolSource]:
+        found: list[ToolSource] = []
+        try:
+            paths = sorted(each for each in self._folder.glob("*.py") if not each.name.startswith(("_", ".")))
+        except OSError:
+            paths = []
+        for path in paths[:MAX_FILES]:
+            try:
+                content = read_beginning(path, MAX_FILE_BYTES + 1)
+                text = content.decode("utf-8") if len(content) <= MAX_FILE_BYTES else "raise OSError('it is too long')"
+            except (OSError, UnicodeDecodeError) as error:
+                text = f"raise OSError({str(error)!r})"
+            found.append(ToolSource(path=str(path), text=text))
+        modules = dict.fromkeys(each.module for each in entry_points(group=GROUP))
+        return [*found, *(ToolSource(module=each) for each in modules)]
+
+    async def _load(self, source: ToolSource) -> _Loaded:
+        async def refuse(message: Mapping[str, Any]) -> None:
+            del message
+
+        try:
+            said = await converse(self._run, source, {}, Path("/"), refuse, LOAD_S)
+        except ToolError as error:
+            return _Loaded((), str(error))
+        if "tools" not in said:
+            return _Loaded((), str(said.get("error", "it did not say which tools it has")))
+        return _Loaded([self._tool(source, each) for each in cast("list[dict[str, Any]]", said["tools"])])
+
+    def _tool(self, source: ToolSource, told: Mapping[str, Any]) -> Tool:
+        name = str(told["name"])
+        timeout_s = float(told["timeout_s"])
+
+        async def run(context: ToolContext, /, **arguments: Any) -> str:
+            folder = context.working_directory
+            job = {"name": name, "arguments": arguments, "folder": str(folder)}
+            try:
+                said = await converse(self._run, source, job, folder, _Answers(context).answer, timeout_s)
+            except ToolError as error:
+                raise ToolError(f"{name}: {error}") from None
+            if "result" not in said:
+                raise ToolError(str(said.get("error", "It did not return a result.")))
+            return str(said["result"])
+
+        return SchemaTool(
+            name=name,
+            description=str(told["description"]),
+            risk=ToolRisk(told["risk"]),
+            category=ToolCategory.AGENT,
+            kind="other",
+            run=run,
+            title=f"{name} {{arguments}}",
+            read_only=bool(told["read_only"]),
+            timeout_s=None,
+            schema=told["schema"],
+        )
+
+
+class _Answers:
+    """Answers the process of a call with what its context may access."""
+
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
+
+    async def answer(self, message: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Raises `ToolError`."""
+        context = self._context
+        match message:
+            case {"report": str(text)}:
+                await context.report(text if text.endswith("\n") else f"{text}\n")
+                return None
+            case {"read": str(path)}:
+                return {"text": (await context.read(path)).text}
+            case {"run": list(), "timeout_s": int() | float() as timeout_s}:
+                result = await context.run(
+                    ProcessSpec(
+                        argv=tuple(map(str, message["run"])),
+                        cwd=context.working_directory,
+                        timeout_s=min(float(timeout_s), MAX_RUN_S),
+                        sandboxed=context.sandboxed,
+                    )
+                )
+                return {"exit_code": result.exit_code, "output": result.stdout}
+            case _:
+                raise ToolError("The message is not known.")
