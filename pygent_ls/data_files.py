@@ -1,4 +1,4 @@
-"""Reads untrusted YAML and TOML as plain values at a bounded cost. Parsers are imported on first use."""
+"""Reads untrusted YAML, TOML and JSON as plain values at a bounded cost. Parsers are imported on first use."""
 
 from __future__ import annotations
 
@@ -50,6 +50,23 @@ def _check_keys(text: str) -> None:
         was_dot = False
         if n_parts > MAX_KEY_PARTS:
             raise ValueError(f"a key has more than {MAX_KEY_PARTS} parts separated by dots")
+
+
+_STRING = r'"(?:[^"\\\n]|\\.)*+"?'
+
+_JSON_COMMENT = re.compile(_STRING + r"|//[^\n]*+|/\*.*?(?:\*/|\Z)", re.DOTALL)
+"""Strings and comments of JSON; an unclosed one extends to the end of the line, or of the text."""
+
+_LAST_COMMA = re.compile(_STRING + r"|,(?=\s*+[}\]])", re.DOTALL)
+"""Strings of JSON, and commas before a closing bracket."""
+
+
+def read_json_with_comments(text: str) -> object:
+    """Parse JSON in which comments and trailing commas are allowed. Raises ValueError or RecursionError."""
+    import json
+
+    text = _JSON_COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else " ", text)
+    return json.loads(_LAST_COMMA.sub(lambda found: found[0] if found[0][0] == '"' else "", text))
 
 
 def read_yaml(text: str | bytes) -> list[object]:

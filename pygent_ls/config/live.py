@@ -14,6 +14,7 @@ from pygent_ls.config.sources import (
     command_line_layer,
     editor_layer,
     environment_layer,
+    mcp_layers,
     user_layer,
     workspace_layer,
 )
@@ -92,7 +93,7 @@ class LiveSettings:
         """
         layers = [self._last_readable(user_layer(self._user_file))] if "user" in self._sources else []
         if folder is not None and "project" in self._sources:
-            layers.append(self._last_readable(workspace_layer(folder)))
+            layers += map(self._last_readable, [*mcp_layers(folder), workspace_layer(folder)])
         if folder is not None and "local" in self._sources:
             layers.append(self._last_readable(workspace_layer(folder, LOCAL_FILE)))
         layers += [self._environment, self._editor_options, self._editor_section, self._command_line]

@@ -15,6 +15,7 @@ from typing import Literal, cast
 
 from pygent_ls.agent.rules.rule import RuleOrigin
 from pygent_ls.config.layer import Layer, SettingProblem
+from pygent_ls.config.mcp_files import MCP_FILES, servers_in
 from pygent_ls.config.paths import state_folder as state_folder  # noqa: PLC0414 - re-export for readers
 from pygent_ls.config.paths import user_file as user_file  # noqa: PLC0414 - re-export for readers
 from pygent_ls.config.settings import FIELDS, GROUPS, NAMES, shown
@@ -78,6 +79,24 @@ def workspace_layer(folder: Path, named: Path = WORKSPACE_FILE) -> Layer:
     """
     file = folder / named
     return _file_layer(f"workspace file {file}", file, "workspace")
+
+
+def mcp_layers(folder: Path) -> list[Layer]:
+    """Read the files of the workspace in which other programs name their MCP servers."""
+    found: list[Layer] = []
+    for named, key in MCP_FILES.items():
+        name = f"workspace file {folder / named}"
+        try:
+            servers = servers_in(_text_of(folder / named), key, folder)
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, RecursionError) as error:
+            why = _why_unreadable(error, "JSON")
+            problem = SettingProblem(layer=name, key="", value="", problem=why, kind="unreadable")
+            found.append(_layer(name, {}, str, origin="workspace", problems=(problem,)))
+        else:
+            found.append(_layer(name, {"mcp_servers": servers}, str, origin="workspace"))
+    return found
 
 
 def environment_layer(environment: Mapping[str, str]) -> Layer:
@@ -174,17 +193,19 @@ def _flat(given: Mapping[str, object], groups: Collection[str]) -> Iterator[tupl
 
 def _file_layer(name: str, file: Path, origin: RuleOrigin) -> Layer:
     try:
-        values = _read_toml(file)
+        values = read_toml(_text_of(file))
     except FileNotFoundError:
         return _layer(name, {}, str, origin=origin)
     except (OSError, ValueError, RecursionError) as error:
-        problem = SettingProblem(layer=name, key="", value="", problem=_why_unreadable(error), kind="unreadable")
+        problem = SettingProblem(
+            layer=name, key="", value="", problem=_why_unreadable(error, "TOML"), kind="unreadable"
+        )
         return _layer(name, {}, str, origin=origin, problems=(problem,))
     return _layer(name, values, str, origin=origin)
 
 
-def _read_toml(file: Path) -> dict[str, object]:
-    """Read a file's table. Raises OSError, ValueError or RecursionError; a pipe or a device is never opened."""
+def _text_of(file: Path) -> str:
+    """Read a file. Raises OSError or ValueError; a pipe or a device is never opened."""
     _must_be_a_file(file.stat())
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -195,7 +216,7 @@ def _read_toml(file: Path) -> dict[str, object]:
         os.close(descriptor)
     if len(content) > MAX_FILE_BYTES:
         raise OSError(f"larger than {MAX_FILE_BYTES:,} bytes")
-    return read_toml(content.decode("utf-8-sig"))
+    return content.decode("utf-8-sig")
 
 
 def _must_be_a_file(status: os.stat_result) -> None:
@@ -203,15 +224,15 @@ def _must_be_a_file(status: os.stat_result) -> None:
         raise OSError("not a file")
 
 
-def _why_unreadable(error: OSError | ValueError | RecursionError) -> str:
-    """Describe the error; for a TOML error with line and column."""
+def _why_unreadable(error: OSError | ValueError | RecursionError, form: str) -> str:
+    """Describe the error; for an error of the form, TOML or JSON, with line and column."""
     match error:
         case UnicodeDecodeError():
             return f"not UTF-8 text (at byte {error.start})"
         case ValueError():
-            return f"not valid TOML: {shown('', error)}"
+            return f"not valid {form}: {shown('', error)}"
         case RecursionError():
-            return "not valid TOML: nested too deeply"
+            return f"not valid {form}: nested too deeply"
         case OSError():
             return f"cannot be read: {error.strerror or error}"
 

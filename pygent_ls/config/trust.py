@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from pygent_ls.agent.display_text import whole_on_one_line
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.config.entries import masked
 from pygent_ls.config.layer import SettingProblem
+from pygent_ls.config.mcp_files import MCP_FILES
 from pygent_ls.config.merge import GATHERED
 from pygent_ls.config.sources import LOCAL_FILE, WORKSPACE_FILE
 from pygent_ls.errors import SettingError, ToolError
@@ -87,7 +89,8 @@ def _wish(problem: SettingProblem) -> TrustRequest:
     text = f"{entry}: {text}" if name in GATHERED and entry and not isinstance(value, Rule) else text
     text = whole_on_one_line(text)
     words = _WORDS[name].format(text) if name in _WORDS else f"set {name} = {text}"
-    file = LOCAL_FILE if problem.layer.endswith(str(LOCAL_FILE)) else WORKSPACE_FILE
+    files = (LOCAL_FILE, *MCP_FILES, WORKSPACE_FILE)
+    file = next((each for each in files if problem.layer.endswith(f"{os.sep}{each}")), WORKSPACE_FILE)
     return TrustRequest(source=file.as_posix(), key=problem.key, value=kept, words=words)
 
 
