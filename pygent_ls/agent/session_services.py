@@ -84,6 +84,8 @@ class SessionMemory:
     window: ContextMemory = field(default_factory=ContextMemory)
     """What the session's model was sent, and what of it was compacted. A subagent, which has another history, has its
     own."""
+    found_tools: set[str] = field(default_factory=set[str])
+    """Tools on demand that the model has found."""
     settle: Settle = settled_at_once
     """Awaited before a tool with effects runs."""
     mode_changed: Callable[[], None] = ignore_mode

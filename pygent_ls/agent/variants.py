@@ -34,6 +34,7 @@ READING_TOOLS = (
     "list_templates",
     "list_components",
     "read_skill",
+    "search_tools",
     "plan",
     "task",
     "ask_user",
@@ -84,7 +85,7 @@ class AgentProfile:
 def without(tools: ToolRegistry, withheld: Mapping[str, str]) -> ToolRegistry:
     """Return the registry without these tools; a call to one of them is told the reason."""
     kept = [each for each in tools.list_all() if each.name not in withheld]
-    return ToolRegistry(kept, {**tools.withheld, **withheld})
+    return tools.with_tools(kept, {**tools.withheld, **withheld})
 
 
 def allowed_by_settings(tools: ToolRegistry, disallowed: Iterable[str]) -> ToolRegistry:

@@ -54,6 +54,11 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.sessions.turns.settings import TurnSettings
 
 
+MAX_MCP_TOOLS = 30
+"""Maximum number of MCP tools whose definitions all requests contain, about 100 tokens each; of more, the model finds
+those that it needs with `search_tools`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
     """Current settings with the origin of each value; builds the agent on demand."""
@@ -250,21 +255,27 @@ class Agent:
             max_tool_result_chars=settings.max_tool_result_chars,
             hooks=hooks_of(settings, self._processes, self._front_end.hooks),
         )
-        return replace(services, environment=environment, tools=self._tools(settings))
+        return replace(services, environment=environment, tools=self._tools(settings, services.memory.found_tools))
 
     @property
     def tools(self) -> ToolRegistry:
         """Return the tools that a new session offers to its model; file tools only if there is a workspace folder."""
         return self._tools(self._settings)
 
-    def _tools(self, settings: Settings) -> ToolRegistry:
+    def _tools(self, settings: Settings, found: set[str] | None = None) -> ToolRegistry:
+        """Return the tools. `found` are the session's tools on demand that its model has found."""
         from pygent_ls.agent.tools.tool import ToolRegistry
         from pygent_ls.agent.variants import allowed_by_settings
+        from pygent_ls.tools.tool_search import search_tool
 
         offered = self._built_in(settings)
         own, _ = self._own_tools.tools([each.name for each in offered])
         of_servers = self._mcp.tools if self._mcp else ()
-        return allowed_by_settings(ToolRegistry([*offered, *own, *of_servers]), settings.disallowed_tools)
+        on_demand = of_servers if len(of_servers) > MAX_MCP_TOOLS else ()
+        finding = [search_tool(on_demand)] if on_demand else []
+        all_tools = [*offered, *own, *finding, *of_servers]
+        registry = ToolRegistry(all_tools, on_demand=frozenset(each.name for each in on_demand), found=found)
+        return allowed_by_settings(registry, settings.disallowed_tools)
 
     def _built_in(self, settings: Settings) -> Sequence[Tool]:
         from pygent_ls.agent.variants import variants

@@ -18,6 +18,8 @@ import pytest
 from tests.e2e.command_line import clean_environment, run, script
 from tests.e2e.raw import WAIT_S, RawClient, raw_client
 from tests.extensions.mcp.test_servers import TOY
+from tests.extensions.mcp.toy_server import MANY
+from tests.model_server import Call, ModelServer, Step
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,9 +30,10 @@ def server_of(folder: Path) -> dict[str, Any]:
     return {"command": sys.executable, "args": [str(TOY)], "env": env}
 
 
-def toml_of(folder: Path) -> str:
-    """The same in a settings file."""
+def toml_of(folder: Path, *more: str) -> str:
+    """The same in a settings file, with more arguments."""
     server = server_of(folder)
+    server["args"] += more
     env = ", ".join(f"{name} = {json.dumps(value)}" for name, value in server["env"].items())
     lines = [f"command = {json.dumps(server['command'])}", f"args = {json.dumps(server['args'])}", f"env = {{ {env} }}"]
     return "\n".join(["[mcp_servers.toy]", *lines, ""])
@@ -154,3 +157,32 @@ def test_a_run_without_an_editor_waits_for_its_servers(folder: Path, home: Path)
     assert "mcp__toy__add" in lines[0]["tools"]
     assert "the sum is 42" in done.stdout
     assert have_ended(watched(folder))
+
+
+def test_of_many_tools_the_model_is_given_those_that_it_has_found(folder: Path, home: Path) -> None:
+    (home / "config.toml").write_text(toml_of(folder, "--many"))
+    picking = Call(name="mcp__toy__pick_from_tree_117", arguments={"fruit": "plums", "count": 3})
+    script = [
+        Step(calls=(Call(name="search_tools", arguments={"query": "tree 117"}),)),
+        Step(calls=(picking,)),
+        Step(text="done"),
+    ]
+    with ModelServer(script) as model:
+        environment = {**model.env(), "PYGENT_MODEL": "openai/mock", "PYGENT_PERMISSIONS": '{"allow": ["mcp__toy__*"]}'}
+        with raw_client(folder, environment=environment) as client:
+            started(client, folder)
+            until_connected(client)
+            listed = client.request("tools", "pygent/tools/list")["result"]["tools"]
+            client.request("turn", "pygent/turn/start", {"prompt": "pick plums"})
+
+    [first, second, third] = [request.body["tools"] for request in model.requests]
+    names = [[each["function"]["name"] for each in tools] for tools in (first, second, third)]
+    many = [each for each in listed if each["name"].startswith("mcp__toy__pick_from_tree_")]
+    assert len(many) == MANY
+    assert [name for name in names[0] if name.startswith("mcp__")] == []
+    assert "mcp__toy__pick_from_tree_117" in names[1]
+    assert names[1] == names[2]
+    assert "3 of plums" in model.requests[2].texts("tool")[-1]
+    of_search = [each for each in first if each["function"]["name"] == "search_tools"]
+    assert f"toy ({MANY + 7} tools)" in of_search[0]["function"]["description"]
+    assert len(json.dumps(of_search)) < len(json.dumps(many)) / 100

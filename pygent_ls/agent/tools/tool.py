@@ -7,7 +7,7 @@ import json
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -88,6 +88,8 @@ class ToolContext:
     web: Web | None = None
     templates: Templates | None = None
     skills: Skills | None = None
+    find_tools: Callable[[str, int], Sequence[Tool]] = lambda _query, _limit: ()
+    """Finds tools on demand by words, at most so many."""
     ask_user: AskUser = nobody_answers
     run_subagent: RunSubagent = no_subagents
     set_plan: SetPlan = no_plan
@@ -346,10 +348,19 @@ def _description(function: ToolFunction) -> str:
 class ToolRegistry:
     """Tools that a model is offered, by name, in order of registration."""
 
-    def __init__(self, tools: Sequence[Tool] = (), withheld: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        tools: Sequence[Tool] = (),
+        withheld: Mapping[str, str] | None = None,
+        on_demand: Collection[str] = (),
+        found: set[str] | None = None,
+    ) -> None:
         self._tools: dict[str, Tool] = {}
+        self._on_demand = on_demand
+        self._found = set[str]() if found is None else found
         self.withheld = withheld or {}
-        """Tools that are not offered, each with the reason: `is not offered to …`."""
+        """Tools that are not offered, each with the reason: `is not offered to …`. `on_demand` are the names of tools
+        whose definitions are left out until they are in `found`, a set of the session."""
         for each in tools:
             self.register(each)
 
@@ -372,8 +383,28 @@ class ToolRegistry:
         return [each for each in self._tools.values() if each.category is category]
 
     def list_definitions(self) -> list[ToolDefinition]:
-        """Return the definitions of all tools."""
-        return [each.definition for each in self._tools.values()]
+        """Return the definitions of all tools, without those on demand that were not found yet."""
+        return [
+            each.definition for name, each in self._tools.items() if name not in self._on_demand or name in self._found
+        ]
+
+    def with_tools(self, tools: Sequence[Tool], withheld: Mapping[str, str]) -> ToolRegistry:
+        """Return a registry of these tools, on the same demand."""
+        return ToolRegistry(tools, withheld, self._on_demand, self._found)
+
+    def find(self, query: str, limit: int) -> list[Tool]:
+        """Return the tools on demand that fit the words best, whose definitions are included from now on."""
+        words = re.findall(r"\w+", query.lower().replace("_", " "))
+        ranked = [(_fit(each, words), each) for name, each in self._tools.items() if name in self._on_demand]
+        best = sorted((pair for pair in ranked if pair[0]), key=lambda pair: -pair[0])[:limit]
+        self._found.update(each.name for _, each in best)
+        return [each for _, each in best]
+
+
+def _fit(tool: Tool, words: Sequence[str]) -> int:
+    """Return how well a tool fits: a word in its name counts for more than one in its description."""
+    name, description = tool.name.lower().replace("_", " "), tool.description.lower()
+    return sum(4 * (word in name.split()) + 2 * (word in name) + (word in description) for word in words)
 
 
 def path_arguments(given: Mapping[str, Any]) -> Iterator[str]:

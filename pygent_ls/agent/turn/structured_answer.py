@@ -77,7 +77,7 @@ class StructuredAnswer:
         if self.schema is None:
             return tools
         others = without(tools, {STRUCTURED_OUTPUT: ""})
-        return ToolRegistry([*others.list_all(), structured_tool(self.schema, self._give)], tools.withheld)
+        return tools.with_tools([*others.list_all(), structured_tool(self.schema, self._give)], tools.withheld)
 
     def asked_of(self, model: ModelFacts, system: str, tools: Sequence[ToolDefinition]) -> AnswerRequest:
         """Return the parts of a request to the model: the schema as the form of its text if the model supports that, or

@@ -1,8 +1,8 @@
 """An MCP server for tests, made with the SDK: it adds, dies, fails, counts slowly and grows a tool.
 
 Options: `--noisy` writes a banner to standard output first, `--flood` writes text without end, `--stuck` never answers,
-`--http` serves on a free port of loopback, which is the first line of output. `PID_FILE` names a file for its process
-id.
+`--http` serves on a free port of loopback, which is the first line of output, `--many` has 200 more tools. `PID_FILE`
+names a file for its process id.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, ImageContent, TextContent, ToolAnnotations
 
 server = MCPServer("toy")
+
+MANY = 200
+"""Number of tools that `--many` adds."""
 
 
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))
@@ -86,6 +89,13 @@ def main() -> None:
     if "PID_FILE" in os.environ:
         with Path(os.environ["PID_FILE"]).open("a") as file:
             file.write(f"{os.getpid()}\n")
+    for number in range(MANY if "--many" in sys.argv else 0):
+
+        def pick(fruit: str, count: int = 1, ripe: bool = True) -> str:
+            return f"{count} of {fruit}"
+
+        description = f"Pick fruit from tree number {number}, which stands in the garden behind the house. " * 5
+        server.add_tool(pick, name=f"pick_from_tree_{number}", description=description)
     if "--noisy" in sys.argv:
         say('a banner that is no message\n{"also": "none"}')
     while "--flood" in sys.argv:
