@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pygent_ls.agent.ports.hooks import Hooks
     from pygent_ls.agent.ports.workspace import Processes, Workspace
     from pygent_ls.agent.tools.session_secrets import SessionSecrets
+    from pygent_ls.config.entries import McpServerTable
     from pygent_ls.config.layers import Loaded
     from pygent_ls.extensions.mcp.server import ServerSpec
     from pygent_ls.llm.cli.model import CliEnvironment
@@ -28,23 +29,25 @@ if TYPE_CHECKING:
 
 def mcp_servers_of(settings: Settings, folder: Path) -> list[ServerSpec]:
     """Return the MCP servers, which run in this folder unless the settings name another."""
+    return [mcp_server_of(name, table, folder) for name, table in settings.mcp_servers.items()]
+
+
+def mcp_server_of(name: str, table: McpServerTable, folder: Path) -> ServerSpec:
+    """Return one server."""
     from pygent_ls.extensions.mcp.server import ServerSpec
 
-    return [
-        ServerSpec(
-            name=name,
-            command=table.command,
-            args=table.args,
-            env=table.env,
-            cwd=folder / _expanded(table.cwd),
-            url=table.url,
-            headers=table.headers,
-            is_enabled=table.enabled,
-            startup_timeout_s=table.startup_timeout_s,
-            timeout_s=table.timeout_s,
-        )
-        for name, table in settings.mcp_servers.items()
-    ]
+    return ServerSpec(
+        name=name,
+        command=table.command,
+        args=table.args,
+        env=table.env,
+        cwd=folder / _expanded(table.cwd),
+        url=table.url,
+        headers=table.headers,
+        is_enabled=table.enabled,
+        startup_timeout_s=table.startup_timeout_s,
+        timeout_s=table.timeout_s,
+    )
 
 
 def sandbox_options(settings: Settings) -> SandboxOptions:

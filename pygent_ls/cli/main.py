@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:  # an editor waits for the daemon, so it starts without argparse
-        code = _serve() if _is_for_an_editor(given) else _run_command(_parser().parse_args(given))
+        code = _serve() if _is_for_an_editor(given) else _run_command(_parser().parse_args(_ordered(given)))
     except KeyboardInterrupt:
         code = CANCELLED
     except BrokenPipeError:  # `| head` has read enough
@@ -76,6 +76,14 @@ def _run_command(given: argparse.Namespace) -> int:
         return _daemon(given) if given.stdio or given.socket or given.trace else _chat_at_terminal(given)
     _refuse_the_daemons_own(given)
     return given.act(given)
+
+
+def _ordered(given: list[str]) -> list[str]:
+    if given[:1] != ["mcp"]:
+        return given
+    from pygent_ls.cli.mcp import with_command_last
+
+    return with_command_last(given)
 
 
 def _chat_at_terminal(given: argparse.Namespace) -> int:
@@ -185,6 +193,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     choice.add_argument("--forget", action="store_true", help="remove all answers about the folder")
     trust.set_defaults(refuse=trust.error, act=_trust)
+    from pygent_ls.cli import mcp
+
+    mcp.add_parser(commands)
     prompt = commands.add_parser(
         "prompt",
         help="show the system prompt of a turn in this folder",

@@ -30,9 +30,9 @@ def _done(taken: Taken, store: TrustStore, folder: Path, action: TrustAction) ->
     if action == "forget":
         forgotten = store.forget(folder)
         return f"Removed the answers about {where}.\n" if forgotten else (f"There are no answers about {where}.\n"), 0
-    own = next(each for each in taken.layers if each.origin_of_rules == "workspace")
-    if own.problems:
-        return "".join(f"{each.text}\n" for each in own.problems), 1
+    problems = [each for layer in taken.layers if layer.origin_of_rules == "workspace" for each in layer.problems]
+    if problems:
+        return "".join(f"{each.text}\n" for each in problems), 1
     if not taken.wishes:
         return f"Nothing in the settings of {where} needs trust.\n", 0
     listed = "".join(f"  - {wish.words}\n" for wish in taken.wishes)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,23 +30,76 @@ def save_model(file: Path, name: str, *, api_base: str = "", former_provider: st
     If the model is not of `former_provider`, the file's address, key and headers for that provider move to
     `[providers.FORMER]`; at the top level they would apply to the new provider. Raises `SettingError`.
     """
-    from tomlkit.exceptions import ParseError
 
-    from pygent_ls.workspace.files.writer import write_atomically
-
-    try:
-        document = _read(file)
+    def change(document: Any) -> None:
         if former_provider and former_provider != name.partition("/")[0]:
             _move_to_provider(document, former_provider)
         document["model"] = name
         if api_base:
             document["api_base"] = api_base
+
+    _change(file, change, f'Set model = "{name}" yourself.')
+
+
+def save_mcp_server(file: Path, name: str, table: Mapping[str, Any]) -> None:
+    """Set `[mcp_servers.NAME]`. Raises `SettingError` if the name or the table is invalid, or the file cannot be
+    changed."""
+    from pydantic import ValidationError
+
+    from pygent_ls.config.entries import McpServerTable
+
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
+        raise SettingError(f"{name!r} is not a valid name: use letters, digits, - and _")
+    try:
+        McpServerTable.model_validate(dict(table))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise SettingError(first["msg"].removeprefix("Value error, ")) from None
+
+    def change(document: Any) -> None:
+        import tomlkit
+
+        servers = document.setdefault("mcp_servers", tomlkit.table(is_super_table=True))
+        made = tomlkit.table()
+        for key, value in table.items():
+            made[key] = _inline(value)
+        servers[name] = made
+
+    _change(file, change, f"Write [mcp_servers.{name}] yourself.")
+
+
+def remove_mcp_server(file: Path, name: str) -> bool:
+    """Remove `[mcp_servers.NAME]`; return False if the file has no such table. Raises `SettingError`."""
+    removed: list[Any] = []
+
+    def change(document: Any) -> None:
+        servers = document.get("mcp_servers", {})
+        if name in servers:
+            removed.append(servers.pop(name))
+            if not servers:
+                del document["mcp_servers"]
+
+    _change(file, change, f"Remove [mcp_servers.{name}] yourself.")
+    return bool(removed)
+
+
+def _change(file: Path, change: Callable[[Any], None], otherwise: str) -> None:
+    """Change the file by a function of its document. Raises `SettingError`, which ends with `otherwise`."""
+    from tomlkit.exceptions import TOMLKitError
+
+    from pygent_ls.workspace.files.writer import write_atomically
+
+    try:
+        document = _read(file)
+        before = document.as_string()
+        change(document)
+        if document.as_string() == before:
+            return
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomically(file, document.as_string().encode())
-    except ParseError as error:
-        raise SettingError(_failed(file, name, f"it is not valid TOML ({error})")) from None
-    except (OSError, ValueError, ToolError) as error:
-        raise SettingError(_failed(file, name, str(error))) from None
+    except (OSError, ValueError, TOMLKitError, ToolError) as error:
+        why = f"it is not valid TOML ({error})" if isinstance(error, TOMLKitError) else str(error)
+        raise SettingError(f"{file} could not be changed: {why}. {otherwise}") from None
 
 
 def _read(file: Path) -> TOMLDocument:
@@ -95,7 +149,3 @@ def _inline(value: Any) -> Any:
     made: Any = tomlkit.inline_table()
     made.update(cast("Mapping[str, Any]", value))
     return made
-
-
-def _failed(file: Path, name: str, why: str) -> str:
-    return f'{file} could not be changed: {why}. Set model = "{name}" yourself.'

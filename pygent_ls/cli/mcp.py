@@ -1,0 +1,157 @@
+"""Command `pygent-ls mcp`: lists, adds, removes and tests MCP servers in the user's settings file."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pygent_ls.agent.display_text import visible
+from pygent_ls.errors import SettingError
+
+if TYPE_CHECKING:
+    from pygent_ls.config.entries import McpServerTable
+    from pygent_ls.config.settings import Settings
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command and its actions."""
+    mcp = commands.add_parser(
+        "mcp",
+        help="list, add, remove or test MCP servers",
+        description="MCP servers in your settings file. Those of a workspace are listed once you trust its settings.",
+    )
+    actions = mcp.add_subparsers(metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="list the servers")
+    listing.set_defaults(act=run_command, do=_list)
+    adding = actions.add_parser("add", help="add a server, or replace the one of that name")
+    adding.add_argument("name", metavar="NAME")
+    adding.add_argument("--url", default="", help="address of a server that is reached by HTTP")
+    adding.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="variable of the program")
+    adding.add_argument("--header", action="append", default=[], metavar="NAME=VALUE", help="header of each request")
+    adding.add_argument("command", nargs="*", metavar="-- COMMAND", help="program and its arguments")
+    adding.set_defaults(act=run_command, do=_add, refuse=adding.error)
+    for action, does, act in (
+        ("remove", "remove a server", _remove),
+        ("test", "connect to a server and list its tools", _test),
+    ):
+        parser = actions.add_parser(action, help=does)
+        parser.add_argument("name", metavar="NAME")
+        parser.set_defaults(act=run_command, do=act)
+
+
+def with_command_last(arguments: list[str]) -> list[str]:
+    """Return the arguments of `add` with options before the name, so that argparse takes `-- COMMAND` behind both."""
+    if arguments[:2] != ["mcp", "add"] or "--" not in arguments:
+        return arguments
+    end = arguments.index("--")
+    before, options = arguments[2:end], list[str]()
+    names = list[str]()
+    while before:
+        word = before.pop(0)
+        if word in ("--env", "--header", "--url") and before:
+            options += [word, before.pop(0)]
+        elif word.startswith("-"):
+            options.append(word)
+        else:
+            names.append(word)
+    return ["mcp", "add", *options, *names, *arguments[end:]]
+
+
+def run_command(given: argparse.Namespace) -> int:
+    """Do what was asked, and say so; return the exit code."""
+    text, code = given.do(given)
+    (sys.stderr if code else sys.stdout).write(f"{visible(text)}\n")
+    return code
+
+
+def _settings() -> Settings:
+    """Return the settings in the current folder, with those of the workspace if it is trusted."""
+    from pygent_ls.app.application import read_settings
+
+    return read_settings({}, [Path.cwd()]).taken.loaded.settings
+
+
+def _list(_given: argparse.Namespace) -> tuple[str, int]:
+    lines = [
+        f"{name}: {table.url or shlex.join([table.command, *table.args])}{'' if table.enabled else '  (disabled)'}"
+        for name, table in _settings().mcp_servers.items()
+    ]
+    return "\n".join(lines) or "No MCP servers are configured. Add one: pygent-ls mcp add NAME -- COMMAND", 0
+
+
+def _add(given: argparse.Namespace) -> tuple[str, int]:
+    from pygent_ls.config.sources import user_file
+    from pygent_ls.config.user_file import save_mcp_server
+
+    command, *args = given.command or [""]
+    table = {
+        "command": command,
+        "args": args,
+        "env": _pairs(given, given.env, "--env"),
+        "url": given.url,
+        "headers": _pairs(given, given.header, "--header"),
+    }
+    try:
+        save_mcp_server(user_file(), given.name, {key: value for key, value in table.items() if value})
+    except SettingError as error:
+        return str(error), 1
+    return f"Saved in {user_file()}. To try it: pygent-ls mcp test {given.name}", 0
+
+
+def _pairs(given: argparse.Namespace, written: list[str], option: str) -> dict[str, str]:
+    pairs = [each.partition("=") for each in written]
+    if wrong := next((each for each in pairs if not each[0] or not each[1]), None):
+        given.refuse(f"{option}: {wrong[0]!r} is not NAME=VALUE")
+    return {name: value for name, _, value in pairs}
+
+
+def _remove(given: argparse.Namespace) -> tuple[str, int]:
+    from pygent_ls.config.sources import user_file
+    from pygent_ls.config.user_file import remove_mcp_server
+
+    try:
+        is_removed = remove_mcp_server(user_file(), given.name)
+    except SettingError as error:
+        return str(error), 1
+    return (f"Removed {given.name}.", 0) if is_removed else (f"{user_file()} has no MCP server {given.name}.", 1)
+
+
+def _test(given: argparse.Namespace) -> tuple[str, int]:
+    servers = _settings().mcp_servers
+    table = servers.get(given.name)
+    if table is None:
+        return f"There is no MCP server {given.name}. The servers are: {', '.join(servers) or 'none'}.", 1
+    return asyncio.run(_tried(given.name, table))
+
+
+async def _tried(name: str, table: McpServerTable) -> tuple[str, int]:
+    from pygent_ls.app.factories import mcp_server_of
+    from pygent_ls.extensions.mcp.server import McpHost
+    from pygent_ls.extensions.mcp.servers import McpServers
+    from pygent_ls.workspace.processes.local_processes import processes_in
+
+    folder = Path.cwd()
+    processes = processes_in(folder)
+    host = McpHost(
+        run=processes.serve,
+        find=processes.find,
+        folders=lambda: [folder],
+        tell=lambda _: None,
+        on_change=lambda: None,
+    )
+    servers = McpServers(host)
+    try:
+        servers.apply([mcp_server_of(name, table.model_copy(update={"enabled": True}), folder)])
+        await servers.until_started(table.startup_timeout_s * 2)
+        [status] = servers.statuses
+        tools = servers.tools
+    finally:
+        await servers.close()
+    if status.state != "connected":
+        return f"{name} is not connected: {status.error or 'it did not answer in time.'}", 1
+    lines = [f"  {each.name}  ({each.risk.value}{', read-only' if each.read_only else ''})" for each in tools]
+    return "\n".join([f"{name} is connected, with {len(tools)} tools:", *lines]), 0
