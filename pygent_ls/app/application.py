@@ -289,7 +289,12 @@ class Agent:
         )
 
     def _start_servers(self, settings: Settings) -> None:
-        """Start the MCP servers of the settings, and end those that are no longer in them. Returns at once."""
+        """Start the MCP servers of the settings, and end those that are no longer in them. Returns at once.
+
+        In a restricted workspace none is started: it would run in a folder whose files it may execute.
+        """
+        if self._front_end.is_restricted:
+            return
         if self._mcp is None:
             if not settings.mcp_servers:
                 return

@@ -84,7 +84,7 @@ def started(client: RawClient, folder: Path) -> None:
 ADD = {"tool_calls": [{"name": "mcp__toy__add", "input": {"a": 19, "b": 23}}]}
 
 
-def test_a_tool_of_a_server_asks_and_its_result_is_marked_as_text_from_outside(folder: Path, home: Path) -> None:
+def test_a_tool_of_a_server_asks_until_it_is_always_allowed(folder: Path, home: Path) -> None:
     (home / "config.toml").write_text(toml_of(folder))
     model = script(folder.parent, ADD, {"text": "done"}, ADD, {"text": "done"})
     with raw_client(folder, environment={"PYGENT_MODEL": model}) as client:
@@ -143,6 +143,18 @@ def test_a_server_of_an_untrusted_workspace_is_not_started(folder: Path) -> None
     assert not (folder / "pids").exists()
 
 
+def test_in_a_restricted_workspace_no_server_is_started(folder: Path, home: Path) -> None:
+    (home / "config.toml").write_text(toml_of(folder))
+    model = script(folder.parent, {"text": "done"})
+    with raw_client(folder, environment={"PYGENT_MODEL": model}) as client:
+        client.initialize(folder, capabilities={"experimental": {"pygent": {"restricted": True}}})
+        client.request("turn", "pygent/turn/start", {"prompt": "add"})
+        servers = client.request("status", "pygent/mcp/status")["result"]["servers"]
+
+    assert servers == []
+    assert not (folder / "pids").exists()
+
+
 def test_a_run_without_an_editor_waits_for_its_servers(folder: Path, home: Path) -> None:
     (home / "config.toml").write_text(toml_of(folder))
     environment = clean_environment(folder.parent / "home", XDG_CONFIG_HOME=str(home.parent))
@@ -182,7 +194,9 @@ def test_of_many_tools_the_model_is_given_those_that_it_has_found(folder: Path, 
     assert [name for name in names[0] if name.startswith("mcp__")] == []
     assert "mcp__toy__pick_from_tree_117" in names[1]
     assert names[1] == names[2]
-    assert "3 of plums" in model.requests[2].texts("tool")[-1]
+    result = model.requests[2].texts("tool")[-1]
+    assert "3 of plums" in result
+    assert result.startswith("<untrusted-")
     of_search = [each for each in first if each["function"]["name"] == "search_tools"]
     assert f"toy ({MANY + 7} tools)" in of_search[0]["function"]["description"]
     assert len(json.dumps(of_search)) < len(json.dumps(many)) / 100

@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pygent_ls.agent.display_text import on_one_line
+from pygent_ls.agent.display_text import on_one_line, visible
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.tools.schema_tool import SchemaTool
 from pygent_ls.agent.tools.tool import Tool, ToolContext
@@ -65,7 +65,7 @@ def _tool(server: str, name: str, listed: McpTool, call: CallTool) -> Tool:
             raise ToolError(text or "The server reports an error without a message.")
         return text
 
-    description = (listed.description or listed.title or "").strip()
+    description = visible((listed.description or listed.title or "").strip())
     if len(description) > MAX_DESCRIPTION_CHARS:
         description = f"{description[:MAX_DESCRIPTION_CHARS]}…"
     shown = re.sub(r"[{}]", "", on_one_line(f"{server}: {listed.name}"))

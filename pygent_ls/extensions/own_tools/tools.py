@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -25,6 +26,10 @@ MAX_FILES = 100
 
 MAX_FILE_BYTES = 1_000_000
 """Maximum size of a file."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+
+NAMING = "providers take only names of at most 64 letters of ASCII, digits and underscores."
 
 LOAD_S = 10.0
 """Maximum time to load a file; one that takes longer is left out."""
@@ -62,7 +67,9 @@ class OwnTools:
             if loaded.problem:
                 problems.append(f"The tools of {source.name} are not available: {loaded.problem}")
             for each in loaded.tools:
-                if each.name in taken or each.name in found:
+                if not _NAME.fullmatch(each.name):
+                    problems.append(f"The tool {each.name} of {source.name} is left out: {NAMING}")
+                elif each.name in taken or each.name in found:
                     problems.append(f"The tool {each.name} of {source.name} is left out: the name is taken.")
                 else:
                     found[each.name] = each

@@ -83,7 +83,8 @@ async def _mcp(call: CommandCall) -> str:
 
 
 def _server_lines(server: ServerStatus) -> list[str]:
-    state = f"{server.state}, {len(server.tools)} tools" if server.state == "connected" else server.state
+    tools = f"{len(server.tools)} {'tool' if len(server.tools) == 1 else 'tools'}"
+    state = f"{server.state}, {tools}" if server.state == "connected" else server.state
     lines = [f"- `{server.name}`: {state}" + (f". {server.error}" if server.error else "")]
     return [*lines, *(f"  - `{name}`" for name in server.tools)]
 

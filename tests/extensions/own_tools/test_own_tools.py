@@ -229,6 +229,15 @@ async def test_a_name_that_is_taken_is_left_out(place: Place) -> None:
     assert "The tool shout of b.py is left out: the name is taken." in problems
 
 
+async def test_a_name_that_no_provider_takes_is_left_out(place: Place) -> None:
+    place.put("a.py", SHOUT.replace("def shout", "def größer"))
+
+    tools = await place.tools()
+
+    assert "größer" not in tools
+    assert place.own.tools([])[1][0].startswith("The tool größer of a.py is left out: providers take only names")
+
+
 async def test_a_change_counts_at_the_next_refresh_and_what_is_the_same_is_not_loaded_again(
     place: Place, tmp_path: Path
 ) -> None:

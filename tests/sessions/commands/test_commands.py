@@ -225,7 +225,7 @@ async def test_the_mcp_servers_are_listed_with_their_tools_and_started_again(fol
 
     assert none == "The settings define no MCP servers (`[mcp_servers.NAME]`)."
     assert some.splitlines() == [
-        "- `docs`: connected, 1 tools",
+        "- `docs`: connected, 1 tool",
         "  - `mcp__docs__find`",
         "- `git`: failed. The program git-server was not found.",
     ]
