@@ -189,7 +189,15 @@ def _reads(context: RunContext, record: CallRecord) -> tuple[FileRead, ...]:
 def _paths(context: RunContext, record: CallRecord) -> list[Path]:
     tool = tool_of(record)
     follow = tool.kind not in ("delete", "move")
-    return [context.environment.workspace.resolve(path, follow=follow) for path in tool.paths_in(record.call.input)]
+    found: list[Path] = []
+    for path in tool.paths_in(record.call.input):
+        try:
+            found.append(context.environment.workspace.resolve(path, follow=follow))
+        except ToolError:
+            if tool.stays_in_workspace:
+                raise
+            found.append(Path(posixpath.normpath(context.environment.working_directory / path)))
+    return found
 
 
 def _subjects(context: RunContext, record: CallRecord) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ class SchemaTool(Tool):
     """Tool whose program validates the arguments itself. The braces in its `title` name only `{arguments}`, which
     stands for all of them as JSON."""
 
+    stays_in_workspace: bool = False
     schema: Mapping[str, Any]
     """Schema of the arguments, as the program declares it."""
 

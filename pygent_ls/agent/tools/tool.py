@@ -199,6 +199,9 @@ class Tool:
     """Whether it waits for a change: repeated calls are not a loop."""
     sandboxed: bool = False
     """Whether the model or the workspace chooses what it runs, which belongs in the sandbox."""
+    stays_in_workspace: bool = True
+    """Whether a call that names a path outside of the workspace is refused. What another program calls a path may be
+    something else."""
     paths_of: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     """Finds the paths inside an argument, as in a patch. It takes the arguments as the model gave them, valid or not,
     and raises nothing."""

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from pygent_ls.agent.events import PermissionDenied, PermissionRequested, PermissionResolved, ToolProgress, ToolResult
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.messages import ToolUseBlock
-from pygent_ls.agent.permissions.permissions import Rule
+from pygent_ls.agent.permissions.permissions import Policy, Rule
+from pygent_ls.agent.permissions.refusals import Protected
 from pygent_ls.agent.ports.approver import PermissionAnswer
 from pygent_ls.agent.ports.workspace import EditPlan, MoveFile, ProcessResult, ProcessSpec, WriteText
+from pygent_ls.agent.tools.schema_tool import SchemaTool
 from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from pygent_ls.agent.truncation import cut
 from pygent_ls.errors import ToolError
@@ -84,6 +86,31 @@ async def test_a_path_outside_the_workspace_is_an_error_before_anybody_is_asked(
         assert told.is_error
         assert "outside" in told.content
     assert rig.approver.requests == []
+
+
+async def test_a_path_of_another_programs_tool_may_be_anything_but_the_daemons_own_files() -> None:
+    async def send(context: ToolContext, /, path: str) -> str:
+        return f"sent to {path}"
+
+    far = SchemaTool(
+        name="mcp__web__send",
+        description="Send.",
+        risk=ToolRisk.HIGH,
+        category=ToolCategory.MCP,
+        kind="other",
+        run=send,
+        title="web: send {arguments}",
+        schema={"properties": {"path": {"type": "string"}}},
+    )
+    protected = Protected(home="/home/ann", folders=("/home/ann/.config/pygent-ls",))
+    rig = make_rig(far, files={"a.txt": ""}, approver=FakeApprover(otherwise="allow_once"))
+    rig.services.memory.permissions.take(Policy(protected=protected), "default")
+
+    assert (await run(rig, far.name, path="/api/v1/plums")).content == "sent to /api/v1/plums"
+    assert [each.action for each in rig.approver.requests] == ['web: send {"path": "/api/v1/plums"}']
+    told = await run(rig, far.name, path="/home/ann/.config/pygent-ls/config.toml")
+    assert told.is_error
+    assert len(rig.approver.requests) == 1
 
 
 # What a tool can do wrong
