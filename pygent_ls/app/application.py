@@ -208,7 +208,7 @@ class Agent:
         self._taken = taken = await self._trusting.settle(taken)
         settings = taken.loaded.settings
         self._start_servers(settings)
-        await self._own_tools.refresh()
+        await self._own_tools.refresh(taken.trusted_tools)
         if self._mcp is not None and self._front_end.waits_for_servers_s:
             await self._mcp.until_started(self._front_end.waits_for_servers_s)
         of_keys = await asyncio.to_thread(self._shared.refresh_keys)

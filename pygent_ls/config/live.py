@@ -18,7 +18,7 @@ from pygent_ls.config.sources import (
     user_layer,
     workspace_layer,
 )
-from pygent_ls.config.trust import TrustRequest, TrustStore, digest_of, wishes_of
+from pygent_ls.config.trust import TOOLS, TrustRequest, TrustStore, digest_of, tool_wishes, wishes_of
 
 NOT_WRONG = frozenset({"needs_trust"})
 """Problems that are not errors: settings that await the user's trust."""
@@ -44,6 +44,13 @@ class Taken:
     def digest(self) -> str:
         """Return the digest that an answer is bound to; empty if no trust is requested."""
         return digest_of(self.wishes)
+
+    @property
+    def trusted_tools(self) -> Mapping[Path, str]:
+        """Return the workspace's trusted files with tools, each with the SHA-256 of its bytes."""
+        if self.folder is None or not self.trusted:
+            return {}
+        return {self.folder / each.source: str(each.value) for each in self.wishes if each.key == TOOLS}
 
     def answered(self, *, trusted: bool) -> Taken:
         """Return the same settings with the user's answer applied."""
@@ -98,7 +105,8 @@ class LiveSettings:
             layers.append(self._last_readable(workspace_layer(folder, LOCAL_FILE)))
         layers += [self._environment, self._editor_options, self._editor_section, self._command_line]
         loaded = load(layers)
-        wishes = wishes_of(loaded.problems)
+        tools = tool_wishes(folder) if folder is not None and "project" in self._sources else ()
+        wishes = (*wishes_of(loaded.problems), *tools)
         taken = Taken(
             loaded=loaded,
             layers=tuple(layers),

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from pygent_ls.agent.display_text import whole_on_one_line
+from pygent_ls.agent.display_text import on_one_line, whole_on_one_line
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.config.entries import masked
 from pygent_ls.config.layer import SettingProblem
@@ -27,6 +27,16 @@ from pygent_ls.errors import SettingError, ToolError
 
 VERSION = 1
 """Version of the file format."""
+
+TOOLS_FOLDER = Path(".pygent", "tools")
+"""Folder of the workspace's own tools, relative to the workspace folder."""
+
+TOOLS = "tools"
+"""Key of the trust requests of these tools, in place of a setting's name."""
+
+MAX_TOOL_FILES = 100
+
+MAX_TOOL_BYTES = 1_000_000
 
 MAX_KEPT = 100
 """Maximum number of answers stored per folder, enough for switching between branches."""
@@ -72,6 +82,27 @@ class TrustRequest:
 def wishes_of(problems: Iterable[SettingProblem]) -> tuple[TrustRequest, ...]:
     """Return the trust requests in the ignored parts of the workspace's settings."""
     return tuple(_wish(each) for each in problems if each.kind == "needs_trust")
+
+
+def tool_wishes(folder: Path) -> tuple[TrustRequest, ...]:
+    """Return a trust request for each file with tools in `.pygent/tools/`; one that cannot be read has none. An answer
+    is valid for exactly these bytes. Blocking.
+    """
+    from pygent_ls.file_access import read_file
+
+    found: list[TrustRequest] = []
+    for path in sorted((folder / TOOLS_FOLDER).glob("*.py"))[:MAX_TOOL_FILES]:
+        if path.name.startswith(("_", ".")):
+            continue
+        file = TOOLS_FOLDER / path.name
+        try:
+            content, _ = read_file(folder.resolve() / file, MAX_TOOL_BYTES)
+        except OSError:
+            continue
+        digest = hashlib.sha256(content).hexdigest()
+        words = f"run the Python file {on_one_line(file.as_posix())}, whose functions are tools (SHA-256 {digest})"
+        found.append(TrustRequest(source=file.as_posix(), key=TOOLS, value=digest, words=words))
+    return tuple(found)
 
 
 def _wish(problem: SettingProblem) -> TrustRequest:

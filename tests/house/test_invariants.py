@@ -44,6 +44,7 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
         "extensions/commands.py",
         "extensions/skills.py",
         "extensions/own_tools/tools.py",
+        "config/trust.py",
         "sessions/checkpoints/planned_edit.py",
         "sessions/checkpoints/rewind.py",
         "editors/lsp/documents/buffers.py",

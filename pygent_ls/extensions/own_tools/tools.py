@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, cast
@@ -16,7 +18,7 @@ from pygent_ls.agent.tools.schema_tool import SchemaTool
 from pygent_ls.agent.tools.tool import Tool, ToolContext
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.own_tools.process import RunProgram, ToolSource, converse
-from pygent_ls.file_access import read_beginning
+from pygent_ls.file_access import read_beginning, read_file
 
 GROUP = "pygent_ls.tools"
 """Entry points of packages: each names a module with tools."""
@@ -52,9 +54,10 @@ class OwnTools:
         self._run = run
         self._loaded: dict[ToolSource, _Loaded] = {}
 
-    async def refresh(self) -> None:
-        """Load what is new or has changed, all at once."""
-        sources = await asyncio.to_thread(self._sources)
+    async def refresh(self, trusted: Mapping[Path, str]) -> None:
+        """Load what is new or has changed, all at once. `trusted` are files of the workspace, each with the SHA-256 of
+        the bytes that the user trusts."""
+        sources = await asyncio.to_thread(self._sources, trusted)
         new = [each for each in sources if each not in self._loaded]
         loaded = dict(zip(new, await asyncio.gather(*map(self._load, new)), strict=True))
         self._loaded = {each: loaded[each] if each in loaded else self._loaded[each] for each in sources}
@@ -75,7 +78,7 @@ class OwnTools:
                     found[each.name] = each
         return list(found.values()), problems
 
-    def _sources(self) -> list[ToolSource]:
+    def _sources(self, trusted: Mapping[Path, str]) -> list[ToolSource]:
         found: list[ToolSource] = []
         try:
             paths = sorted(each for each in self._folder.glob("*.py") if not each.name.startswith(("_", ".")))
@@ -88,6 +91,11 @@ class OwnTools:
             except (OSError, UnicodeDecodeError) as error:
                 text = f"raise OSError({str(error)!r})"
             found.append(ToolSource(path=str(path), text=text))
+        for path, digest in trusted.items():
+            with suppress(OSError, UnicodeDecodeError):
+                content, _ = read_file(path.resolve(), MAX_FILE_BYTES)
+                if sha256(content).hexdigest() == digest:  # else it has just changed, and the next turn asks
+                    found.append(ToolSource(path=str(path), text=content.decode("utf-8")))
         modules = dict.fromkeys(each.module for each in entry_points(group=GROUP))
         return [*found, *(ToolSource(module=each) for each in modules)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.ports.workspace import Document
 from pygent_ls.agent.tools.read_log import ReadLog
 from pygent_ls.agent.tools.tool import Tool, ToolContext
+from pygent_ls.config.live import LiveSettings
+from pygent_ls.config.sources import CommandLine
+from pygent_ls.config.trust import TrustStore
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.own_tools.tools import OwnTools
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
@@ -97,9 +101,9 @@ class Place:
         """A file with tools."""
         (self.folder / name).write_text(text)
 
-    async def tools(self, *taken: str) -> dict[str, Tool]:
+    async def tools(self, *taken: str, trusted: Mapping[Path, str] | None = None) -> dict[str, Tool]:
         """The tools, as they are now."""
-        await self.own.refresh()
+        await self.own.refresh(trusted or {})
         return {each.name: each for each in self.own.tools(taken)[0]}
 
     async def call(self, tool: Tool, **arguments: Any) -> object:
@@ -227,6 +231,31 @@ async def test_a_name_that_is_taken_is_left_out(place: Place) -> None:
     problems = place.own.tools(["count"])[1]
     assert "The tool count of a.py is left out: the name is taken." in problems
     assert "The tool shout of b.py is left out: the name is taken." in problems
+
+
+async def test_of_a_workspaces_files_those_bytes_count_that_are_trusted(place: Place, tmp_path: Path) -> None:
+    folder = place.workspace / ".pygent" / "tools"
+    folder.mkdir(parents=True)
+    (folder / "fruit.py").write_text(SHOUT)
+    store = TrustStore(tmp_path / "state")
+    live = LiveSettings(
+        store, tmp_path / "config.toml", environment={}, editor_options=None, command_line=CommandLine()
+    )
+
+    taken = live.take(place.workspace)
+    store.remember(place.workspace, taken.digest, trusted=True)
+    trusted = live.take(place.workspace).trusted_tools
+
+    assert [each.source for each in taken.wishes] == [".pygent/tools/fruit.py"]
+    assert taken.trusted_tools == {}
+    assert "shout" in await place.tools(trusted=trusted)
+    (folder / "fruit.py").write_text(SHOUT + "# changed\n")
+    assert await place.tools(trusted=trusted) == {}
+    assert live.take(place.workspace).trusted is None
+    (folder / "fruit.py").unlink()
+    (folder / "fruit.py").symlink_to(tmp_path / "elsewhere.py")
+    (tmp_path / "elsewhere.py").write_text(SHOUT)
+    assert live.take(place.workspace).wishes == ()
 
 
 async def test_a_name_that_no_provider_takes_is_left_out(place: Place) -> None:
