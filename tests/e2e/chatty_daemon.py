@@ -52,9 +52,9 @@ async def hog(context: ToolContext) -> str:
 class ChattyAgent(Agent):
     """The agent with those tools."""
 
-    def _tools(self, settings: Settings) -> ToolRegistry:
+    def _tools(self, settings: Settings, found: set[str] | None = None) -> ToolRegistry:
         """All that are offered, and these."""
-        return ToolRegistry([*super()._tools(settings).list_all(), chatter, snooze, hog])
+        return ToolRegistry([*super()._tools(settings, found).list_all(), chatter, snooze, hog])
 
 
 class ChattyBlueprint:

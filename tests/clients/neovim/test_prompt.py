@@ -158,7 +158,8 @@ def test_a_daemon_that_is_killed_loses_nothing_that_was_written_and_the_next_pro
     editor = start([Step(text="endless", stall_after=2), Step(text="fresh")])
     editor.command("Pygent ask begin")
     editor.until("local s = require('pygent.sessions').current(); return s and s:is_running()")
-    editor.model.wait_for(lambda: len(editor.model.requests) == 1)
+    answer = "vim.inspect(require('pygent.sessions').current().conversation)"
+    editor.until(f"return {answer}:find('endless', 1, true)", what="the beginning of the answer, which is kept")
     open_prompt(editor, "it waits<C-s>")
     editor.until("return #require('pygent.sessions').current().conversation.queue == 1")
     type_keys(editor, "and a draft")
