@@ -341,13 +341,17 @@ def _tool_names() -> list[str]:
 
 
 def _check_tool(given: argparse.Namespace, option: str, name: str) -> None:
+    from pygent_ls.config.sources import user_file
+    from pygent_ls.config.trust import TOOLS_FOLDER
     from pygent_ls.errors import SettingError
+    from pygent_ls.extensions.own_tools.tools import may_have_tools
     from pygent_ls.tools.catalog import check_tool
 
     try:
         check_tool(option, name, _tool_names())
     except SettingError as error:
-        given.refuse(str(error))
+        if not may_have_tools(user_file().parent / "tools", Path(given.cwd) / TOOLS_FOLDER):
+            given.refuse(str(error))
 
 
 # The prompt

@@ -97,6 +97,7 @@ class _Server:
         self._state: ServerState = "starting" if spec.is_enabled else "disabled"
         self._error = ""
         self._connection: McpConnection | None = None
+        self._told: set[str] = set()
         self.task = asyncio.create_task(self._serve(), name=f"MCP server {spec.name}")
 
     @property
@@ -117,7 +118,7 @@ class _Server:
             began_s = loop.time()
             try:
                 await self._connected()
-            except ToolError as error:
+            except (ToolError, ImportError) as error:
                 self._error = one_line(str(error), MAX_ERROR_CHARS)
             finally:
                 self._connection, self.tools = None, ()
@@ -163,7 +164,9 @@ class _Server:
             raise ToolError(f"The server did not list its tools within {limit_s:g} s.") from None
         self.tools, problems = tools_of(self.spec.name, listed, self._call)
         for each in problems:
-            self._host.tell(f"The MCP server {self.spec.name}: {each}")
+            if each not in self._told:
+                self._told.add(each)
+                self._host.tell(f"The MCP server {self.spec.name}: {each}")
 
     async def _call(self, name: str, arguments: Mapping[str, Any], report: Report) -> CallToolResult:
         if self._connection is None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -44,6 +45,17 @@ MAX_RUN_S = 3600.0
 class _Loaded:
     tools: Sequence[Tool]
     problem: str = ""
+
+
+@cache
+def modules_of_packages() -> tuple[str, ...]:
+    """Return the modules that installed packages name as their tools; the search takes long, so it is made once."""
+    return tuple(dict.fromkeys(each.module for each in entry_points(group=GROUP)))
+
+
+def may_have_tools(*folders: Path) -> bool:
+    """Return whether a folder or a package may define tools, whose names are known once they are loaded. Blocking."""
+    return bool(modules_of_packages()) or any(next(each.glob("*.py"), None) for each in folders)
 
 
 class OwnTools:
@@ -96,8 +108,7 @@ class OwnTools:
                 content, _ = read_file(path.resolve(), MAX_FILE_BYTES)
                 if sha256(content).hexdigest() == digest:  # else it has just changed, and the next turn asks
                     found.append(ToolSource(path=str(path), text=content.decode("utf-8")))
-        modules = dict.fromkeys(each.module for each in entry_points(group=GROUP))
-        return [*found, *(ToolSource(module=each) for each in modules)]
+        return [*found, *(ToolSource(module=each) for each in modules_of_packages())]
 
     async def _load(self, source: ToolSource) -> _Loaded:
         async def refuse(message: Mapping[str, Any]) -> None:
