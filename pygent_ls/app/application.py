@@ -307,6 +307,7 @@ class Agent:
                     find=self._processes.find,
                     folders=lambda: self._front_end.workspace.folders,
                     tell=self._front_end.tell,
+                    ask=self._front_end.questioner.ask,
                     on_change=self._front_end.on_mcp_change,
                 )
             )

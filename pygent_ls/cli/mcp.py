@@ -129,6 +129,7 @@ def _test(given: argparse.Namespace) -> tuple[str, int]:
 
 
 async def _tried(name: str, table: McpServerTable) -> tuple[str, int]:
+    from pygent_ls.agent.ports.questioner import NobodyToAsk
     from pygent_ls.app.factories import mcp_server_of
     from pygent_ls.extensions.mcp.server import McpHost
     from pygent_ls.extensions.mcp.servers import McpServers
@@ -141,6 +142,7 @@ async def _tried(name: str, table: McpServerTable) -> tuple[str, int]:
         find=processes.find,
         folders=lambda: [folder],
         tell=lambda _: None,
+        ask=NobodyToAsk().ask,
         on_change=lambda: None,
     )
     servers = McpServers(host)

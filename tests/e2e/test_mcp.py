@@ -198,5 +198,5 @@ def test_of_many_tools_the_model_is_given_those_that_it_has_found(folder: Path, 
     assert "3 of plums" in result
     assert result.startswith("<untrusted-")
     of_search = [each for each in first if each["function"]["name"] == "search_tools"]
-    assert f"toy ({MANY + 7} tools)" in of_search[0]["function"]["description"]
+    assert f"toy ({MANY + 8} tools)" in of_search[0]["function"]["description"]
     assert len(json.dumps(of_search)) < len(json.dumps(many)) / 100

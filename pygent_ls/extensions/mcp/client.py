@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, cast
 from pygent_ls import __version__
 from pygent_ls.agent.ports.workspace import ProcessSpec
 from pygent_ls.errors import ToolError
+from pygent_ls.extensions.mcp.elicitation import elicit
 from pygent_ls.extensions.mcp.server import McpHost, ServerSpec, program_of
 from pygent_ls.extensions.mcp.stdio import MAX_LOG_CHARS, StdioTransport
 
 if TYPE_CHECKING:  # the SDK takes a second to import, in a thread, once a server is configured
     from mcp.client import Transport
     from mcp.client.session import ClientRequestContext, IncomingMessage
-    from mcp_types import CallToolResult, ListRootsResult, Tool
+    from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, ListRootsResult, Tool
 
 MAX_PAGES = 100
 """Maximum number of pages of a list of tools, in case that a server's list never ends."""
@@ -49,6 +50,7 @@ class McpConnection:
             transport,
             client_info=Implementation(name="pygent-ls", version=__version__),
             list_roots_callback=self._roots,
+            elicitation_callback=self._elicit,
             message_handler=self._receive,
             cache=None,
         )
@@ -114,6 +116,10 @@ class McpConnection:
 
         if isinstance(message, ToolListChangedNotification):
             self.changed.set()
+
+    async def _elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        del context
+        return await elicit(self._spec.name, params, self._host.ask)
 
     async def _roots(self, context: ClientRequestContext) -> ListRootsResult:
         from mcp_types import ListRootsResult, Root

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from pygent_ls.agent.ports.questioner import Question, QuestionAnswer
 from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
 
@@ -82,6 +83,8 @@ class McpHost:
     """Returns the workspace folders, which servers may ask for."""
     tell: Callable[[str], None]
     """Shows the user a line."""
+    ask: Callable[[Question], Awaitable[QuestionAnswer]]
+    """Asks the user a question."""
     on_change: Callable[[], None]
     """Called when the state or the tools of a server have changed."""
 

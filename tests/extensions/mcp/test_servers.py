@@ -17,6 +17,13 @@ from typing import Any
 import pytest
 
 from pygent_ls.agent.kinds import ToolRisk
+from pygent_ls.agent.ports.questioner import (
+    CannotAsk,
+    Question,
+    QuestionAnswer,
+    QuestionAnswered,
+    QuestionNotAnswered,
+)
 from pygent_ls.agent.tools.read_log import ReadLog
 from pygent_ls.agent.tools.tool import Tool, ToolContext
 from pygent_ls.errors import ToolError
@@ -40,6 +47,9 @@ class Place:
     folder: Path
     told: list[str]
     news: asyncio.Event
+    asked: list[Question]
+    answers: list[QuestionAnswer]
+    """What the user answers, one after another."""
 
     @property
     def pids(self) -> list[int]:
@@ -88,12 +98,24 @@ async def opened(folder: Path, restarts_s: Sequence[float]) -> AsyncGenerator[Pl
     told: list[str] = []
     processes = LocalProcesses()
     news = asyncio.Event()
+    asked: list[Question] = []
+    answers: list[QuestionAnswer] = []
+
+    async def ask(question: Question) -> QuestionAnswer:
+        asked.append(question)
+        return answers.pop(0)
+
     host = McpHost(
-        run=processes.serve, find=processes.find, folders=lambda: [folder], tell=told.append, on_change=news.set
+        run=processes.serve,
+        find=processes.find,
+        folders=lambda: [folder],
+        tell=told.append,
+        ask=ask,
+        on_change=news.set,
     )
     servers = McpServers(host, restarts_s)
     try:
-        yield Place(servers=servers, folder=folder, told=told, news=news)
+        yield Place(servers=servers, folder=folder, told=told, news=news, asked=asked, answers=answers)
     finally:
         await bounded(servers.close())
         processes.kill_all()
@@ -247,6 +269,40 @@ async def test_a_tool_that_the_server_has_added_is_offered(place: Place) -> None
 
     await place.until(lambda: "mcp__toy__grown" in place.servers.statuses[0].tools)
     assert await place.call("mcp__toy__grown") == "grown"
+
+
+async def test_a_server_asks_the_user_field_by_field(place: Place) -> None:
+    await place.until_connected(toy(place))
+    place.answers += [
+        QuestionAnswered(choice="pear"),
+        QuestionAnswered(text="many"),
+        QuestionAnswered(text="3"),
+        QuestionAnswered(choice="Yes"),
+    ]
+
+    said = json.loads(str(await place.call("mcp__toy__order")))
+
+    assert said["action"] == "accept"
+    assert said["content"] == {"fruit": "pear", "amount": 3, "wrap": True, "note": "none"}
+    assert place.asked[0].text.startswith("The MCP server toy asks: What do you want?\n")
+    assert [each.title for each in place.asked[0].choices] == ["plum", "pear", "Decline"]
+    assert place.asked[1].is_open
+    assert place.asked[2].text.endswith("'many' is not a number.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "action"),
+    [
+        (QuestionAnswered(choice="Decline"), "decline"),
+        (QuestionNotAnswered(), "cancel"),
+        (CannotAsk("Nobody is there."), "cancel"),
+    ],
+)
+async def test_a_user_need_not_answer_a_server(answer: QuestionAnswer, action: str, place: Place) -> None:
+    await place.until_connected(toy(place))
+    place.answers.append(answer)
+
+    assert json.loads(str(await place.call("mcp__toy__order")))["action"] == action
 
 
 async def test_a_picture_in_a_result_is_named(place: Place) -> None:

@@ -12,12 +12,21 @@ import os
 import socket
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, ImageContent, TextContent, ToolAnnotations
+from mcp_types import (
+    CallToolResult,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ImageContent,
+    InputRequiredResult,
+    TextContent,
+    ToolAnnotations,
+)
+from pydantic import BaseModel
 
 server = MCPServer("toy")
 
@@ -56,6 +65,24 @@ async def count(to: int, ctx: Context[Any, Any]) -> str:
         finally:
             Path(os.environ["PID_FILE"]).with_name("cancelled").write_text("yes")
     return "counted"
+
+
+class Order(BaseModel):
+    """What the shop has to know."""
+
+    fruit: Literal["plum", "pear"]
+    amount: int
+    wrap: bool
+    note: str = "none"
+
+
+@server.tool()
+async def order(ctx: Context[Any, Any]) -> str | InputRequiredResult:
+    """Order fruit; the user is asked for the details."""
+    if ctx.input_responses is None:
+        form = ElicitRequestFormParams(message="What do you want?", requested_schema=Order.model_json_schema())
+        return InputRequiredResult(input_requests={"order": ElicitRequest(params=form)})
+    return ctx.input_responses["order"].model_dump_json(exclude_none=True)
 
 
 @server.tool()
