@@ -32,6 +32,7 @@ export function listenersOf(asks: PendingRequests, told: () => Told): Listeners 
 	return {
 		"pygent/session/changed": (changed) => told().sessions.changed(changed),
 		"pygent/models/changed": () => void told().models.refresh(),
+		"pygent/mcp/changed": () => undefined, // `/mcp` asks for the states when it is used
 		"pygent/permission/cancelled": ({ permissionId }) => asks.withdraw(permissionId),
 		"pygent/question/cancelled": ({ questionId }) => asks.withdraw(questionId),
 		"pygent/review/cancelled": ({ reviewId }) => asks.withdraw(reviewId),
