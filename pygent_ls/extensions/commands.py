@@ -7,7 +7,6 @@ time, and nothing in them is executed.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -16,8 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from pygent_ls.agent.truncation import whole_words
-from pygent_ls.extensions.front_matter import BrokenFileError, front_matter, line_of
-from pygent_ls.file_access import read_file
+from pygent_ls.extensions.front_matter import BrokenFileError, front_matter, line_of, text_of
 
 MAX_FILE_BYTES = 100_000
 """Maximum size of a command file: about 25,000 tokens, far more than a hand-written prompt."""
@@ -96,23 +94,8 @@ class OwnCommands:
         A workspace's command must not be a link or lie behind one: that would turn a file from elsewhere, or one that
         the rules protect from reading, into a prompt.
         """
-        root = self.folder.parents[1]
-        try:
-            resolved = root.resolve() / path.relative_to(root) if self.source == "workspace" else path.resolve()
-            content, _ = read_file(resolved, MAX_FILE_BYTES)
-        except OSError as error:
-            raise BrokenFileError(_PROBLEMS.get(error.errno or 0, f"it cannot be read: {error.strerror}")) from None
-        try:
-            return content.decode("utf-8-sig").replace("\r\n", "\n")
-        except UnicodeDecodeError:
-            raise BrokenFileError("it is not UTF-8") from None
-
-
-_PROBLEMS = {
-    errno.ELOOP: "it is a link or lies behind one, which is not allowed for a workspace's commands",
-    errno.EINVAL: "it is not a file",
-    errno.EFBIG: f"it is longer than {MAX_FILE_BYTES:,} bytes",
-}
+        root = self.folder.parents[1] if self.source == "workspace" else None
+        return text_of(path, root, MAX_FILE_BYTES)
 
 
 _PART = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)

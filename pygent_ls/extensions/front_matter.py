@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 from pygent_ls.data_files import read_yaml
+from pygent_ls.file_access import read_file
 
 MAX_HEAD_BYTES = 10_000
 """Maximum size of the front matter, which a YAML parser reads."""
@@ -53,3 +56,28 @@ def line_of(head: Mapping[str, Any], key: str) -> str:
     if value is not None and not isinstance(value, str | int | float):
         raise BrokenFileError(f"`{key}` in its front matter is not a string")
     return "" if value is None else " ".join(str(value).split())
+
+
+def text_of(path: Path, root: Path | None, max_bytes: int) -> str:
+    """Return the text of a file with `\\n` as line ends. Blocking. Raises `BrokenFileError`.
+
+    Below `root`, the file must not be a link or lie behind one; None follows links.
+    """
+    try:
+        resolved = path.resolve() if root is None else root.resolve() / path.relative_to(root)
+        content, _ = read_file(resolved, max_bytes)
+    except OSError as error:
+        match error.errno:
+            case errno.ELOOP:
+                why = "it is a link or lies behind one, which is not allowed in a workspace"
+            case errno.EINVAL:
+                why = "it is not a file"
+            case errno.EFBIG:
+                why = f"it is longer than {max_bytes:,} bytes"
+            case _:
+                why = f"it cannot be read: {error.strerror}"
+        raise BrokenFileError(why) from None
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise BrokenFileError("it is not UTF-8") from None

@@ -7,7 +7,6 @@ when the model asks for them.
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,8 +15,7 @@ from typing import Literal
 
 from pygent_ls.agent.ports.skills import Skill
 from pygent_ls.errors import ToolError
-from pygent_ls.extensions.front_matter import BrokenFileError, front_matter, line_of
-from pygent_ls.file_access import read_file
+from pygent_ls.extensions.front_matter import BrokenFileError, front_matter, line_of, text_of
 
 MAIN_FILE = "SKILL.md"
 
@@ -70,22 +68,7 @@ class SkillFolder:
 
     def text(self, path: Path) -> str:
         """Return the text of a file in the folder. Raises `BrokenFileError`."""
-        try:
-            resolved = path.resolve() if self.source == "user" else self.root.resolve() / path.relative_to(self.root)
-            content, _ = read_file(resolved, MAX_FILE_BYTES)
-        except OSError as error:
-            raise BrokenFileError(_PROBLEMS.get(error.errno or 0, f"it cannot be read: {error.strerror}")) from None
-        try:
-            return content.decode("utf-8-sig").replace("\r\n", "\n")
-        except UnicodeDecodeError:
-            raise BrokenFileError("it is not UTF-8 text") from None
-
-
-_PROBLEMS = {
-    errno.ELOOP: "it is a link to another place, or lies behind a link",
-    errno.EINVAL: "it is not a file",
-    errno.EFBIG: f"it is longer than {MAX_FILE_BYTES:,} bytes",
-}
+        return text_of(path, self.root if self.source == "workspace" else None, MAX_FILE_BYTES)
 
 
 class SkillFolders:

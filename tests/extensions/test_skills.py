@@ -114,8 +114,12 @@ async def test_a_link_in_a_workspace_leads_nowhere_and_the_users_own_links_count
 
     found = {each.name: each.problem for each in await skills.all()}
 
-    assert found == {"linked": "it is a link to another place, or lies behind a link", "other": "", "mine": ""}
-    with pytest.raises(ToolError, match="is a link to another place"):
+    assert found == {
+        "linked": "it is a link or lies behind one, which is not allowed in a workspace",
+        "other": "",
+        "mine": "",
+    }
+    with pytest.raises(ToolError, match="is a link or lies behind one"):
         await skills.read("other", "data")
 
 

@@ -41,8 +41,7 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "yaml": ("data_files.py",),
     "pygent_ls.file_access": (
         "workspace/",
-        "extensions/commands.py",
-        "extensions/skills.py",
+        "extensions/front_matter.py",
         "extensions/own_tools/tools.py",
         "config/trust.py",
         "sessions/checkpoints/planned_edit.py",
