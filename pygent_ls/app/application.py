@@ -45,6 +45,8 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.editors.ports import FrontEnd, SessionStart
     from pygent_ls.extensions.mcp.server import ServerStatus
     from pygent_ls.extensions.mcp.servers import McpServers
+    from pygent_ls.extensions.own_tools.tools import OwnTools
+    from pygent_ls.extensions.skills import SkillFolders
     from pygent_ls.llm.model_list import ListedModel
     from pygent_ls.llm.providers.endpoints import Endpoints
     from pygent_ls.llm.setup.flow import SetUp, Way
@@ -109,12 +111,10 @@ class Agent:
     def __init__(self, blueprint: Application, front_end: FrontEnd) -> None:
         from pygent_ls.agent.tools.cache import ToolCache
         from pygent_ls.app.commands import command_facts
-        from pygent_ls.app.prompt import skills_of
         from pygent_ls.app.setup import AppSetup
         from pygent_ls.app.shared import Shared
         from pygent_ls.app.storage import CHECKPOINTS
         from pygent_ls.app.trust_prompt import TrustPrompt
-        from pygent_ls.extensions.own_tools.tools import OwnTools
         from pygent_ls.sessions.checkpoints.past_sessions import PastSessions
         from pygent_ls.sessions.store import Sessions
         from pygent_ls.workspace.snapshots.snapshots import Snapshots
@@ -137,10 +137,8 @@ class Agent:
         )
         self._models = self._shared.models(self._settings, self._processes)
         self._endpoints = self._endpoints_of(self._taken)
-        self._skills = skills_of(front_end.workspace, is_restricted=front_end.is_restricted)
         self._has_skills = False
         """Whether there were skills when the settings were last taken."""
-        self._own_tools = OwnTools(user_file().parent / "tools", self._processes.serve)
         self._mcp: McpServers | None = None
         """None until a server is configured."""
         self._setup = AppSetup(
@@ -178,6 +176,18 @@ class Agent:
     def _settings(self) -> Settings:
         """Return the settings as they were last taken."""
         return self._taken.loaded.settings
+
+    @cached_property
+    def _skills(self) -> SkillFolders:
+        from pygent_ls.app.prompt import skills_of
+
+        return skills_of(self._front_end.workspace, is_restricted=self._front_end.is_restricted)
+
+    @cached_property
+    def _own_tools(self) -> OwnTools:
+        from pygent_ls.extensions.own_tools.tools import OwnTools
+
+        return OwnTools(user_file().parent / "tools", self._processes.serve)
 
     @property
     def reviews_edits(self) -> bool:
