@@ -2,18 +2,8 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { CART } from "../cart.ts";
 import { Workbench } from "../workbench.ts";
-
-const CART = [
-	"def total(items):",
-	"    return sum(items)",
-	"",
-	...Array.from({ length: 8 }, (_, index) => `LIMIT_${index} = ${index}`),
-	"",
-	"def count(items):",
-	"    return len(items)",
-	"",
-].join("\n");
 
 test("where each edit is reviewed, the turn waits for it, and the model reads which hunks were rejected", async () => {
 	await using workbench = await Workbench.open(

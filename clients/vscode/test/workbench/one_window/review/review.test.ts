@@ -1,18 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Locator } from "playwright-core";
+import { CART } from "../../cart.ts";
 import { Workbench } from "../../workbench.ts";
-
-const CART = [
-	"def total(items):",
-	"    return sum(items)",
-	"",
-	...Array.from({ length: 8 }, (_, index) => `LIMIT_${index} = ${index}`),
-	"",
-	"def count(items):",
-	"    return len(items)",
-	"",
-].join("\n");
 
 const NEW_TOTAL = { path: "cart.py", old: "sum(items)", new: "sum(item.price for item in items)" };
 const NEW_COUNT = { path: "cart.py", old: "len(items)", new: "len(set(items))" };
