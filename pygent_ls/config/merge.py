@@ -120,13 +120,14 @@ def _entry(
     try:
         entry = table.model_validate(own, strict=True)
     except ValidationError as error:
-        return _problem(layer, key, place, own, "invalid", _what_is_wrong(error, table))
+        return _problem(layer, key, place, own, "invalid", what_is_wrong(error, table))
     if not layer.trusted:
         return _untrusted(layer, key, place, dumped(entry))
     return _AcceptedEntry(entry)
 
 
-def _what_is_wrong(error: ValidationError, table: type[BaseModel]) -> str:
+def what_is_wrong(error: ValidationError, table: type[BaseModel]) -> str:
+    """Describe the first error in an entry of a table."""
     first = error.errors(include_url=False, include_input=False)[0]
     name = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":

@@ -34,10 +34,6 @@ TOOLS_FOLDER = Path(".pygent", "tools")
 TOOLS = "tools"
 """Key of the trust requests of these tools, in place of a setting's name."""
 
-MAX_TOOL_FILES = 100
-
-MAX_TOOL_BYTES = 1_000_000
-
 MAX_KEPT = 100
 """Maximum number of answers stored per folder, enough for switching between branches."""
 
@@ -88,15 +84,14 @@ def tool_wishes(folder: Path) -> tuple[TrustRequest, ...]:
     """Return a trust request for each file with tools in `.pygent/tools/`; one that cannot be read has none. An answer
     is valid for exactly these bytes. Blocking.
     """
+    from pygent_ls.extensions.own_tools.files import MAX_FILE_BYTES, tool_files
     from pygent_ls.file_access import read_file
 
     found: list[TrustRequest] = []
-    for path in sorted((folder / TOOLS_FOLDER).glob("*.py"))[:MAX_TOOL_FILES]:
-        if path.name.startswith(("_", ".")):
-            continue
+    for path in tool_files(folder / TOOLS_FOLDER):
         file = TOOLS_FOLDER / path.name
         try:
-            content, _ = read_file(folder.resolve() / file, MAX_TOOL_BYTES)
+            content, _ = read_file(folder.resolve() / file, MAX_FILE_BYTES)
         except OSError:
             continue
         digest = hashlib.sha256(content).hexdigest()

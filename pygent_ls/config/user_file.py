@@ -47,14 +47,14 @@ def save_mcp_server(file: Path, name: str, table: Mapping[str, Any]) -> None:
     from pydantic import ValidationError
 
     from pygent_ls.config.entries import McpServerTable
+    from pygent_ls.config.merge import what_is_wrong
 
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
         raise SettingError(f"{name!r} is not a valid name: use letters, digits, - and _")
     try:
         McpServerTable.model_validate(dict(table))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise SettingError(first["msg"].removeprefix("Value error, ")) from None
+        raise SettingError(what_is_wrong(error, McpServerTable)) from None
 
     def change(document: Any) -> None:
         import tomlkit

@@ -4,8 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+
+from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
+from pygent_ls.errors import ToolError
+
+RunProgram = Callable[[ProcessSpec, Callable[[str], Awaitable[None]], int], Awaitable[ProcessResult]]
+"""Runs a program to its end, or ends it when cancelled. Its standard output is passed on piece by piece, its standard
+input is the descriptor, which is closed in this process. Raises `ToolError` if the program cannot be started."""
+
+
+class OutputLines:
+    """Lines of an output that arrives in pieces. A line of more than `max_chars` is the `problem`."""
+
+    def __init__(self, max_chars: int, problem: str) -> None:
+        self._max_chars = max_chars
+        self._problem = problem
+        self._open: list[str] = []
+        self._n_open = 0
+
+    def feed(self, text: str) -> Iterator[str]:
+        """Yield the lines that are complete with this piece. Raises `ToolError` if the rest is too long for a line."""
+        *lines, rest = text.split("\n")
+        for each in lines:
+            line = "".join([*self._open, each])
+            self._open, self._n_open = [], 0
+            yield line
+        self._open.append(rest)
+        self._n_open += len(rest)
+        if self._n_open > self._max_chars:
+            raise ToolError(self._problem)
 
 
 @asynccontextmanager

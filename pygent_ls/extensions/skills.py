@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pygent_ls.agent.ports.skills import Skill
+from pygent_ls.agent.ports.skills import MAIN_FILE, Skill
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.front_matter import BrokenFileError, front_matter, line_of, text_of
-
-MAIN_FILE = "SKILL.md"
 
 OF_WORKSPACE = (".pygent", ".claude", ".agents")
 """Folders of a workspace that contain `skills/`; the first one takes precedence."""

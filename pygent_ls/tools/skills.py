@@ -7,10 +7,9 @@ from typing import Annotated
 from pydantic import Field
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
+from pygent_ls.agent.ports.skills import MAIN_FILE
 from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
-
-MAIN_FILE = "SKILL.md"
 
 
 @tool(

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+MAIN_FILE = "SKILL.md"
+"""File of a skill that describes it, and that is read first."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skill:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pygent_ls.agent.display_text import one_line, visible
 from pygent_ls.agent.ports.questioner import AnswerChoice, Question, QuestionAnswer, QuestionAnswered
@@ -30,7 +30,11 @@ Value = str | int | float | bool | list[str] | None
 
 
 class _EndedError(Exception):
-    """The form is over without an answer; the text is the action."""
+    """The form is over without an answer."""
+
+    def __init__(self, action: Literal["decline", "cancel"]) -> None:
+        super().__init__(action)
+        self.action: Literal["decline", "cancel"] = action
 
 
 async def elicit(server: str, params: ElicitRequestParams, ask: Ask) -> ElicitResult:
@@ -44,7 +48,7 @@ async def elicit(server: str, params: ElicitRequestParams, ask: Ask) -> ElicitRe
             return ElicitResult(action="accept")
         return ElicitResult(action="accept", content=await _form(ask, message, params.requested_schema))
     except _EndedError as ended:
-        return ElicitResult(action="decline" if str(ended) == "decline" else "cancel")
+        return ElicitResult(action=ended.action)
 
 
 async def _form(ask: Ask, message: str, schema: Mapping[str, Any]) -> dict[str, Value]:

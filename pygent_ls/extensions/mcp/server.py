@@ -5,19 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from pygent_ls.agent.ports.questioner import Question, QuestionAnswer
-from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
-
-OnOutput = Callable[[str], Awaitable[None]]
-
-RunServer = Callable[[ProcessSpec, OnOutput, int], Awaitable[ProcessResult]]
-"""Runs a program to its end, or ends it when cancelled. Its standard output is passed on piece by piece, its standard
-input is the descriptor, which is closed in this process. Raises `ToolError` if the program cannot be started."""
+from pygent_ls.extensions.pipes import RunProgram
 
 ServerState = Literal["disabled", "starting", "connected", "failed"]
 
@@ -50,17 +44,13 @@ class ServerSpec:
         def filled(text: str) -> str:
             return _VARIABLE.sub(lambda found: _value_of(found, environment), text)
 
-        return ServerSpec(
-            name=self.name,
+        return replace(
+            self,
             command=filled(self.command),
             args=tuple(map(filled, self.args)),
             env={name: filled(value) for name, value in self.env.items()},
-            cwd=self.cwd,
             url=filled(self.url),
             headers={name: filled(value) for name, value in self.headers.items()},
-            is_enabled=self.is_enabled,
-            startup_timeout_s=self.startup_timeout_s,
-            timeout_s=self.timeout_s,
         )
 
 
@@ -76,7 +66,7 @@ def _value_of(found: re.Match[str], environment: Mapping[str, str]) -> str:
 class McpHost:
     """What servers need of the program that they serve."""
 
-    run: RunServer
+    run: RunProgram
     find: Callable[[str], str | None]
     """Finds a program on the search path."""
     folders: Callable[[], Sequence[Path]]

@@ -46,7 +46,7 @@ class McpServers:
                 self._end(self._servers.pop(name))
         for name, spec in wanted.items():
             if name not in self._servers:
-                self._servers[name] = _Server(spec, self._host, self._restarts_s)
+                self._begin(spec)
 
     def restart(self, name: str) -> bool:
         """Start a server again; False if the settings name no such server."""
@@ -54,7 +54,7 @@ class McpServers:
         if running is None:
             return False
         self._end(running)
-        self._servers[name] = _Server(running.spec, self._host, self._restarts_s)
+        self._begin(running.spec)
         return True
 
     @property
@@ -78,6 +78,9 @@ class McpServers:
         self.apply(())
         if self._ending:
             await asyncio.wait(self._ending)
+
+    def _begin(self, spec: ServerSpec) -> None:
+        self._servers[spec.name] = _Server(spec, self._host, self._restarts_s)
 
     def _end(self, server: _Server) -> None:
         server.task.cancel()
@@ -115,26 +118,25 @@ class _Server:
             return
         loop, n_failures = asyncio.get_running_loop(), 0
         while True:
-            began_s = loop.time()
+            began_s, why = loop.time(), ""
             try:
                 await self._connected()
             except (ToolError, ImportError) as error:
-                self._error = one_line(str(error), MAX_ERROR_CHARS)
+                why = one_line(str(error), MAX_ERROR_CHARS)
             finally:
                 self._connection, self.tools = None, ()
                 self.has_started.set()
             n_failures = 0 if loop.time() - began_s > STEADY_S else n_failures + 1
-            self._become("failed", self._error)
+            self._become("failed", why)
             if n_failures > len(self._restarts_s):
-                why = f"ends again and again and is left alone. {self._error}"
-                self._host.tell(f"The MCP server {self.spec.name} {why}")
+                self._host.tell(f"The MCP server {self.spec.name} ends again and again and is left alone. {why}")
                 return
             if n_failures <= 1:
-                self._host.tell(f"The MCP server {self.spec.name} is not connected: {self._error}")
+                self._host.tell(f"The MCP server {self.spec.name} is not connected: {why}")
             await asyncio.sleep(self._restarts_s[max(0, n_failures - 1)])
-            self._become("starting", self._error)
+            self._become("starting", why)
 
-    def _become(self, state: ServerState, error: str = "") -> None:
+    def _become(self, state: ServerState, error: str) -> None:
         self._state, self._error = state, error
         self._host.on_change()
 
@@ -144,7 +146,7 @@ class _Server:
         async with connect(self.spec, self._host) as connection:
             self._connection = connection
             await self._list_tools(connection)
-            self._become("connected")
+            self._become("connected", "")
             self.has_started.set()
             listening = asyncio.create_task(connection.listen())
             try:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
-from pygent_ls.extensions.mcp.server import RunServer
-from pygent_ls.extensions.pipes import writer_to
+from pygent_ls.extensions.pipes import OutputLines, RunProgram, writer_to
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -43,11 +42,13 @@ GRACE_S = 0.5
 class StdioTransport:
     """Runs the server from `async with` to its end. Yields the streams that the SDK's client reads and writes."""
 
-    def __init__(self, run: RunServer, spec: ProcessSpec) -> None:
+    def __init__(self, run: RunProgram, spec: ProcessSpec) -> None:
         self._run_server = run
         self._spec = spec
-        self._line: list[str] = []
-        self._n_chars = self._n_noise = 0
+        self._lines = OutputLines(
+            MAX_LINE_CHARS, f"The server wrote a line of more than {MAX_LINE_CHARS:,} characters and was ended."
+        )
+        self._n_noise = 0
         self._process: asyncio.Task[None] | None = None
         self._writing: asyncio.Task[None] | None = None
         self.ended = asyncio.Event()
@@ -93,15 +94,8 @@ class StdioTransport:
 
     async def _read(self, text: str) -> None:
         """Pass on the messages in a piece of output, each once its line is complete. Raises `ToolError`."""
-        *whole, rest = text.split("\n")
-        for each in whole:
-            line = "".join([*self._line, each])
-            self._line, self._n_chars = [], 0
+        for line in self._lines.feed(text):
             await self._receive(line)
-        self._line.append(rest)
-        self._n_chars += len(rest)
-        if self._n_chars > MAX_LINE_CHARS:
-            raise ToolError(f"The server wrote a line of more than {MAX_LINE_CHARS:,} characters and was ended.")
 
     async def _receive(self, line: str) -> None:
         import anyio

@@ -12,12 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
+from pygent_ls.agent.ports.workspace import ProcessSpec
 from pygent_ls.errors import ToolError
-from pygent_ls.extensions.pipes import writer_to
-
-RunProgram = Callable[[ProcessSpec, Callable[[str], Awaitable[None]], int], Awaitable[ProcessResult]]
-"""Runs a program with the descriptor as its input, and passes its standard output on. Raises `ToolError`."""
+from pygent_ls.extensions.pipes import OutputLines, RunProgram, writer_to
 
 Answer = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
 """Answers a message of the process; None for one that wants no answer. Raises `ToolError`."""
@@ -75,7 +72,9 @@ class _Conversation:
         self.last: Mapping[str, Any] | None = None
         self._writer = writer
         self._answer = answer
-        self._rest = ""
+        self._lines = OutputLines(
+            MAX_MESSAGE_CHARS, f"It wrote a message of more than {MAX_MESSAGE_CHARS:,} characters."
+        )
 
     def write(self, message: Mapping[str, Any]) -> None:
         """Send a message."""
@@ -83,10 +82,7 @@ class _Conversation:
 
     async def read(self, text: str) -> None:
         """Take a piece of the process's output. Raises `ToolError`."""
-        *lines, self._rest = (self._rest + text).split("\n")
-        if len(self._rest) > MAX_MESSAGE_CHARS:
-            raise ToolError(f"It wrote a message of more than {MAX_MESSAGE_CHARS:,} characters.")
-        for line in lines:
+        for line in self._lines.feed(text):
             await self._take(line)
 
     async def _take(self, line: str) -> None:

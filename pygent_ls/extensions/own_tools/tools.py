@@ -18,17 +18,13 @@ from pygent_ls.agent.ports.workspace import ProcessSpec
 from pygent_ls.agent.tools.schema_tool import SchemaTool
 from pygent_ls.agent.tools.tool import Tool, ToolContext
 from pygent_ls.errors import ToolError
-from pygent_ls.extensions.own_tools.process import RunProgram, ToolSource, converse
+from pygent_ls.extensions.own_tools.files import MAX_FILE_BYTES, tool_files
+from pygent_ls.extensions.own_tools.process import ToolSource, converse
+from pygent_ls.extensions.pipes import RunProgram
 from pygent_ls.file_access import read_beginning, read_file
 
 GROUP = "pygent_ls.tools"
 """Entry points of packages: each names a module with tools."""
-
-MAX_FILES = 100
-"""Maximum number of files in the folder."""
-
-MAX_FILE_BYTES = 1_000_000
-"""Maximum size of a file."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
@@ -55,7 +51,7 @@ def modules_of_packages() -> tuple[str, ...]:
 
 def may_have_tools(*folders: Path) -> bool:
     """Return whether a folder or a package may define tools, whose names are known once they are loaded. Blocking."""
-    return bool(modules_of_packages()) or any(next(each.glob("*.py"), None) for each in folders)
+    return bool(modules_of_packages()) or any(map(tool_files, folders))
 
 
 class OwnTools:
@@ -92,11 +88,7 @@ class OwnTools:
 
     def _sources(self, trusted: Mapping[Path, str]) -> list[ToolSource]:
         found: list[ToolSource] = []
-        try:
-            paths = sorted(each for each in self._folder.glob("*.py") if not each.name.startswith(("_", ".")))
-        except OSError:
-            paths = []
-        for path in paths[:MAX_FILES]:
+        for path in tool_files(self._folder):
             try:
                 content = read_beginning(path, MAX_FILE_BYTES + 1)
                 text = content.decode("utf-8") if len(content) <= MAX_FILE_BYTES else "raise OSError('it is too long')"

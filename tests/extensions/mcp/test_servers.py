@@ -24,14 +24,12 @@ from pygent_ls.agent.ports.questioner import (
     QuestionAnswered,
     QuestionNotAnswered,
 )
-from pygent_ls.agent.tools.read_log import ReadLog
-from pygent_ls.agent.tools.tool import Tool, ToolContext
+from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.mcp.server import McpHost, ServerSpec
 from pygent_ls.extensions.mcp.servers import McpServers
-from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
-from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from tests.fakes import bounded
+from tests.tools.tool_bench import Bench
 
 TOY = Path(__file__).with_name("toy_server.py")
 
@@ -44,12 +42,16 @@ class Place:
     """Servers in a folder, and what the user was told of them."""
 
     servers: McpServers
-    folder: Path
+    bench: Bench
     told: list[str]
-    news: asyncio.Event
     asked: list[Question]
     answers: list[QuestionAnswer]
     """What the user answers, one after another."""
+
+    @property
+    def folder(self) -> Path:
+        """The workspace folder."""
+        return self.bench.folder
 
     @property
     def pids(self) -> list[int]:
@@ -60,31 +62,16 @@ class Place:
         """The tool that the model is offered."""
         return next(each for each in self.servers.tools if each.name == name)
 
-    async def call(self, name: str, report: list[str] | None = None, **arguments: Any) -> object:
+    async def call(self, name: str, **arguments: Any) -> str:
         """Call a tool as the executor does."""
-        tool = self.tool(name)
-
-        async def keep(text: str) -> None:
-            if report is not None:
-                report.append(text)
-            self.news.set()
-
-        context = ToolContext(
-            tool_id="c1",
-            session_id="s1",
-            workspace=DiskWorkspace([self.folder]),
-            processes=LocalProcesses(),
-            reads=ReadLog(),
-            report=keep,
-        )
-        return await tool.run(context, **tool.validate(arguments))
+        return await self.bench.call(self.tool(name), **arguments)
 
     async def until(self, is_true: Callable[[], object]) -> None:
-        """Wait until it is so; looked at whenever a server's state has changed."""
+        """Wait until it is so; looked at whenever a server's state has changed or a call has reported something."""
         async with asyncio.timeout(WAIT_S):
             while not is_true():
-                self.news.clear()
-                await self.news.wait()
+                self.bench.heard.clear()
+                await self.bench.heard.wait()
 
     async def until_connected(self, *specs: ServerSpec) -> None:
         """Start the servers, and wait until each is connected."""
@@ -96,8 +83,7 @@ class Place:
 async def opened(folder: Path, restarts_s: Sequence[float]) -> AsyncGenerator[Place]:
     """Servers that end with the block."""
     told: list[str] = []
-    processes = LocalProcesses()
-    news = asyncio.Event()
+    bench = Bench(folder)
     asked: list[Question] = []
     answers: list[QuestionAnswer] = []
 
@@ -106,19 +92,19 @@ async def opened(folder: Path, restarts_s: Sequence[float]) -> AsyncGenerator[Pl
         return answers.pop(0)
 
     host = McpHost(
-        run=processes.serve,
-        find=processes.find,
+        run=bench.processes.serve,
+        find=bench.processes.find,
         folders=lambda: [folder],
         tell=told.append,
         ask=ask,
-        on_change=news.set,
+        on_change=bench.heard.set,
     )
     servers = McpServers(host, restarts_s)
     try:
-        yield Place(servers=servers, folder=folder, told=told, news=news, asked=asked, answers=answers)
+        yield Place(servers=servers, bench=bench, told=told, asked=asked, answers=answers)
     finally:
         await bounded(servers.close())
-        processes.kill_all()
+        bench.processes.kill_all()
 
 
 @pytest.fixture
@@ -170,8 +156,8 @@ async def test_servers_of_others_answer_side_by_side(place: Place) -> None:
     )
     status = await place.call("mcp__git__git_status", repo_path=str(place.folder))
 
-    assert "T21:00:00+09:00" in json.loads(str(time))["target"]["datetime"]
-    assert "plum.txt" in str(status)
+    assert "T21:00:00+09:00" in json.loads(time)["target"]["datetime"]
+    assert "plum.txt" in status
     assert place.tool("mcp__git__git_status").read_only
     assert place.tool("mcp__git__git_commit").risk is not ToolRisk.LOW
     assert place.told == []
@@ -242,14 +228,14 @@ async def test_an_error_of_a_tool_and_wrong_arguments_are_errors_of_the_call(pla
 async def test_progress_is_passed_on_and_a_call_that_is_cancelled_is_cancelled_in_the_server(place: Place) -> None:
     os.mkfifo(place.folder / "cancelled")
     await place.until_connected(toy(place))
-    said: list[str] = []
 
-    call = asyncio.create_task(place.call("mcp__toy__count", said, to=3))
+    call = asyncio.create_task(place.call("mcp__toy__count", to=3))
+    said = place.bench.reported
     await place.until(lambda: "".join(said).endswith("at 3 (3 of 3)\n"))
     call.cancel()
 
     assert await bounded(asyncio.to_thread((place.folder / "cancelled").read_text)) == "yes"
-    assert await place.call("mcp__toy__count", said, to=1) == "counted"
+    assert await place.call("mcp__toy__count", to=1) == "counted"
     assert said[:2] == ["at 1 (1 of 3)\n", "at 2 (2 of 3)\n"]
 
 
@@ -280,7 +266,7 @@ async def test_a_server_asks_the_user_field_by_field(place: Place) -> None:
         QuestionAnswered(choice="Yes"),
     ]
 
-    said = json.loads(str(await place.call("mcp__toy__order")))
+    said = json.loads(await place.call("mcp__toy__order"))
 
     assert said["action"] == "accept"
     assert said["content"] == {"fruit": "pear", "amount": 3, "wrap": True, "note": "none"}
@@ -302,7 +288,7 @@ async def test_a_user_need_not_answer_a_server(answer: QuestionAnswer, action: s
     await place.until_connected(toy(place))
     place.answers.append(answer)
 
-    assert json.loads(str(await place.call("mcp__toy__order")))["action"] == action
+    assert json.loads(await place.call("mcp__toy__order"))["action"] == action
 
 
 async def test_a_picture_in_a_result_is_named(place: Place) -> None:

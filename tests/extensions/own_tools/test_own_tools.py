@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pygent_ls.agent.kinds import ToolRisk
-from pygent_ls.agent.ports.workspace import Document
-from pygent_ls.agent.tools.read_log import ReadLog
-from pygent_ls.agent.tools.tool import Tool, ToolContext
+from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.config.live import LiveSettings
 from pygent_ls.config.sources import CommandLine
 from pygent_ls.config.trust import TrustStore
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.own_tools.tools import OwnTools
-from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
-from pygent_ls.workspace.processes.local_processes import LocalProcesses
+from tests.tools.tool_bench import Bench
 
 SHOUT = '''
 from typing import Annotated, Literal
@@ -93,9 +89,8 @@ class Place:
         self.folder.mkdir()
         self.workspace = base / "project"
         self.workspace.mkdir()
-        self.processes = LocalProcesses()
-        self.own = OwnTools(self.folder, self.processes.serve)
-        self.said: list[str] = []
+        self.bench = Bench(self.workspace)
+        self.own = OwnTools(self.folder, self.bench.processes.serve)
 
     def put(self, name: str, text: str) -> None:
         """A file with tools."""
@@ -105,34 +100,6 @@ class Place:
         """The tools, as they are now."""
         await self.own.refresh(trusted or {})
         return {each.name: each for each in self.own.tools(taken)[0]}
-
-    async def call(self, tool: Tool, **arguments: Any) -> object:
-        """Call it as the executor does."""
-
-        async def report(text: str) -> None:
-            self.said.append(text)
-
-        context = ToolContext(
-            tool_id="c1",
-            session_id="s1",
-            workspace=Unsaved([self.workspace]),
-            processes=self.processes,
-            reads=ReadLog(),
-            report=report,
-            working_directory=self.workspace,
-        )
-        return await tool.run(context, **tool.validate(arguments))
-
-
-class Unsaved(DiskWorkspace):
-    """A workspace with unsaved text in one file."""
-
-    async def read(self, path: Path) -> Document:
-        """The editor's text of `open.txt`."""
-        found = await super().read(path)
-        if path.name != "open.txt":
-            return found
-        return replace(found, text="banana")
 
 
 @pytest.fixture
@@ -154,19 +121,20 @@ async def test_they_are_described_by_their_functions(place: Place) -> None:
     assert definition.schema["required"] == ["of", "what"]
     assert definition.schema["properties"]["of"]["description"] == "A file."
     assert definition.schema["properties"]["what"]["enum"] == ["a", "b"]
-    assert await place.call(tools["shout"], text="hey", times=2) == "HEYHEY"
+    assert await place.bench.call(tools["shout"], text="hey", times=2) == "HEYHEY"
 
 
 async def test_their_context_reads_what_the_editor_has_and_runs_programs(place: Place) -> None:
     place.put("fruit.py", SHOUT)
-    (place.workspace / "open.txt").write_text("saved")
+    open_file = place.bench.write("open.txt", "saved")
+    place.bench.workspace.type_into(open_file, "banana")
     tools = await place.tools()
 
-    assert json.loads(str(await place.call(tools["count"], of="open.txt", what="a"))) == {"a": 3}
-    assert await place.call(tools["listed"]) == "0: open.txt\n"
-    assert place.said[0] == "counting\n"
+    assert json.loads(str(await place.bench.call(tools["count"], of="open.txt", what="a"))) == {"a": 3}
+    assert await place.bench.call(tools["listed"]) == "0: open.txt\n"
+    assert place.bench.reported[0] == "counting\n"
     with pytest.raises(ToolError, match="outside"):
-        await place.call(tools["count"], of="/etc/passwd", what="a")
+        await place.bench.call(tools["count"], of="/etc/passwd", what="a")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +155,7 @@ async def test_what_goes_wrong_is_an_error_of_the_call(
     tools = await place.tools()
 
     with pytest.raises(ToolError) as caught:
-        await place.call(tools[name], **arguments)
+        await place.bench.call(tools[name], **arguments)
 
     assert str(caught.value).replace(str(place.folder / "fruit.py"), "FILE").startswith(problem)
 
@@ -281,6 +249,6 @@ async def test_a_change_counts_at_the_next_refresh_and_what_is_the_same_is_not_l
     tools = await place.tools()
 
     assert log.read_text() == "xx"
-    assert await place.call(tools["shout"], text="HEY") == "hey"
+    assert await place.bench.call(tools["shout"], text="HEY") == "hey"
     (place.folder / "fruit.py").unlink()
     assert await place.tools() == {}
