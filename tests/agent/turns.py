@@ -17,7 +17,7 @@ from pygent_ls.agent.events import (
     ToolResult,
     TurnStarted,
 )
-from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock
+from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, ToolResultBlock
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.turn.loop import Turn
 from pygent_ls.agent.turn.state import TurnResult, TurnSpec
@@ -121,7 +121,11 @@ def check_history(history: Sequence[Message]) -> None:
         )
         beside = following.blocks[len(results) :] if results and following else ()
         assert all(
-            isinstance(block, TextBlock) and block.text.startswith(("<user-feedback", "<reminder>", "<hook"))
+            isinstance(block, ImageBlock)
+            or (
+                isinstance(block, TextBlock)
+                and block.text.startswith(("<user-feedback", "<reminder>", "<hook", "Images in the result of"))
+            )
             for block in beside
         )
     assert len(ids) == len(set(ids)), "an id twice"

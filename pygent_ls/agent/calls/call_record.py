@@ -10,7 +10,7 @@ from typing import Any
 
 from pygent_ls.agent.events import Location, ToolCall
 from pygent_ls.agent.kinds import ToolRisk
-from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock
+from pygent_ls.agent.messages import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from pygent_ls.agent.ports.hooks import NOTHING, HookOutcome
 from pygent_ls.agent.ports.workspace import EditPlan, FileChange, SandboxState
 from pygent_ls.agent.session_services import SessionServices
@@ -71,6 +71,8 @@ class CallRecord:
     """Whether the call may have had an effect: its tool ran, or its edit was about to be made."""
     remarks: list[TextBlock] = field(default_factory=list[TextBlock])
     """Text from hooks and the user for the model to read beside the result."""
+    images: tuple[ImageBlock, ...] = ()
+    """Images that belong to the result."""
     result: ToolResultBlock | None = None
 
     def __post_init__(self) -> None:

@@ -284,6 +284,7 @@ async def _run(context: RunContext, record: CallRecord, tool_context: ToolContex
             shown=tuple(tool_context.shown),
         )
         environment.cache.set(tool.name, _cache_key(context, record), result, ttl_s=tool.ttl_s)
+    record.images = tuple(tool_context.images)
     note = await _changed_note(context) if tool.runs_programs else ""
     return Outcome(content=content + note, exit_code=tool_context.exit_code)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from pygent_ls.agent.display_text import excerpt, in_full, one_line, text_of
 from pygent_ls.agent.kinds import ToolCategory, ToolKind, ToolRisk
+from pygent_ls.agent.messages import ImageBlock
 from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
 from pygent_ls.agent.ports.model import ToolDefinition
 from pygent_ls.agent.ports.output_store import Outputs, is_output
@@ -76,6 +77,8 @@ class ToolContext:
     """Folders that were searched, with their stamps."""
     shown: list[Document] = field(default_factory=list[Document])
     """Documents that this call showed the model."""
+    images: list[ImageBlock] = field(default_factory=list[ImageBlock])
+    """Images that the model sees after the result, if the call does not fail."""
     cacheable: bool = True
     """Whether the result may be cached; a call may set it to False."""
     outputs: Outputs = field(default_factory=Outputs)

@@ -145,8 +145,8 @@ class ModelCalls:
         if has_picture(each for each in self.state.history if each.turn_id == self.state.spec.turn_id):
             self._names_blind.add(model.name)
             said = (
-                f"{model.name} does not accept images, so yours is left out. Choose a model that does, or "
-                "describe the image."
+                f"{model.name} does not accept images, so they are left out. Choose a model that does, or "
+                "describe what they show."
             )
             await self.state.emit(Notice(content=said, level="warning"))
 

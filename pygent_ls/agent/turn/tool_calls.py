@@ -13,7 +13,7 @@ from pygent_ls.agent.calls.executor import run_call
 from pygent_ls.agent.context.instructions import block_of, without_secrets
 from pygent_ls.agent.events import ToolResult
 from pygent_ls.agent.kinds import ToolCategory
-from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock, user_message
+from pygent_ls.agent.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock, user_message
 from pygent_ls.agent.ports.workspace import FileChange
 from pygent_ls.agent.turn.limits import Stop
 from pygent_ls.agent.turn.loop_detection import LoopDetector
@@ -107,7 +107,8 @@ class ToolCalls:
             if each.feedback
         ]
         remarks = [remark for each in records for remark in each.remarks]
-        blocks = (*results_of(records).values(), *feedback, *remarks, *notes)
+        images = [block for each in records if each.images for block in _labelled_images(each)]
+        blocks = (*results_of(records).values(), *images, *feedback, *remarks, *notes)
         self.state.keep(user_message(blocks, turn_id=self.state.spec.turn_id))
         for result in not_run:
             await self.state.emit(result)
@@ -122,6 +123,11 @@ class ToolCalls:
                 paths += each.paths
         found = await environment.instructions.near(paths, memory.permissions.reading())
         return [block_of(await without_secrets(each, memory.secrets)) for each in found]
+
+
+def _labelled_images(record: CallRecord) -> tuple[Block, ...]:
+    """Return the images of a result after the name of its call: most providers take only text inside of a result."""
+    return (TextBlock(text=f"Images in the result of {record.asked.name}:"), *record.images)
 
 
 def _not_run(record: CallRecord, content: str) -> ToolResult:

@@ -8,14 +8,16 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pygent_ls.agent.context.images import picture_from_base64
 from pygent_ls.agent.display_text import on_one_line, visible
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
+from pygent_ls.agent.messages import ImageBlock
 from pygent_ls.agent.tools.schema_tool import SchemaTool
 from pygent_ls.agent.tools.tool import Tool, ToolContext
 from pygent_ls.errors import ToolError
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult, ContentBlock, ToolAnnotations
+    from mcp_types import BlobResourceContents, CallToolResult, ContentBlock, TextResourceContents, ToolAnnotations
     from mcp_types import Tool as McpTool
 
 PREFIX = "mcp__"
@@ -28,6 +30,9 @@ MAX_DESCRIPTION_CHARS = 2_000
 
 MAX_SCHEMA_CHARS = 20_000
 """Maximum length of a tool's schema as JSON, which each request contains: about 5,000 tokens."""
+
+MAX_IMAGES = 10
+"""Maximum number of images in one result: they stay in all further requests of the session."""
 
 CallTool = Callable[[str, Mapping[str, Any], Callable[[str], Awaitable[None]]], Awaitable["CallToolResult"]]
 """Calls the server's tool of that name. Raises `ToolError`."""
@@ -60,7 +65,8 @@ def tool_name(server: str, tool: str) -> str:
 def _tool(server: str, name: str, listed: McpTool, call: CallTool) -> Tool:
     async def run(context: ToolContext, /, **arguments: Any) -> str:
         result = await call(listed.name, arguments, context.report)
-        text = text_of_result(result)
+        text, images = model_text(result.content, result.structured_content)
+        context.images += images
         if result.is_error:
             raise ToolError(text or "The server reports an error without a message.")
         return text
@@ -94,24 +100,48 @@ def _risk(hints: ToolAnnotations | None) -> ToolRisk:
     return ToolRisk.MEDIUM if is_harmless else ToolRisk.HIGH
 
 
-def text_of_result(result: CallToolResult) -> str:
-    """Return the text of a result. A structured result that no text repeats is shown as JSON."""
-    parts = [_text_of(each) for each in result.content]
-    if not parts and result.structured_content is not None:
-        parts = [json.dumps(result.structured_content, ensure_ascii=False, indent=2)]
-    return "\n".join(parts)
+def model_text(content: Sequence[ContentBlock], structured: Any = None) -> tuple[str, list[ImageBlock]]:
+    """Return what the model reads of a server's content, and the images. A structured result that no text repeats is
+    shown as JSON."""
+    images: list[ImageBlock] = []
+    parts = [_text_of(each, images) for each in content]
+    if not parts and structured is not None:
+        parts = [json.dumps(structured, ensure_ascii=False, indent=2)]
+    return "\n".join(parts), images
 
 
-def _text_of(block: ContentBlock) -> str:
+def _text_of(block: ContentBlock, images: list[ImageBlock]) -> str:
+    """Return the text of a block; add it to the images if it is one."""
     match block.type:
         case "text":
             return block.text
-        case "image" | "audio":
-            n_bytes = len(block.data) * 3 // 4
-            return f"[{block.type}: {block.mime_type}, {n_bytes:,} bytes, which cannot be shown here]"
+        case "image":
+            return _image(block.mime_type, block.data, images)
+        case "audio":
+            return f"[audio: {block.mime_type}, {len(block.data) * 3 // 4:,} bytes, which cannot be shown here]"
         case "resource_link":
             return f"[resource: {block.uri}{f' ({block.description})' if block.description else ''}]"
         case "resource":
-            inside = block.resource
-            text = getattr(inside, "text", None)
-            return text if isinstance(text, str) else f"[resource: {inside.uri}, {inside.mime_type or 'binary'}]"
+            return text_of_resource(block.resource, images)
+
+
+def text_of_resource(resource: TextResourceContents | BlobResourceContents, images: list[ImageBlock]) -> str:
+    """Return the text of a resource; add it to the images if it is one."""
+    from mcp_types import TextResourceContents
+
+    if isinstance(resource, TextResourceContents):
+        return resource.text
+    if (resource.mime_type or "").startswith("image/"):
+        return _image(resource.mime_type or "", resource.blob, images)
+    n_bytes = len(resource.blob) * 3 // 4
+    return f"[{resource.uri}: {resource.mime_type or 'binary data'}, {n_bytes:,} bytes, which cannot be shown here]"
+
+
+def _image(mime_type: str, data: str, images: list[ImageBlock]) -> str:
+    if len(images) >= MAX_IMAGES:
+        return f"[image: {mime_type}, left out: a result may have {MAX_IMAGES} images]"
+    try:
+        images.append(picture_from_base64(data, "The image"))
+    except ToolError as error:
+        return f"[image: {mime_type}, which cannot be shown. {error}]"
+    return f"[image: {mime_type}, see below]"

@@ -18,8 +18,10 @@ from pygent_ls.agent.context.images import (
     without_pictures,
 )
 from pygent_ls.agent.events import Notice
-from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, user_message
+from pygent_ls.agent.kinds import ToolCategory, ToolRisk
+from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, ToolResultBlock, user_message
 from pygent_ls.agent.ports.model import ModelFacts
+from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
 from tests.agent.abilities import FILE_TOOLS, place
 from tests.agent.turns import run_turn
@@ -102,7 +104,7 @@ async def test_a_model_that_takes_no_pictures_is_sent_words_and_the_user_is_told
 
     assert [request.messages[0].blocks[0] for request in model.requests] == [TextBlock(text=LEFT_OUT)] * 2
     assert [each.content for each in rig.events.of(Notice)] == [
-        "fake/model does not accept images, so yours is left out. Choose a model that does, or describe the image."
+        "fake/model does not accept images, so they are left out. Choose a model that does, or describe what they show."
     ]
 
 
@@ -114,6 +116,33 @@ async def test_a_model_that_takes_pictures_is_sent_them() -> None:
 
     assert model.requests[0].messages[0].blocks == shown
     assert rig.events.of(Notice) == []
+
+
+@tool(risk=ToolRisk.LOW, category=ToolCategory.MCP, kind="read", title="Take {names}", read_only=True)
+async def take_pictures(context: ToolContext, names: list[str]) -> str:
+    """Take pictures; of "nothing" none can be taken."""
+    context.images += [ImageBlock(mime_type="image/png", data=each) for each in names]
+    if "nothing" in names:
+        raise ToolError("It is dark.")
+    return f"took {len(names)}"
+
+
+async def test_pictures_of_a_result_follow_all_results_of_the_answer() -> None:
+    took = Call(name="take_pictures", arguments={"names": ["AA==", "BB=="]})
+    failed = Call(name="take_pictures", arguments={"names": ["CC==", "nothing"]})
+    rig, model = make_rig(take_pictures), FakeModel([say("", took, failed), say("done")])
+
+    await run_turn(rig, model)
+
+    first, second, *rest = model.requests[1].messages[-1].blocks
+    assert isinstance(first, ToolResultBlock)
+    assert isinstance(second, ToolResultBlock)
+    assert ("took 2" in first.content, second.is_error) == (True, True)
+    assert rest == [
+        TextBlock(text="Images in the result of take_pictures:"),
+        ImageBlock(mime_type="image/png", data="AA=="),
+        ImageBlock(mime_type="image/png", data="BB=="),
+    ]
 
 
 async def test_a_picture_of_an_earlier_turn_is_left_out_without_a_word_to_the_user() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from pygent_ls.agent.kinds import ToolRisk
+from pygent_ls.agent.messages import ImageBlock
 from pygent_ls.agent.ports.questioner import (
     CannotAsk,
     Question,
@@ -28,6 +29,7 @@ from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.mcp.server import McpHost, ServerSpec
 from pygent_ls.extensions.mcp.servers import McpServers
+from tests.extensions.mcp.toy_server import DOT
 from tests.fakes import bounded
 from tests.tools.tool_bench import Bench
 
@@ -291,12 +293,16 @@ async def test_a_user_need_not_answer_a_server(answer: QuestionAnswer, action: s
     assert json.loads(await place.call("mcp__toy__order"))["action"] == action
 
 
-async def test_a_picture_in_a_result_is_named(place: Place) -> None:
+async def test_a_picture_in_a_result_is_shown_and_a_broken_one_is_named(place: Place) -> None:
     await place.until_connected(toy(place))
 
     said = await place.call("mcp__toy__look")
 
-    assert said == "[image: image/png, 6 bytes, which cannot be shown here]\na plum"
+    assert said == (
+        "[image: image/png, see below]\n[image: image/png, which cannot be shown. The image is not a PNG, JPEG, GIF or "
+        "WebP image. Models accept no other format; convert it to one of these.]\nplum"
+    )
+    assert place.bench.context.images == [ImageBlock(mime_type="image/png", data=DOT)]
 
 
 @contextmanager

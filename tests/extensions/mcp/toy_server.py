@@ -30,6 +30,9 @@ from pydantic import BaseModel
 
 server = MCPServer("toy")
 
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+"""A picture of one pixel."""
+
 MANY = 200
 """Number of tools that `--many` adds."""
 
@@ -95,8 +98,9 @@ async def grow(ctx: Context[Any, Any]) -> str:
 
 @server.tool(structured_output=False)
 def look() -> CallToolResult:
-    """Look at a picture."""
-    return CallToolResult(content=[ImageContent(data="aGVsbG8=", mime_type="image/png"), TextContent(text="a plum")])
+    """Look at a picture, and at one that is broken."""
+    dot = ImageContent(data=DOT, mime_type="image/png")
+    return CallToolResult(content=[dot, ImageContent(data="aGVsbG8=", mime_type="image/png"), TextContent(text="plum")])
 
 
 @server.tool()
