@@ -18,6 +18,7 @@ from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
 from pygent_ls.agent.ports.hooks import Hooks, NoHooks
 from pygent_ls.agent.ports.output_store import Outputs
 from pygent_ls.agent.ports.questioner import NobodyToAsk, Questioner
+from pygent_ls.agent.ports.resources import ServerResources
 from pygent_ls.agent.ports.skills import Skills
 from pygent_ls.agent.ports.templates import Templates
 from pygent_ls.agent.ports.web import Web
@@ -55,6 +56,7 @@ class Environment:
     web: Web | None = None
     templates: Templates | None = None
     skills: Skills | None = None
+    resources: ServerResources | None = None
     questioner: Questioner = field(default_factory=NobodyToAsk)
     pauser: Questioner = field(default_factory=NobodyToAsk)
     """Asked whether a turn that has reached a limit may continue."""

@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.variants import AgentProfile, Variants
     from pygent_ls.app.shared import Shared
     from pygent_ls.editors.ports import FrontEnd, SessionStart
-    from pygent_ls.extensions.mcp.server import ServerStatus
+    from pygent_ls.extensions.mcp.server import Sample, SampleRequest, ServerView
     from pygent_ls.extensions.mcp.servers import McpServers
     from pygent_ls.extensions.own_tools.tools import OwnTools
     from pygent_ls.extensions.skills import SkillFolders
@@ -262,6 +262,7 @@ class Agent:
         services.memory.secrets.know(self._shared.known_keys)
         environment = replace(
             services.environment,
+            resources=self._mcp,
             max_tool_result_chars=settings.max_tool_result_chars,
             hooks=hooks_of(settings, self._processes, self._front_end.hooks),
         )
@@ -283,7 +284,8 @@ class Agent:
         of_servers = self._mcp.tools if self._mcp else ()
         on_demand = of_servers if len(of_servers) > MAX_MCP_TOOLS else ()
         finding = [search_tool(on_demand)] if on_demand else []
-        all_tools = [*offered, *own, *finding, *of_servers]
+        reading = self._mcp.resource_tools if self._mcp else ()
+        all_tools = [*offered, *own, *finding, *reading, *of_servers]
         registry = ToolRegistry(all_tools, on_demand=frozenset(each.name for each in on_demand), found=found)
         return allowed_by_settings(registry, settings.disallowed_tools)
 
@@ -318,23 +320,40 @@ class Agent:
                     folders=lambda: self._front_end.workspace.folders,
                     tell=self._front_end.tell,
                     ask=self._front_end.questioner.ask,
+                    sample=self._sample,
                     on_change=self._front_end.on_mcp_change,
                 )
             )
         self._mcp.apply(mcp_servers_of(settings, self._first_folder()))
 
     @property
-    def mcp_servers(self) -> Sequence[ServerStatus]:
+    def mcp(self) -> ServerView:
         """Implement `Core`."""
-        return self._mcp.statuses if self._mcp else ()
+        from pygent_ls.extensions.mcp.server import NoServers
+
+        return self._mcp or NoServers()
+
+    async def _sample(self, request: SampleRequest) -> Sample:
+        """Call the default model for an MCP server. Raises `ModelError`."""
+        from pygent_ls.agent.ports.model import ModelRequest
+        from pygent_ls.extensions.mcp.server import Sample
+
+        model = self._make_model(self._endpoints, self._endpoints.model)
+        await model.prepare()
+        answer = await model.complete(
+            ModelRequest(
+                system=request.system,
+                messages=request.messages,
+                tools=(),
+                max_output_tokens=request.max_tokens,
+                temperature=self._settings.temperature if request.temperature is None else request.temperature,
+            )
+        )
+        return Sample(text=answer.text, model=model.name, usage=answer.usage)
 
     async def skills(self) -> Sequence[Skill]:
         """Implement `Core`."""
         return await self._skills.all()
-
-    def restart_mcp_server(self, name: str) -> bool:
-        """Implement `Core`."""
-        return self._mcp is not None and self._mcp.restart(name)
 
     @property
     def agents(self) -> Sequence[AgentProfile]:
@@ -460,6 +479,7 @@ class Agent:
             processes=self._processes,
             web=HttpWeb(self._processes),
             skills=self._skills,
+            resources=self._mcp,
             templates=TemplateFolders(
                 self._processes, shipped=Path(__file__).parents[1] / "scaffold", users=user_file().parent
             ),

@@ -32,8 +32,7 @@ def command_facts(live: LiveSettings, front_end: FrontEnd, core: Core) -> Comman
     return CommandFacts(
         models=core.models,
         aliases=partial(aliases_of, live, workspace),
-        mcp_servers=lambda: core.mcp_servers,
-        restart_mcp_server=core.restart_mcp_server,
+        mcp=lambda: core.mcp,
         skills=core.skills,
         own=partial(own_commands, workspace, is_restricted=front_end.is_restricted),
     )

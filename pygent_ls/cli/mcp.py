@@ -131,9 +131,14 @@ def _test(given: argparse.Namespace) -> tuple[str, int]:
 async def _tried(name: str, table: McpServerTable) -> tuple[str, int]:
     from pygent_ls.agent.ports.questioner import NobodyToAsk
     from pygent_ls.app.factories import mcp_server_of
-    from pygent_ls.extensions.mcp.server import McpHost
+    from pygent_ls.errors import ModelError
+    from pygent_ls.extensions.mcp.server import McpHost, Sample, SampleRequest
     from pygent_ls.extensions.mcp.servers import McpServers
     from pygent_ls.workspace.processes.local_processes import processes_in
+
+    async def refuse(request: SampleRequest) -> Sample:
+        del request
+        raise ModelError("A test of a server calls no model.")
 
     folder = Path.cwd()
     processes = processes_in(folder)
@@ -143,6 +148,7 @@ async def _tried(name: str, table: McpServerTable) -> tuple[str, int]:
         folders=lambda: [folder],
         tell=lambda _: None,
         ask=NobodyToAsk().ask,
+        sample=refuse,
         on_change=lambda: None,
     )
     servers = McpServers(host)

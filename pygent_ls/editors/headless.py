@@ -212,7 +212,7 @@ class _Run:
             "cwd": str(session.services.environment.working_directory),
             "model": started.model,
             "tools": [each.name for each in tools.list_all()],
-            "mcp_servers": [{"name": each.name, "status": each.state} for each in core.mcp_servers],
+            "mcp_servers": [{"name": each.name, "status": each.state} for each in core.mcp.statuses],
             "permissionMode": started.mode,
             "agents": [each.name for each in core.agents],
             "slash_commands": self._commands,

@@ -19,7 +19,7 @@ from pygent_ls.agent.ports.workspace import Workspace
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import AgentProfile
-from pygent_ls.extensions.mcp.server import ServerStatus
+from pygent_ls.extensions.mcp.server import ServerView
 from pygent_ls.sessions.store import Sessions
 
 if TYPE_CHECKING:  # imports the adapters of all models
@@ -152,16 +152,12 @@ class Core(Protocol):
         ...
 
     @property
-    def mcp_servers(self) -> Sequence[ServerStatus]:
-        """The configured MCP servers and their states."""
+    def mcp(self) -> ServerView:
+        """The configured MCP servers."""
         ...
 
     async def skills(self) -> Sequence[Skill]:
         """Return the skills of the user and of the workspace."""
-        ...
-
-    def restart_mcp_server(self, name: str) -> bool:
-        """Start an MCP server again; False if the settings name no such server."""
         ...
 
     def take_keys(self, keys: Mapping[str, str | None]) -> frozenset[str]:

@@ -6,13 +6,23 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from typing import Protocol
 
 from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
 
-RunProgram = Callable[[ProcessSpec, Callable[[str], Awaitable[None]], int], Awaitable[ProcessResult]]
-"""Runs a program to its end, or ends it when cancelled. Its standard output is passed on piece by piece, its standard
-input is the descriptor, which is closed in this process. Raises `ToolError` if the program cannot be started."""
+OnOutput = Callable[[str], Awaitable[None]]
+
+
+class RunProgram(Protocol):
+    """Runs a program to its end, or ends it when cancelled."""
+
+    async def __call__(
+        self, spec: ProcessSpec, on_output: OnOutput, stdin: int, on_errors: OnOutput | None = None
+    ) -> ProcessResult:
+        """Pass standard output and standard error on piece by piece. Standard input is the descriptor, which is closed
+        in this process. Raises `ToolError` if the program cannot be started."""
+        ...
 
 
 class OutputLines:

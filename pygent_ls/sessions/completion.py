@@ -26,6 +26,9 @@ MAX_TYPED_CHARS = 1000
 """Maximum number of characters of a completed word, more than a path has in practice. A longer word has no
 completions."""
 
+MAX_RESOURCES = 10
+"""Maximum number of resources of MCP servers in a list, so that they do not hide the files."""
+
 MAX_RECENT = 8
 """Maximum number of recent files offered before everything else while nothing is typed."""
 
@@ -34,7 +37,7 @@ LISTING_S = 3.0
 
 Thing = TypeVar("Thing")
 
-ItemKind = Literal["command", "argument", "file", "word", "agent"]
+ItemKind = Literal["command", "argument", "file", "word", "agent", "resource"]
 
 WORDS = (
     WordChoice(word="diagnostics", detail="problems shown in the editor"),
@@ -130,10 +133,11 @@ class Completions:
                 for each in session.choices.variants.profiles.values()
                 if word.lower() in (name := f"agent-{each.name}").lower()
             ]
+        resources = _resources(word, session.services)
         recent, others = await self._found_files(word, session.services)
         files = [Item(label=f"@{name}", insert_text=f"@{_quoted(name)}", kind="file") for name in (*recent, *others)]
         n_first = 0 if word else min(len(recent), MAX_RECENT)  # a word typed in full must not become a file
-        items = [*files[:n_first], *items, *files[n_first:]]
+        items = [*files[:n_first], *items, *resources, *files[n_first:]]
         return PromptCompletion(items=tuple(items[:MAX_ITEMS]), start=start)
 
     async def _files(self, typed: str, services: SessionServices) -> list[str]:
@@ -178,6 +182,21 @@ class Completions:
         names.sort(key=lambda name: (name.count("/"), name))
         self._listed = (folders, self._clock(), names)
         return names
+
+
+def _resources(word: str, services: SessionServices) -> list[Item]:
+    """Return the resources of MCP servers that fit what was typed; none before the first letter."""
+    known = services.environment.resources
+    listed = known.listed if known is not None and word else ()
+    return [
+        Item(
+            label=f"@{each.mention}",
+            insert_text=f"@{_quoted(each.mention)}",
+            kind="resource",
+            detail=each.description,
+        )
+        for each in best(word, listed, key=lambda each: each.mention)[:MAX_RESOURCES]
+    ]
 
 
 async def _command_names(found: re.Match[str], commands: SlashCommands) -> PromptCompletion:

@@ -198,5 +198,49 @@ def test_of_many_tools_the_model_is_given_those_that_it_has_found(folder: Path, 
     assert "3 of plums" in result
     assert result.startswith("<untrusted-")
     of_search = [each for each in first if each["function"]["name"] == "search_tools"]
-    assert f"toy ({MANY + 8} tools)" in of_search[0]["function"]["description"]
+    assert f"toy ({MANY + 10} tools)" in of_search[0]["function"]["description"]
     assert len(json.dumps(of_search)) < len(json.dumps(many)) / 100
+
+
+def test_resources_and_prompts_of_a_server_reach_the_model(folder: Path, home: Path) -> None:
+    (home / "config.toml").write_text(toml_of(folder))
+    with ModelServer([Step(text="blue"), Step(text="fine")]) as model:
+        environment = {**model.env(), "PYGENT_MODEL": "openai/gpt-4o"}
+        with raw_client(folder, environment=environment) as client:
+            started(client, folder)
+            server = until_connected(client)
+            completed = client.request("complete", "pygent/complete", {"text": "what is @plum", "offset": 13})["result"]
+            commands = client.request("commands", "pygent/commands/list")["result"]["commands"]
+            client.request("one", "pygent/turn/start", {"prompt": "explain @toy:toy://fruit/plum"})
+            client.request("two", "pygent/turn/start", {"prompt": "/mcp__toy__review plum stern"})
+
+    assert (server["prompts"], server["resources"]) == (["mcp__toy__review"], 2)
+    [item] = completed["items"]
+    assert (item["insertText"], item["kind"]) == ("@toy:toy://fruit/plum", "resource")
+    [command] = [each for each in commands if each["source"] == "mcp"]
+    assert command == {
+        "name": "mcp__toy__review",
+        "description": "Review a fruit",
+        "source": "mcp",
+        "takes": "[FRUIT [TONE]]",
+    }
+    first, second = model.requests
+    assert "toy:toy://fruit/plum:\nPlums are blue." in first.texts("user")[-1]
+    *_, asked = second.body["messages"]
+    assert [part["type"] for part in asked["content"]] == ["image_url", "text"]
+    assert asked["content"][1]["text"] == "Review the plum in a stern tone.\n\n[image: image/png, see below]"
+
+
+def test_a_client_starts_a_server_again_and_reads_its_log(folder: Path, home: Path) -> None:
+    (home / "config.toml").write_text(toml_of(folder))
+    with raw_client(folder) as client:
+        started(client, folder)
+        until_connected(client)
+        client.request("again", "pygent/mcp/restart", {"name": "toy"})
+        until_connected(client)
+        log = client.request("log", "pygent/mcp/log", {"name": "toy"})["result"]["lines"]
+        unknown = client.request("unknown", "pygent/mcp/log", {"name": "pear"})
+
+    assert log.count("[connected]") == 2
+    assert unknown["error"]["message"] == "There is no MCP server 'pear' in the settings."
+    assert len((folder / "pids").read_text().split()) == 2

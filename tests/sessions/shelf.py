@@ -17,7 +17,6 @@ from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.errors import ModelError
 from pygent_ls.extensions.commands import OwnCommands
-from pygent_ls.extensions.mcp.server import ServerStatus
 from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
 from pygent_ls.sessions.commands.ports import CommandFacts
@@ -28,6 +27,7 @@ from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.tools.catalog import offered_tools
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
+from tests.extensions.mcp.view import ListedServers
 from tests.fakes import FakeModel, Step, bounded, make_rig, with_parts
 from tests.sessions.conversation import LIMITS, say_mode
 from tests.sessions.subscribers import Reader
@@ -55,7 +55,7 @@ class Shelf:
     rules: Sequence[Rule] = ()
     redactor: Redactor | None = None
     aliases: dict[str, str] = field(default_factory=dict[str, str])
-    mcp_servers: list[ServerStatus] = field(default_factory=list[ServerStatus])
+    mcp: ListedServers = field(default_factory=ListedServers)
     editor: EditorState = field(default_factory=NoEditor)
     told: list[str] = field(default_factory=list[str])
     """What the user was told beside all turns."""
@@ -84,8 +84,7 @@ class Shelf:
                 models=self._models,
                 aliases=self._aliases,
                 own=lambda: (self.users, self.workspaces),
-                mcp_servers=lambda: self.mcp_servers,
-                restart_mcp_server=lambda name: any(each.name == name for each in self.mcp_servers),
+                mcp=lambda: self.mcp,
             )
         )
         self.session = self.sessions.new(NewSession())

@@ -43,6 +43,8 @@ METHODS = (
     "pygent/commands/list",
     "pygent/complete",
     "pygent/mcp/status",
+    "pygent/mcp/restart",
+    "pygent/mcp/log",
     "pygent/status",
 )
 

@@ -3,26 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pygent_ls import __version__
 from pygent_ls.agent.ports.workspace import ProcessSpec
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.mcp.elicitation import elicit
-from pygent_ls.extensions.mcp.server import McpHost, ServerSpec, program_of
-from pygent_ls.extensions.mcp.stdio import MAX_LOG_CHARS, StdioTransport
+from pygent_ls.extensions.mcp.sampling import sample
+from pygent_ls.extensions.mcp.server import McpHost, ServerLog, ServerSpec, program_of
+from pygent_ls.extensions.mcp.stdio import MAX_ERROR_CHARS, StdioTransport
 
 if TYPE_CHECKING:  # the SDK takes a second to import, in a thread, once a server is configured
     from mcp.client import Transport
     from mcp.client.session import ClientRequestContext, IncomingMessage
-    from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, ListRootsResult, Tool
+    from mcp_types import (
+        CallToolResult,
+        CreateMessageRequestParams,
+        CreateMessageResult,
+        ElicitRequestParams,
+        ElicitResult,
+        ErrorData,
+        GetPromptResult,
+        ListRootsResult,
+        LoggingMessageNotificationParams,
+        PaginatedResult,
+        Prompt,
+        ReadResourceResult,
+        Resource,
+        ResourceTemplate,
+        Tool,
+    )
+
+    Page = TypeVar("Page", bound=PaginatedResult)
+    Result = TypeVar("Result")
 
 MAX_PAGES = 100
-"""Maximum number of pages of a list of tools, in case that a server's list never ends."""
+"""Maximum number of pages of a list, in case that a server's list never ends."""
 
 CONNECT_S = 30.0
 """Maximum time to connect to an HTTP server, and to send to it. The SDK's default."""
@@ -30,14 +52,32 @@ CONNECT_S = 30.0
 READ_S = 300.0
 """Maximum time without a byte of an HTTP server's open stream. The SDK's default."""
 
+RELISTEN_S = 5.0
+"""Time before a lost stream of changes is opened again."""
+
 Report = Callable[[str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What a server lists, in its own terms."""
+
+    tools: Sequence[Tool] = ()
+    prompts: Sequence[Prompt] = ()
+    resources: Sequence[Resource] = ()
+    templates: Sequence[ResourceTemplate] = ()
 
 
 class McpConnection:
     """A server and the SDK's client for it."""
 
     def __init__(
-        self, spec: ServerSpec, transport: Transport, host: McpHost, ended: asyncio.Event | None = None
+        self,
+        spec: ServerSpec,
+        transport: Transport,
+        host: McpHost,
+        log: ServerLog,
+        ended: asyncio.Event | None = None,
     ) -> None:
         from mcp import Client
         from mcp_types import Implementation
@@ -45,33 +85,39 @@ class McpConnection:
         self.ended = ended or asyncio.Event()
         """Set when the server has ended; one that is reached by HTTP is not known to."""
         self.changed = asyncio.Event()
-        """Set when the server's list of tools may have changed."""
+        """Set when one of the server's lists may have changed."""
         self.client = Client(
             transport,
             client_info=Implementation(name="pygent-ls", version=__version__),
             list_roots_callback=self._roots,
             elicitation_callback=self._elicit,
+            sampling_callback=self._sample,
+            logging_callback=self._take_log,
+            log_level="info",
             message_handler=self._receive,
             cache=None,
         )
         self._spec = spec
         self._host = host
+        self._log = log
+        self._limits: set[asyncio.Timeout] = set()
+        """Time limits of open requests."""
 
-    async def tools(self) -> list[Tool]:
-        """Return the tools that the server lists. Raises `ToolError`."""
+    async def offer(self) -> Offer:
+        """Return what the server lists. Raises `ToolError`."""
         self.changed.clear()
-        found: list[Tool] = []
-        cursor: str | None = None
-        capabilities = self.client.server_capabilities
-        if capabilities.tools is None:
-            return found
-        for _ in range(MAX_PAGES):
-            page = await self.client.list_tools(cursor=cursor, cache_mode="refresh")
-            found += page.tools
-            cursor = page.next_cursor
-            if cursor is None:
-                return found
-        raise ToolError(f"The list of tools has more than {MAX_PAGES} pages.")
+        client, can = self.client, self.client.server_capabilities
+        tools = [each for page in await _pages(client.list_tools) for each in page.tools] if can.tools else []
+        prompts = [each for page in await _pages(client.list_prompts) for each in page.prompts] if can.prompts else []
+        if not can.resources:
+            return Offer(tools=tools, prompts=prompts)
+        resources = [each for page in await _pages(client.list_resources) for each in page.resources]
+        try:
+            pages = await _pages(client.list_resource_templates)
+        except ToolError:  # many servers have resources, but no list of templates
+            pages = []
+        templates = [each for page in pages for each in page.resource_templates]
+        return Offer(tools=tools, prompts=prompts, resources=resources, templates=templates)
 
     async def listen(self) -> None:
         """Set `changed` for each change that a server of the newest protocol reports; others report it by themselves.
@@ -82,44 +128,103 @@ class McpConnection:
 
         if self.client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return
-        with suppress(MCPError, SubscriptionLost, TimeoutError):
-            async with self.client.listen(tools_list_changed=True) as changes:
-                self.changed.set()  # it may have changed before the server listened
-                async for _ in changes:
-                    self.changed.set()
+        while True:
+            try:
+                async with self.client.listen(
+                    tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
+                ) as changes:
+                    self.changed.set()  # it may have changed before the server listened
+                    async for _ in changes:
+                        self.changed.set()
+                    return
+            except SubscriptionLost:
+                await asyncio.sleep(RELISTEN_S)
+            except (MCPError, TimeoutError):
+                return
 
     async def call(self, name: str, arguments: Mapping[str, Any], report: Report) -> CallToolResult:
-        """Call a tool and pass its progress on. Raises `ToolError` for an error of the protocol, or at the time limit.
-        The server is told if the call is cancelled."""
-
-        from mcp import MCPError
-        from pydantic import ValidationError
+        """Call a tool and pass its progress on. Raises `ToolError`. The server is told if the call is cancelled."""
 
         async def pass_on(progress: float, total: float | None, message: str | None) -> None:
             amount = f"{progress:g} of {total:g}" if total else f"{progress:g}"
             await report(f"{message} ({amount})\n" if message else f"{amount}\n")
 
+        return await self._answered(self.client.call_tool(name, dict(arguments), progress_callback=pass_on))
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> GetPromptResult:
+        """Return a prompt with these arguments. Raises `ToolError`."""
+        return await self._answered(self.client.get_prompt(name, dict(arguments)))
+
+    async def resource(self, uri: str) -> ReadResourceResult:
+        """Return the content of a resource. Raises `ToolError`."""
+        return await self._answered(self.client.read_resource(uri, cache_mode="refresh"))
+
+    async def _answered(self, answer: Awaitable[Result]) -> Result:
+        """Return the server's answer. Raises `ToolError` for an error, an invalid answer, or at the time limit, which
+        does not count the time that the user takes to answer the server's questions."""
+        from mcp import MCPError
+        from pydantic import ValidationError
+
+        name, limit = self._spec.name, asyncio.timeout(self._spec.timeout_s)
         try:
-            return await self.client.call_tool(
-                name, dict(arguments), read_timeout_seconds=self._spec.timeout_s, progress_callback=pass_on
-            )
+            async with limit:
+                self._limits.add(limit)
+                try:
+                    return await answer
+                finally:
+                    self._limits.discard(limit)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise ToolError(f"The MCP server {name} did not answer within {self._spec.timeout_s:g} s.") from None
         except MCPError as error:
-            raise ToolError(f"The MCP server {self._spec.name} answered with an error: {error}") from None
+            raise ToolError(f"The MCP server {name} answered with an error: {error}") from None
         except ValidationError as error:
             raise ToolError(
-                f"The MCP server {self._spec.name} answered with {error.error_count()} values that the protocol does "
-                "not allow."
+                f"The MCP server {name} answered with {error.error_count()} values that the protocol does not allow."
             ) from None
 
     async def _receive(self, message: IncomingMessage) -> None:
-        from mcp_types import ToolListChangedNotification
+        from mcp_types import (
+            PromptListChangedNotification,
+            ResourceListChangedNotification,
+            ToolListChangedNotification,
+        )
 
-        if isinstance(message, ToolListChangedNotification):
+        changes = (ToolListChangedNotification, PromptListChangedNotification, ResourceListChangedNotification)
+        if isinstance(message, changes):
             self.changed.set()
+
+    async def _take_log(self, params: LoggingMessageNotificationParams) -> None:
+        text = params.data if isinstance(params.data, str) else json.dumps(params.data, ensure_ascii=False, default=str)
+        for line in text.splitlines():
+            self._log.add(f"{params.level}: {line}")
 
     async def _elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
         del context
-        return await elicit(self._spec.name, params, self._host.ask)
+        with self._paused():
+            return await elicit(self._spec.name, params, self._host.ask)
+
+    async def _sample(
+        self, context: ClientRequestContext, params: CreateMessageRequestParams
+    ) -> CreateMessageResult | ErrorData:
+        del context
+        with self._paused():
+            return await sample(self._spec.name, params, self._host, self._log)
+
+    @contextmanager
+    def _paused(self) -> Generator[None]:
+        """Stop the time limits of open requests meanwhile: the server waits for the user."""
+        loop = asyncio.get_running_loop()
+        began_s, stopped = loop.time(), [(each, each.when()) for each in self._limits]
+        for limit, _ in stopped:
+            limit.reschedule(None)
+        try:
+            yield
+        finally:
+            for limit, when in stopped:
+                if limit in self._limits and when is not None:
+                    limit.reschedule(when + loop.time() - began_s)
 
     async def _roots(self, context: ClientRequestContext) -> ListRootsResult:
         from mcp_types import ListRootsResult, Root
@@ -132,7 +237,7 @@ class McpConnection:
 
 
 @asynccontextmanager
-async def connect(spec: ServerSpec, host: McpHost) -> AsyncGenerator[McpConnection]:
+async def connect(spec: ServerSpec, host: McpHost, log: ServerLog) -> AsyncGenerator[McpConnection]:
     """Connect to a server, and disconnect at the end. Raises `ToolError` that says why there is no connection, or why
     the connection was lost."""
     filled = spec.expanded(os.environ)
@@ -147,11 +252,11 @@ async def connect(spec: ServerSpec, host: McpHost) -> AsyncGenerator[McpConnecti
                 http = await stack.enter_async_context(
                     httpx2.AsyncClient(headers=dict(filled.headers), timeout=timeout)
                 )
-                connection = McpConnection(filled, streamable_http_client(filled.url, http_client=http), host)
+                connection = McpConnection(filled, streamable_http_client(filled.url, http_client=http), host, log)
             else:
                 argv = (program_of(filled, host.find), *filled.args)
-                process = StdioTransport(host.run, _process(filled, argv))
-                connection = McpConnection(filled, process, host, process.ended)
+                process = StdioTransport(host.run, _process(filled, argv), log.feed)
+                connection = McpConnection(filled, process, host, log, process.ended)
             limit = asyncio.timeout(filled.startup_timeout_s)
             try:
                 async with limit:
@@ -169,6 +274,23 @@ async def connect(spec: ServerSpec, host: McpHost) -> AsyncGenerator[McpConnecti
         raise ToolError((process and process.why_ended) or _words_of(error)) from None
 
 
+async def _pages(fetch: Callable[..., Awaitable[Page]]) -> list[Page]:
+    """Return all pages of a list. Raises `ToolError` if it does not end, or if the server does not list."""
+    from mcp import MCPError
+
+    pages: list[Page] = []
+    cursor: str | None = None
+    for _ in range(MAX_PAGES):
+        try:
+            pages.append(await fetch(cursor=cursor, cache_mode="refresh"))
+        except MCPError as error:
+            raise ToolError(f"The server cannot list what it offers: {error}") from None
+        cursor = pages[-1].next_cursor
+        if cursor is None:
+            return pages
+    raise ToolError(f"A list of the server has more than {MAX_PAGES} pages.")
+
+
 def _words_of(error: Exception) -> str:
     """Return what an error says; of a group, what the first one in it says."""
     while isinstance(error, ExceptionGroup):
@@ -182,6 +304,6 @@ def _process(spec: ServerSpec, argv: tuple[str, ...]) -> ProcessSpec:
         cwd=spec.cwd,
         timeout_s=math.inf,
         env=spec.env,
-        max_output_chars=MAX_LOG_CHARS,
+        max_output_chars=MAX_ERROR_CHARS,
         errors_apart=True,
     )

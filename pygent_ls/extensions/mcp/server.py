@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
+from pygent_ls.agent.display_text import visible
+from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.agent.ports.questioner import Question, QuestionAnswer
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.pipes import RunProgram
+
+if TYPE_CHECKING:  # imports this module
+    from pygent_ls.extensions.mcp.prompts import ServerPrompt
+
+MAX_LOG_LINES = 500
+
+MAX_LOG_LINE_CHARS = 2_000
 
 ServerState = Literal["disabled", "starting", "connected", "failed"]
 
@@ -62,6 +72,30 @@ def _value_of(found: re.Match[str], environment: Mapping[str, str]) -> str:
     return value
 
 
+class ServerLog:
+    """Last lines of a server's log: what it writes to standard error, and the messages that it sends as its log."""
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque(maxlen=MAX_LOG_LINES)
+        self._open = ""
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The lines, oldest first."""
+        return [*self._lines, *([visible(self._open)] if self._open else [])]
+
+    def add(self, line: str) -> None:
+        """Add a line."""
+        self._lines.append(visible(line[:MAX_LOG_LINE_CHARS]))
+
+    async def feed(self, text: str) -> None:
+        """Add a piece of output, whose last line may be incomplete."""
+        *lines, rest = (self._open + text).split("\n")
+        self._open = rest[:MAX_LOG_LINE_CHARS]
+        for each in lines:
+            self.add(each)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpHost:
     """What servers need of the program that they serve."""
@@ -75,8 +109,29 @@ class McpHost:
     """Shows the user a line."""
     ask: Callable[[Question], Awaitable[QuestionAnswer]]
     """Asks the user a question."""
+    sample: Callable[[SampleRequest], Awaitable[Sample]]
+    """Calls the user's model for a server. Raises `ModelError`."""
     on_change: Callable[[], None]
-    """Called when the state or the tools of a server have changed."""
+    """Called when the state of a server, or what it offers, has changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleRequest:
+    """Model call that a server asks for."""
+
+    system: str
+    messages: Sequence[Message]
+    max_tokens: int
+    temperature: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Answer of the model."""
+
+    text: str
+    model: str
+    usage: Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +142,49 @@ class ServerStatus:
     state: ServerState
     tools: Sequence[str] = ()
     """Names of its tools, as the model is offered them."""
+    prompts: Sequence[str] = ()
+    """Names of its prompts as slash commands."""
+    n_resources: int = 0
     error: str = ""
     """Why it is not connected, for a person; empty if it is."""
+
+
+class ServerView(Protocol):
+    """Configured servers as users see them."""
+
+    @property
+    def statuses(self) -> Sequence[ServerStatus]:
+        """State of each server, in the order of the settings."""
+        ...
+
+    @property
+    def prompts(self) -> Sequence[ServerPrompt]:
+        """Prompts of all servers that are connected."""
+        ...
+
+    def restart(self, name: str) -> bool:
+        """Start a server again; False if the settings name no such server."""
+        ...
+
+    def log(self, name: str) -> Sequence[str] | None:
+        """Return the last lines of a server's log, oldest first; None if the settings name no such server."""
+        ...
+
+
+class NoServers:
+    """A `ServerView` while no server is configured."""
+
+    statuses: Sequence[ServerStatus] = ()
+    prompts: Sequence[ServerPrompt] = ()
+
+    def restart(self, name: str) -> bool:
+        """Return False."""
+        del name
+        return False
+
+    def log(self, name: str) -> None:
+        """Return None."""
+        del name
 
 
 def program_of(spec: ServerSpec, find: Callable[[str], str | None]) -> str:

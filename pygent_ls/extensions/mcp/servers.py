@@ -1,4 +1,4 @@
-"""All MCP servers of one front end: started in the background, restarted when they end, and their tools."""
+"""All MCP servers of one front end: started in the background, restarted when they end, and what they offer."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pygent_ls.agent.display_text import one_line
+from pygent_ls.agent.ports.resources import Resource, ResourceContent
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.mcp.client import McpConnection, Report, connect
-from pygent_ls.extensions.mcp.server import McpHost, ServerSpec, ServerState, ServerStatus
+from pygent_ls.extensions.mcp.prompts import ServerPrompt, prompts_of
+from pygent_ls.extensions.mcp.resources import content_of, resource_tools, resources_of, templates_of
+from pygent_ls.extensions.mcp.server import McpHost, ServerLog, ServerSpec, ServerState, ServerStatus
 from pygent_ls.extensions.mcp.tools import tools_of
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult
+    from mcp_types import CallToolResult, GetPromptResult
 
 
 RESTARTS_S = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -49,23 +52,50 @@ class McpServers:
                 self._begin(spec)
 
     def restart(self, name: str) -> bool:
-        """Start a server again; False if the settings name no such server."""
+        """Implement `ServerView`."""
         running = self._servers.pop(name, None)
         if running is None:
             return False
         self._end(running)
-        self._begin(running.spec)
+        self._begin(running.spec, running.log)
         return True
+
+    def log(self, name: str) -> Sequence[str] | None:
+        """Implement `ServerView`."""
+        running = self._servers.get(name)
+        return None if running is None else running.log.lines
 
     @property
     def statuses(self) -> Sequence[ServerStatus]:
-        """State of each server, in the order of the settings."""
+        """Implement `ServerView`."""
         return [each.status for each in self._servers.values()]
 
     @property
     def tools(self) -> Sequence[Tool]:
         """Tools of all servers that are connected now."""
         return [tool for each in self._servers.values() for tool in each.tools]
+
+    @property
+    def resource_tools(self) -> Sequence[Tool]:
+        """Tools with which the model lists and reads resources; empty if there are no resources."""
+        templates = [template for each in self._servers.values() for template in each.templates]
+        return resource_tools(self, templates) if self.listed or templates else ()
+
+    @property
+    def prompts(self) -> Sequence[ServerPrompt]:
+        """Implement `ServerView`."""
+        return [prompt for each in self._servers.values() for prompt in each.prompts]
+
+    @property
+    def listed(self) -> Sequence[Resource]:
+        """Implement `ServerResources`."""
+        return [resource for each in self._servers.values() for resource in each.resources]
+
+    async def read(self, mention: str) -> ResourceContent | None:
+        """Implement `ServerResources`."""
+        name, _, uri = mention.partition(":")
+        server = self._servers.get(name)
+        return await server.read(uri) if server is not None and uri else None
 
     async def until_started(self, timeout_s: float) -> None:
         """Wait until each server is connected or has failed once, or until the time is over."""
@@ -79,8 +109,8 @@ class McpServers:
         if self._ending:
             await asyncio.wait(self._ending)
 
-    def _begin(self, spec: ServerSpec) -> None:
-        self._servers[spec.name] = _Server(spec, self._host, self._restarts_s)
+    def _begin(self, spec: ServerSpec, log: ServerLog | None = None) -> None:
+        self._servers[spec.name] = _Server(spec, self._host, self._restarts_s, log or ServerLog())
 
     def _end(self, server: _Server) -> None:
         server.task.cancel()
@@ -91,9 +121,13 @@ class McpServers:
 class _Server:
     """One configured server, whose task connects to it again and again."""
 
-    def __init__(self, spec: ServerSpec, host: McpHost, restarts_s: Sequence[float]) -> None:
+    def __init__(self, spec: ServerSpec, host: McpHost, restarts_s: Sequence[float], log: ServerLog) -> None:
         self.spec = spec
+        self.log = log
         self.tools: Sequence[Tool] = ()
+        self.prompts: Sequence[ServerPrompt] = ()
+        self.resources: Sequence[Resource] = ()
+        self.templates: Sequence[Resource] = ()
         self.has_started = asyncio.Event()
         self._host = host
         self._restarts_s = restarts_s
@@ -109,6 +143,8 @@ class _Server:
             name=self.spec.name,
             state=self._state,
             tools=tuple(each.name for each in self.tools),
+            prompts=tuple(each.command for each in self.prompts),
+            n_resources=len(self.resources),
             error=self._error,
         )
 
@@ -124,7 +160,8 @@ class _Server:
             except (ToolError, ImportError) as error:
                 why = one_line(str(error), MAX_ERROR_CHARS)
             finally:
-                self._connection, self.tools = None, ()
+                self._connection = None
+                self.tools, self.prompts, self.resources, self.templates = (), (), (), ()
                 self.has_started.set()
             n_failures = 0 if loop.time() - began_s > STEADY_S else n_failures + 1
             self._become("failed", why)
@@ -138,42 +175,58 @@ class _Server:
 
     def _become(self, state: ServerState, error: str) -> None:
         self._state, self._error = state, error
+        self.log.add(f"[{state}{f': {error}' if error else ''}]")
         self._host.on_change()
 
     async def _connected(self) -> None:
-        """Connect, and keep the list of tools true until the server ends. Raises whatever keeps it from that."""
+        """Connect, and keep its lists up to date until the server ends. Raises whatever keeps it from that."""
         await asyncio.to_thread(import_module, "mcp")  # takes a second
-        async with connect(self.spec, self._host) as connection:
+        async with connect(self.spec, self._host, self.log) as connection:
             self._connection = connection
-            await self._list_tools(connection)
+            await self._take_offer(connection)
             self._become("connected", "")
             self.has_started.set()
             listening = asyncio.create_task(connection.listen())
             try:
                 while await _first_of(connection.changed, connection.ended):
-                    await self._list_tools(connection)
+                    await self._take_offer(connection)
                     self._host.on_change()
             finally:
                 listening.cancel()
                 await asyncio.wait([listening])
 
-    async def _list_tools(self, connection: McpConnection) -> None:
-        limit_s = self.spec.startup_timeout_s
+    async def _take_offer(self, connection: McpConnection) -> None:
+        limit_s, name = self.spec.startup_timeout_s, self.spec.name
         try:
             async with asyncio.timeout(limit_s):
-                listed = await connection.tools()
+                offer = await connection.offer()
         except TimeoutError:
             raise ToolError(f"The server did not list its tools within {limit_s:g} s.") from None
-        self.tools, problems = tools_of(self.spec.name, listed, self._call)
+        self.tools, problems = tools_of(name, offer.tools, self._call)
+        self.prompts = prompts_of(name, offer.prompts, self._prompt)
+        self.resources = resources_of(name, offer.resources)
+        self.templates = templates_of(name, offer.templates)
         for each in problems:
             if each not in self._told:
                 self._told.add(each)
                 self._host.tell(f"The MCP server {self.spec.name}: {each}")
 
+    async def read(self, uri: str) -> ResourceContent:
+        """Return the content of a resource. Raises `ToolError`."""
+        return content_of(await self._open.resource(uri))
+
     async def _call(self, name: str, arguments: Mapping[str, Any], report: Report) -> CallToolResult:
+        return await self._open.call(name, arguments, report)
+
+    async def _prompt(self, name: str, arguments: Mapping[str, str]) -> GetPromptResult:
+        return await self._open.prompt(name, arguments)
+
+    @property
+    def _open(self) -> McpConnection:
+        """The connection. Raises `ToolError` while the server is not connected."""
         if self._connection is None:
             raise ToolError(f"The MCP server {self.spec.name} is not connected. {self._error}".strip())
-        return await self._connection.call(name, arguments, report)
+        return self._connection
 
 
 async def _first_of(changed: asyncio.Event, ended: asyncio.Event) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
-from pygent_ls.extensions.pipes import OutputLines, RunProgram, writer_to
+from pygent_ls.extensions.pipes import OnOutput, OutputLines, RunProgram, writer_to
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -29,8 +29,8 @@ MAX_NOISE_CHARS = 1_000_000
 """Maximum length of all lines on standard output that cannot be parsed as messages. A banner or debug output is
 skipped, but a program that goes on writing text does not speak the protocol."""
 
-MAX_LOG_CHARS = 20_000
-"""Maximum length of standard error that is kept."""
+MAX_ERROR_CHARS = 20_000
+"""Maximum length of standard error that is kept for the message about a server that has ended."""
 
 MAX_LAST_LINES = 5
 """Maximum number of lines of standard error in the message about a server that has ended."""
@@ -42,9 +42,10 @@ GRACE_S = 0.5
 class StdioTransport:
     """Runs the server from `async with` to its end. Yields the streams that the SDK's client reads and writes."""
 
-    def __init__(self, run: RunProgram, spec: ProcessSpec) -> None:
+    def __init__(self, run: RunProgram, spec: ProcessSpec, log: OnOutput) -> None:
         self._run_server = run
         self._spec = spec
+        self._log = log
         self._lines = OutputLines(
             MAX_LINE_CHARS, f"The server wrote a line of more than {MAX_LINE_CHARS:,} characters and was ended."
         )
@@ -85,7 +86,7 @@ class StdioTransport:
 
     async def _run(self, stdin: int) -> None:
         try:
-            self.why_ended = _how(await self._run_server(self._spec, self._read, stdin))
+            self.why_ended = _how(await self._run_server(self._spec, self._read, stdin, self._log))
         except ToolError as error:
             self.why_ended = str(error)
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pygent_ls.agent.context.conversation_text import fenced
 from pygent_ls.extensions.mcp.server import ServerStatus
 from pygent_ls.sessions.commands.answer_text import spent
 from pygent_ls.sessions.commands.command import (
@@ -21,6 +22,7 @@ _TITLES: dict[CommandSource, str] = {
     "user": "Your commands:",
     "workspace": "Workspace commands:",
     "alias": "Aliases from the settings:",
+    "mcp": "Prompts of MCP servers:",
 }
 
 
@@ -68,25 +70,35 @@ async def _cost(call: CommandCall) -> str:
 
 
 async def _mcp(call: CommandCall) -> str:
-    servers = call.facts.mcp_servers()
+    mcp = call.facts.mcp()
+    servers = mcp.statuses
     action, _, name = call.text.partition(" ")
-    if action == "restart":
-        if not call.facts.restart_mcp_server(name.strip()):
-            known = ", ".join(f"`{each.name}`" for each in servers) or "none"
-            raise UsageError(f"There is no MCP server {name.strip()!r}. The servers are: {known}.")
-        return f"The MCP server `{name.strip()}` is started again."
-    if action:
-        raise UsageError(f"/mcp {action} is not known. Write `/mcp`, or `/mcp restart NAME`.")
-    if not servers:
-        return "The settings define no MCP servers (`[mcp_servers.NAME]`)."
-    return "\n".join(line for each in servers for line in _server_lines(each))
+    name = name.strip()
+    if action and name not in [each.name for each in servers]:
+        known = ", ".join(f"`{each.name}`" for each in servers) or "none"
+        raise UsageError(f"There is no MCP server {name!r}. The servers are: {known}.")
+    match action:
+        case "restart":
+            mcp.restart(name)
+            return f"The MCP server `{name}` is started again."
+        case "log":
+            lines = mcp.log(name)
+            return fenced("\n".join(lines), "") if lines else f"The MCP server `{name}` has written no log."
+        case "":
+            if not servers:
+                return "The settings define no MCP servers (`[mcp_servers.NAME]`)."
+            return "\n".join(line for each in servers for line in _server_lines(each))
+        case _:
+            raise UsageError(f"/mcp {action} is not known.")
 
 
 def _server_lines(server: ServerStatus) -> list[str]:
     tools = f"{len(server.tools)} {'tool' if len(server.tools) == 1 else 'tools'}"
     state = f"{server.state}, {tools}" if server.state == "connected" else server.state
     lines = [f"- `{server.name}`: {state}" + (f". {server.error}" if server.error else "")]
-    return [*lines, *(f"  - `{name}`" for name in server.tools)]
+    if server.n_resources:
+        lines[0] += f", {server.n_resources} {'resource' if server.n_resources == 1 else 'resources'}"
+    return [*lines, *(f"  - `{name}`" for name in server.tools), *(f"  - `/{name}`" for name in server.prompts)]
 
 
 async def _skills(call: CommandCall) -> str:
@@ -112,8 +124,8 @@ COMMANDS = (
     Command(name="skills", description="list the skills that the model can read", run=_skills),
     Command(
         name="mcp",
-        takes="[restart NAME]",
-        description="list the MCP servers with their states and tools, or start one again",
+        takes="[restart|log NAME]",
+        description="list the MCP servers with their tools and prompts, start one again, or show its log",
         run=_mcp,
     ),
     Command(name="voice", description="show how to use voice input", run=_voice),

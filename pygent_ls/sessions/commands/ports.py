@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from pygent_ls.agent.ports.skills import Skill
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommands
-from pygent_ls.extensions.mcp.server import ServerStatus
+from pygent_ls.extensions.mcp.server import NoServers, ServerView
 from pygent_ls.sessions.export.exporter import Exportable
 from pygent_ls.sessions.index.session_list import Page, SessionFilter
 from pygent_ls.sessions.turns.ports import SessionOfCommands
@@ -111,7 +111,5 @@ class CommandFacts:
     own: Callable[[], Sequence[OwnCommands]] = lambda: ()
     """Folders with own commands, the first of which takes precedence. Reading them blocks."""
     skills: Callable[[], Awaitable[Sequence[Skill]]] = _no_skills
-    mcp_servers: Callable[[], Sequence[ServerStatus]] = lambda: ()
-    """Configured MCP servers and their states."""
-    restart_mcp_server: Callable[[str], bool] = lambda _: False
-    """Starts a server again; False if the settings name no such server."""
+    mcp: Callable[[], ServerView] = NoServers
+    """Configured MCP servers."""

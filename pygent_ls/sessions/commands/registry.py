@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from pygent_ls.agent.display_text import one_line
-from pygent_ls.errors import SessionError
+from pygent_ls.errors import SessionError, ToolError
 from pygent_ls.extensions.commands import OwnCommand
 from pygent_ls.sessions.commands import background, checkpoints, conversation, information, selection, sessions
 from pygent_ls.sessions.commands.command import (
@@ -25,7 +25,7 @@ from pygent_ls.sessions.commands.command import (
 )
 from pygent_ls.sessions.commands.ports import Alone, CommandFacts, SessionShelf
 from pygent_ls.sessions.commands.template import filled
-from pygent_ls.sessions.commands.user_commands import own_command
+from pygent_ls.sessions.commands.user_commands import own_command, server_command
 from pygent_ls.sessions.turns.command_turn import CommandAnswer, ModelPrompt, failing
 from pygent_ls.sessions.turns.ports import SessionOfCommands
 
@@ -49,7 +49,8 @@ _COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w-]*(?::[\w-]+)*)(?P<text>\s.*)?", r
 
 
 class SlashCommands:
-    """Commands of a session: the built-in ones, the user's and the workspace's own, and aliases from the settings.
+    """Commands of a session: the built-in ones, the user's and the workspace's own, aliases from the settings, and
+    prompts of MCP servers.
 
     Built-in names cannot be redefined. The user's own commands take precedence over the workspace's, and both over
     aliases.
@@ -83,6 +84,9 @@ class SlashCommands:
                 commands[name] = Command(
                     name=name, description=f"alias for `{one_line(text)}`", takes="[…]", source="alias"
                 )
+        for prompt in self.facts.mcp().prompts:
+            if prompt.command not in commands:
+                commands[prompt.command] = server_command(prompt)
         return CommandList(commands=commands, problems=tuple(problems)), aliases
 
     def _own(self) -> list[OwnCommand]:
@@ -111,7 +115,7 @@ class SlashCommands:
                 raise _unknown(name, listing)
             call = CommandCall(session=session, shelf=self._shelf, facts=self.facts, listing=listing, text=text)
             return await _asked(listing.commands[name], call, has_attachments=has_attachments)
-        except SessionError as error:
+        except (SessionError, ToolError) as error:
             return failing(error)
 
     def call(self, session: SessionOfCommands, listing: CommandList, text: str) -> CommandCall:

@@ -1,4 +1,4 @@
-"""Commands defined by the user or the workspace: prompts for the model."""
+"""Commands defined by the user, the workspace or an MCP server: prompts for the model."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 from pygent_ls.agent.variants import matches
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommand
+from pygent_ls.extensions.mcp.prompts import ServerPrompt
 from pygent_ls.sessions.commands.command import Command, CommandCall
 from pygent_ls.sessions.commands.template import filled
 from pygent_ls.sessions.turns.command_turn import ModelPrompt
@@ -29,6 +30,20 @@ def own_command(own: OwnCommand) -> Command:
         prompt=partial(_prompt, own),
         source=own.source,
         takes_files=True,
+    )
+
+
+def server_command(given: ServerPrompt) -> Command:
+    """Return the command for a prompt of an MCP server."""
+
+    async def prompt(call: CommandCall) -> ModelPrompt:
+        filled_prompt = await given.filled(call.text)
+        if not filled_prompt.text.strip() and not filled_prompt.images:
+            raise SessionError(f"The MCP server gives an empty prompt for `/{given.command}`.", kind="broken_command")
+        return ModelPrompt(text=filled_prompt.text, images=filled_prompt.images, own_words=call.text)
+
+    return Command(
+        name=given.command, description=given.description, takes=f"[{given.takes}]", prompt=prompt, source="mcp"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from pygent_ls.agent.events import AgentEvent, Cancelled, Finished, Text, TextDelta, TurnStarted
 from pygent_ls.agent.kinds import StopReason
-from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.messages import ImageBlock, Usage
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.errors import ModelError, SessionError, ToolError
 
@@ -51,7 +51,7 @@ def owing_a_value() -> CommandAnswer:
     return failing(SessionError(why, kind="no_structured_result"))
 
 
-def failing(error: SessionError | ModelError) -> CommandAnswer:
+def failing(error: SessionError | ModelError | ToolError) -> CommandAnswer:
     """Return an answer that reports this error."""
 
     async def fail() -> str:
@@ -122,6 +122,8 @@ class ModelPrompt:
     """Prompt that a command makes for the model. None in a field means the session's own value."""
 
     text: str
+    images: tuple[ImageBlock, ...] = ()
+    """Images that belong to the text."""
     agent: str | None = None
     model: str | None = None
     tools: tuple[str, ...] | None = None

@@ -1,4 +1,4 @@
-"""Mentions in a prompt with `@`: files, pages, diagnostics, the editor's position, uncommitted changes."""
+"""Mentions in a prompt with `@`: files, pages, resources, diagnostics, the editor's position, uncommitted changes."""
 
 from __future__ import annotations
 
@@ -93,8 +93,28 @@ async def expanded(parts: Sequence[PromptPart], services: SessionServices) -> tu
     A word that is not a file of the workspace remains plain text.
     """
     words = "".join(part for part in parts if isinstance(part, str))
-    added = [await _part_of(mention, services) for mention in mentions_in(words)]
-    return (*parts, *dict.fromkeys(part for part in added if part is not None and part not in parts))
+    added = [part for mention in mentions_in(words) for part in await _parts_of(mention, services)]
+    return (*parts, *dict.fromkeys(part for part in added if part not in parts))
+
+
+async def _parts_of(mention: Mention, services: SessionServices) -> Sequence[PromptPart]:
+    """Return what a mention refers to; empty for a word that refers to nothing. A file takes precedence over a resource
+    of a server."""
+    part = await _part_of(mention, services)
+    return await _resource(mention.word, services) if part is None else (part,)
+
+
+async def _resource(word: str, services: SessionServices) -> Sequence[PromptPart]:
+    resources = services.environment.resources
+    if resources is None or ":" not in word:
+        return ()
+    try:
+        content = await resources.read(word)
+    except ToolError as error:
+        return (NotePart(kind="resource", text=f"{word} could not be read: {error}"),)
+    if content is None:
+        return ()
+    return (NotePart(kind="resource", text=f"{word}:\n{content.text}"), *content.images)
 
 
 async def _part_of(mention: Mention, services: SessionServices) -> PromptPart | None:

@@ -51,7 +51,7 @@ class TurnRequest:
         attached = [part for part in self.parts if not isinstance(part, str)]
         return replace(
             self,
-            parts=(asked.text, *attached),
+            parts=(asked.text, *attached, *asked.images),
             agent=self.agent or asked.agent,
             model=self.model or asked.model,
             tools=asked.tools,

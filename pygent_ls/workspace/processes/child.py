@@ -161,10 +161,17 @@ class _Pipe:
 class Child:
     """Running program with its output so far. `end` must always be called."""
 
-    def __init__(self, process: subprocess.Popen[bytes], max_chars: int, on_output: OnOutput | None) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        max_chars: int,
+        on_output: OnOutput | None,
+        on_errors: OnOutput | None = None,
+    ) -> None:
         self.pid = process.pid
         self._process = process
         self._on_output = on_output
+        self._on_errors = on_errors
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
         self._exited_at: float | None = None
@@ -206,7 +213,7 @@ class Child:
         that cannot write cannot end itself.
         """
         if not self._followed:
-            self._on_output = None
+            self._on_output = self._on_errors = None
         try:
             if not self._gone():
                 self.signal(signal.SIGTERM)
@@ -266,8 +273,9 @@ class Child:
 
     async def _pass_on(self, pipe: _Pipe) -> None:
         text = pipe.take()
-        if text and self._on_output is not None and pipe is self._pipes[0]:
-            await self._on_output(text)
+        listener = self._on_output if pipe is self._pipes[0] else self._on_errors
+        if text and listener is not None:
+            await listener(text)
 
     def _listen(self, pipe: _Pipe) -> None:
         self._loop.add_reader(pipe.fd, self._readable, pipe)

@@ -91,15 +91,24 @@ class LocalProcesses:
         """
         return await self.finish(await self.begin(spec, on_output))
 
-    async def serve(self, spec: ProcessSpec, on_output: OnOutput, stdin: int) -> ProcessResult:
-        """Run a program as `run` does, with the descriptor as its input, which is then closed here."""
+    async def serve(
+        self, spec: ProcessSpec, on_output: OnOutput, stdin: int, on_errors: OnOutput | None = None
+    ) -> ProcessResult:
+        """Run a program as `run` does, with the descriptor as its input, which is then closed here. `on_errors` is
+        given standard error as it comes."""
         try:
-            running = await self.begin(spec, on_output, stdin)
+            running = await self.begin(spec, on_output, stdin, on_errors)
         finally:
             os.close(stdin)
         return await self.finish(running)
 
-    async def begin(self, spec: ProcessSpec, on_output: OnOutput | None, stdin: int | None = None) -> Running:
+    async def begin(
+        self,
+        spec: ProcessSpec,
+        on_output: OnOutput | None,
+        stdin: int | None = None,
+        on_errors: OnOutput | None = None,
+    ) -> Running:
         """Start a program, with `stdin` as its input if given; `finish` must be called. Raises `ToolError`."""
         with contextlib.ExitStack() as undo:
             argv, stay = await self._confined(spec, undo)
@@ -111,7 +120,7 @@ class LocalProcesses:
             merged = on_output is not None and not spec.errors_apart
             process = await start(spec, argv, merged=merged, stdin=stdin, inherited=self._inherited(spec, argv))
             self._watchdog.watch(process.pid)
-            child = Child(process, spec.max_output_chars, on_output)
+            child = Child(process, spec.max_output_chars, on_output, on_errors)
             self._running.add(child)
             undo.pop_all()
             return Running(child, spec, started, stay)

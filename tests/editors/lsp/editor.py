@@ -31,7 +31,6 @@ from pygent_ls.editors.lsp.server import PygentServer
 from pygent_ls.editors.lsp.transport.stdio import BrokenFrame, FrameReader, FrameWriter, Message, message_of
 from pygent_ls.editors.ports import FrontEnd, SessionStart
 from pygent_ls.errors import ModelError
-from pygent_ls.extensions.mcp.server import ServerStatus
 from pygent_ls.llm.keys.editor_keys import EditorKeys
 from pygent_ls.llm.model_list import ListedModel
 from pygent_ls.llm.setup.flow import SetUp, Way
@@ -45,6 +44,7 @@ from pygent_ls.tools.catalog import offered_tools
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from pygent_ls.workspace.snapshots.snapshots import Snapshots
 from tests.editors.lsp.editor_documents import Documents, path_of
+from tests.extensions.mcp.view import ListedServers
 from tests.fakes import WAIT_S, FakeClock, FakeModel, Step, bounded
 from tests.sessions.conversation import LIMITS, say_mode
 
@@ -108,7 +108,7 @@ class FakeCore:
         self.model = setup.script if isinstance(setup.script, FakeModel) else FakeModel(setup.script)
         self.changed_files: list[Path] = []
         self.n_starts = 0
-        self.servers: list[ServerStatus] = []
+        self.mcp = ListedServers()
         self.configured: list[object] = []
         self.keys = EditorKeys({})
         self._setup = setup
@@ -188,18 +188,9 @@ class FakeCore:
         """What the server brings to the core."""
         return self._front_end
 
-    @property
-    def mcp_servers(self) -> Sequence[ServerStatus]:
-        """Implement `Core`."""
-        return self.servers
-
     async def skills(self) -> Sequence[Skill]:
         """Implement `Core`."""
         return ()
-
-    def restart_mcp_server(self, name: str) -> bool:
-        """Implement `Core`."""
-        return any(each.name == name for each in self.servers)
 
     def take_keys(self, keys: Mapping[str, str | None]) -> frozenset[str]:
         """Implement `Core`."""

@@ -10,14 +10,14 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pygent_ls.agent.kinds import ToolRisk
-from pygent_ls.agent.messages import ImageBlock
+from pygent_ls.agent.messages import ImageBlock, TextBlock, Usage
 from pygent_ls.agent.ports.questioner import (
     CannotAsk,
     Question,
@@ -27,7 +27,7 @@ from pygent_ls.agent.ports.questioner import (
 )
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.errors import ToolError
-from pygent_ls.extensions.mcp.server import McpHost, ServerSpec
+from pygent_ls.extensions.mcp.server import McpHost, Sample, SampleRequest, ServerSpec
 from pygent_ls.extensions.mcp.servers import McpServers
 from tests.extensions.mcp.toy_server import DOT
 from tests.fakes import bounded
@@ -49,6 +49,8 @@ class Place:
     asked: list[Question]
     answers: list[QuestionAnswer]
     """What the user answers, one after another."""
+    sampled: list[SampleRequest]
+    """What servers asked the user's model."""
 
     @property
     def folder(self) -> Path:
@@ -62,7 +64,7 @@ class Place:
 
     def tool(self, name: str) -> Tool:
         """The tool that the model is offered."""
-        return next(each for each in self.servers.tools if each.name == name)
+        return next(each for each in (*self.servers.tools, *self.servers.resource_tools) if each.name == name)
 
     async def call(self, name: str, **arguments: Any) -> str:
         """Call a tool as the executor does."""
@@ -88,10 +90,15 @@ async def opened(folder: Path, restarts_s: Sequence[float]) -> AsyncGenerator[Pl
     bench = Bench(folder)
     asked: list[Question] = []
     answers: list[QuestionAnswer] = []
+    sampled: list[SampleRequest] = []
 
     async def ask(question: Question) -> QuestionAnswer:
         asked.append(question)
         return answers.pop(0)
+
+    async def sample(request: SampleRequest) -> Sample:
+        sampled.append(request)
+        return Sample(text="a plum", model="fake/model", usage=Usage(input_tokens=9, output_tokens=2))
 
     host = McpHost(
         run=bench.processes.serve,
@@ -99,11 +106,12 @@ async def opened(folder: Path, restarts_s: Sequence[float]) -> AsyncGenerator[Pl
         folders=lambda: [folder],
         tell=told.append,
         ask=ask,
+        sample=sample,
         on_change=bench.heard.set,
     )
     servers = McpServers(host, restarts_s)
     try:
-        yield Place(servers=servers, bench=bench, told=told, asked=asked, answers=answers)
+        yield Place(servers=servers, bench=bench, told=told, asked=asked, answers=answers, sampled=sampled)
     finally:
         await bounded(servers.close())
         bench.processes.kill_all()
@@ -195,7 +203,8 @@ async def test_a_server_that_writes_text_without_end_is_ended(place: Place) -> N
 
 
 async def test_a_server_that_never_answers_holds_up_no_other_and_is_ended_at_its_limit(place: Place) -> None:
-    stuck = toy(place, "--stuck", startup_timeout_s=0.5)
+    spec = toy(place, startup_timeout_s=0.5)
+    stuck = replace(spec, command="sh", args=("-c", 'echo $$ >> "$PID_FILE"; exec sleep 1000'))
     place.servers.apply([stuck, real(place, "time")])
 
     await place.until(lambda: [each.state for each in place.servers.statuses] == ["failed", "connected"])
@@ -244,7 +253,7 @@ async def test_progress_is_passed_on_and_a_call_that_is_cancelled_is_cancelled_i
 async def test_a_call_ends_at_its_time_limit(place: Place) -> None:
     await place.until_connected(toy(place, timeout_s=0.5))
 
-    with pytest.raises(ToolError, match=r"(?i)timed out"):
+    with pytest.raises(ToolError, match=r"The MCP server toy did not answer within 0\.5 s\."):
         await place.call("mcp__toy__count", to=3)
 
     assert await place.call("mcp__toy__add", a=1, b=1) == "the sum is 2"
@@ -303,6 +312,84 @@ async def test_a_picture_in_a_result_is_shown_and_a_broken_one_is_named(place: P
         "WebP image. Models accept no other format; convert it to one of these.]\nplum"
     )
     assert place.bench.context.images == [ImageBlock(mime_type="image/png", data=DOT)]
+
+
+# Resources, prompts, sampling, and the log
+
+
+async def test_resources_are_listed_and_read_with_their_pictures(place: Place) -> None:
+    await place.until_connected(toy(place))
+
+    listed = await place.call("list_mcp_resources")
+    plum = await place.call("read_mcp_resource", resource="toy:toy://fruit/plum")
+    dot = await place.call("read_mcp_resource", resource="toy:toy://dot")
+
+    assert listed.splitlines() == [
+        "toy:toy://fruit/plum: All about plums",
+        "toy:toy://dot: Give the picture.",
+        "toy:toy://fruit/{name}: All about any fruit",
+    ]
+    assert await place.call("list_mcp_resources", query="PLUM") == "toy:toy://fruit/plum: All about plums"
+    assert await place.call("read_mcp_resource", resource="toy:toy://fruit/pear") == "A pear is a fruit."
+    assert (plum, dot) == ("Plums are blue.", "[image: image/png, see below]")
+
+
+@pytest.mark.parametrize(
+    ("resource", "problem"),
+    [
+        ("pear:toy://dot", "'pear:toy://dot' names no connected MCP server"),
+        ("toy:", "'toy:' names no connected MCP server"),
+        ("toy:toy://nothing", "The MCP server toy answered with an error"),
+    ],
+)
+async def test_a_resource_that_cannot_be_read_is_an_error(resource: str, problem: str, place: Place) -> None:
+    await place.until_connected(toy(place))
+
+    with pytest.raises(ToolError, match=problem):
+        await place.call("read_mcp_resource", resource=resource)
+
+
+async def test_a_prompt_is_filled_with_the_words_of_a_command(place: Place) -> None:
+    await place.until_connected(toy(place))
+    [prompt] = place.servers.prompts
+
+    filled = await prompt.filled('plum "very strict" please')
+
+    assert (prompt.command, prompt.takes) == ("mcp__toy__review", "FRUIT [TONE]")
+    assert filled.text == "Review the plum in a very strict please tone.\n\n[image: image/png, see below]"
+    assert filled.images == (ImageBlock(mime_type="image/png", data=DOT),)
+    assert "in a stern tone" in (await prompt.filled("tone=stern plum")).text
+    with pytest.raises(ToolError, match=r"/mcp__toy__review requires fruit. It takes:\n- `fruit`: "):
+        await prompt.filled("")
+
+
+async def test_a_server_may_use_the_model_if_the_user_allows_it(place: Place) -> None:
+    await place.until_connected(toy(place))
+    place.answers += [QuestionAnswered(choice="Allow once"), QuestionNotAnswered()]
+
+    allowed = json.loads(await place.call("mcp__toy__think"))
+    with pytest.raises(ToolError, match="The user rejected the request"):
+        await place.call("mcp__toy__think")
+
+    assert (allowed["content"]["text"], allowed["model"]) == ("a plum", "fake/model")
+    assert [each.text for each in place.asked] == [
+        "The MCP server toy wants to send this to your model, at your cost:\nsystem: Be brief.\nuser: Which fruit?"
+    ] * 2
+    [request] = place.sampled
+    assert (request.system, request.max_tokens) == ("Be brief.", 50)
+    assert [each.blocks for each in request.messages] == [(TextBlock(text="Which fruit?"),)]
+    assert "sampling: 11 tokens of fake/model, cost unknown" in (place.servers.log("toy") or [])
+
+
+async def test_the_log_has_what_a_server_writes_while_it_runs(place: Place) -> None:
+    await place.until_connected(toy(place))
+
+    await place.call("mcp__toy__mutter", text="one\x1b[31mtwo")
+    await place.until(lambda: "and more" in (place.servers.log("toy") or []))
+
+    assert (place.servers.log("toy") or [])[-2:] == ["one\\x1b[31mtwo", "and more"]
+    assert "[connected]" in (place.servers.log("toy") or [])
+    assert place.servers.log("pear") is None
 
 
 @contextmanager

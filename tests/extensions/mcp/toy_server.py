@@ -1,6 +1,7 @@
-"""An MCP server for tests, made with the SDK: it adds, dies, fails, counts slowly and grows a tool.
+"""An MCP server for tests, made with the SDK: it adds, dies, fails, counts slowly, grows a tool, and has
+resources and a prompt.
 
-Options: `--noisy` writes a banner to standard output first, `--flood` writes text without end, `--stuck` never answers,
+Options: `--noisy` writes a banner to standard output first, `--flood` writes text without end,
 `--http` serves on a free port of loopback, which is the first line of output, `--many` has 200 more tools. `PID_FILE`
 names a file for its process id.
 """
@@ -8,6 +9,7 @@ names a file for its process id.
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import socket
 import sys
@@ -17,12 +19,16 @@ from typing import Any, Literal
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.prompts.base import Message, UserMessage
 from mcp_types import (
     CallToolResult,
+    CreateMessageRequest,
+    CreateMessageRequestParams,
     ElicitRequest,
     ElicitRequestFormParams,
     ImageContent,
     InputRequiredResult,
+    SamplingMessage,
     TextContent,
     ToolAnnotations,
 )
@@ -89,6 +95,49 @@ async def order(ctx: Context[Any, Any]) -> str | InputRequiredResult:
 
 
 @server.tool()
+async def think(ctx: Context[Any, Any]) -> str | InputRequiredResult:
+    """Ask the model of the client."""
+    if ctx.input_responses is None:
+        asked = SamplingMessage(role="user", content=TextContent(text="Which fruit?"))
+        params = CreateMessageRequestParams(messages=[asked], max_tokens=50, system_prompt="Be brief.")
+        return InputRequiredResult(input_requests={"fruit": CreateMessageRequest(params=params)})
+    return ctx.input_responses["fruit"].model_dump_json(exclude_none=True)
+
+
+@server.resource("toy://fruit/plum", description="All about plums", mime_type="text/plain")
+def plum() -> str:
+    """Tell about plums."""
+    return "Plums are blue."
+
+
+@server.resource("toy://dot", mime_type="image/png")
+def dot() -> bytes:
+    """Give the picture."""
+    return base64.b64decode(DOT)
+
+
+@server.resource("toy://fruit/{name}", description="All about any fruit")
+def fruit(name: str) -> str:
+    """Tell about a fruit."""
+    return f"A {name} is a fruit."
+
+
+@server.prompt(description="Review a fruit")
+def review(fruit: str, tone: str = "kind") -> list[Message]:
+    """Ask for a review."""
+    seen = UserMessage(content=ImageContent(data=DOT, mime_type="image/png"))
+    return [UserMessage(content=f"Review the {fruit} in a {tone} tone."), seen]
+
+
+@server.tool()
+def mutter(text: str) -> str:
+    """Write to the log."""
+    sys.stderr.write(f"{text}\nand more")
+    sys.stderr.flush()
+    return "said"
+
+
+@server.tool()
 async def grow(ctx: Context[Any, Any]) -> str:
     """Add a tool to the server."""
     server.add_tool(lambda: "grown", name="grown", description="A new tool.")
@@ -131,8 +180,6 @@ def main() -> None:
         say('a banner that is no message\n{"also": "none"}')
     while "--flood" in sys.argv:
         say("debug " * 1000)
-    if "--stuck" in sys.argv:
-        sys.stdin.read()
     if "--http" in sys.argv:
         with socket.socket() as listening:
             listening.bind(("127.0.0.1", 0))

@@ -216,8 +216,10 @@ async def test_what_was_spent_is_told_for_the_turn_and_the_session_and_an_unknow
 async def test_the_mcp_servers_are_listed_with_their_tools_and_started_again(folder: Path) -> None:
     shelf = Shelf(folder)
     none = await shelf.text("/mcp")
-    shelf.mcp_servers += [
-        ServerStatus(name="docs", state="connected", tools=("mcp__docs__find",)),
+    shelf.mcp.statuses += [
+        ServerStatus(
+            name="docs", state="connected", tools=("mcp__docs__find",), prompts=("mcp__docs__sum",), n_resources=2
+        ),
         ServerStatus(name="git", state="failed", error="The program git-server was not found."),
     ]
 
@@ -225,13 +227,24 @@ async def test_the_mcp_servers_are_listed_with_their_tools_and_started_again(fol
 
     assert none == "The settings define no MCP servers (`[mcp_servers.NAME]`)."
     assert some.splitlines() == [
-        "- `docs`: connected, 1 tool",
+        "- `docs`: connected, 1 tool, 2 resources",
         "  - `mcp__docs__find`",
+        "  - `/mcp__docs__sum`",
         "- `git`: failed. The program git-server was not found.",
     ]
     assert await shelf.text("/mcp restart git") == "The MCP server `git` is started again."
     assert "There is no MCP server 'pear'. The servers are: `docs`, `git`." in await shelf.text("/mcp restart pear")
-    assert "Write `/mcp`, or `/mcp restart NAME`." in await shelf.text("/mcp stop")
+    assert "/mcp stop is not known." in await shelf.text("/mcp stop git")
+    assert shelf.mcp.restarted == ["git"]
+
+
+async def test_the_log_of_an_mcp_server_is_shown(folder: Path) -> None:
+    shelf = Shelf(folder)
+    shelf.mcp.statuses.append(ServerStatus(name="git", state="failed"))
+
+    assert await shelf.text("/mcp log git") == "The MCP server `git` has written no log."
+    shelf.mcp.logs["git"] = ["[starting]", "```", "no repository"]
+    assert await shelf.text("/mcp log git") == "````\n[starting]\n```\nno repository\n````"
 
 
 async def test_the_context_is_told_by_what_fills_it(folder: Path) -> None:

@@ -255,7 +255,7 @@
 ---@class pygent.Command
 ---@field name string
 ---@field description string
----@field source "built-in"|"user"|"workspace"|"alias"
+---@field source "built-in"|"user"|"workspace"|"alias"|"mcp"
 ---@field takes string
 
 --- An argument of a `workspace/executeCommand` command, in any position, that selects the command's session.
@@ -302,7 +302,7 @@
 ---@field label string
 ---@field insertText string
 ---@field detail? string
----@field kind "command"|"argument"|"file"|"word"|"agent"
+---@field kind "command"|"argument"|"file"|"word"|"agent"|"resource"
 
 --- The result of `pygent/complete`, best first. `start` has the same units as `offset`.
 ---@class pygent.Completion
@@ -562,17 +562,32 @@
 ---@class pygent.Matches
 ---@field matches pygent.Match[]
 
---- The notification `pygent/mcp/changed`, for clients with `chatPanel`: the state or the tools of an MCP server have
---- changed. Earlier results of `pygent/mcp/status` and `pygent/tools/list` are out of date.
+--- The notification `pygent/mcp/changed`, for clients with `chatPanel`: the state of an MCP server, or what it
+--- offers, has changed. Earlier results of `pygent/mcp/status` and `pygent/tools/list` are out of date.
 ---@class pygent.McpChanged
 
---- A configured MCP server. `tools` are the names of its tools, as the model is offered them. `error` says why it is
---- not connected.
+--- The result of `pygent/mcp/log`: the last 500 lines of a server's log, oldest first. It contains the server's
+--- standard error, the messages that it sends as its log, and changes of its state in brackets.
+---@class pygent.McpLog
+---@field lines string[]
+
+--- The result of `pygent/mcp/restart`: the server is being started again; `pygent/mcp/changed` follows.
+---@class pygent.McpRestarted
+
+--- A configured MCP server. `tools` are the names of its tools, as the model is offered them, `prompts` the names of
+--- its prompts as slash commands, and `resources` is the number of resources that it lists. `error` says why it is not
+--- connected.
 ---@class pygent.McpServer
 ---@field name string
 ---@field state "disabled"|"starting"|"connected"|"failed"
 ---@field tools string[]
+---@field prompts string[]
+---@field resources integer
 ---@field error? string
+
+--- `pygent/mcp/restart` and `pygent/mcp/log`: a configured MCP server.
+---@class pygent.McpServerParams
+---@field name string
 
 --- The result of `pygent/mcp/status`.
 ---@class pygent.McpStatus
@@ -1311,6 +1326,8 @@
 ---| "pygent/commands/list"
 ---| "pygent/complete"
 ---| "pygent/mcp/status"
+---| "pygent/mcp/restart"
+---| "pygent/mcp/log"
 ---| "pygent/status"
 
 --- Requests of the editor to the daemon, with their results.
@@ -1350,6 +1367,8 @@
 ---@field ["pygent/commands/list"] { params: pygent.NoParams, result: pygent.Commands }
 ---@field ["pygent/complete"] { params: pygent.CompleteParams, result: pygent.Completion }
 ---@field ["pygent/mcp/status"] { params: pygent.NoParams, result: pygent.McpStatus }
+---@field ["pygent/mcp/restart"] { params: pygent.McpServerParams, result: pygent.McpRestarted }
+---@field ["pygent/mcp/log"] { params: pygent.McpServerParams, result: pygent.McpLog }
 ---@field ["pygent/status"] { params: pygent.NoParams, result: pygent.Status }
 
 --- Requests of the daemon to the editor, with their results.

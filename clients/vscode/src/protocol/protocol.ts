@@ -289,7 +289,7 @@ export interface Closed {
 export interface Command {
 	readonly name: string;
 	readonly description: string;
-	readonly source: "built-in" | "user" | "workspace" | "alias";
+	readonly source: "built-in" | "user" | "workspace" | "alias" | "mcp";
 	readonly takes: string;
 }
 
@@ -345,7 +345,7 @@ export interface CompletionItem {
 	readonly label: string;
 	readonly insertText: string;
 	readonly detail?: string;
-	readonly kind: "command" | "argument" | "file" | "word" | "agent";
+	readonly kind: "command" | "argument" | "file" | "word" | "agent" | "resource";
 }
 
 /** The result of `pygent/complete`, best first. `start` has the same units as `offset`. */
@@ -652,20 +652,39 @@ export interface Matches {
 }
 
 /**
- * The notification `pygent/mcp/changed`, for clients with `chatPanel`: the state or the tools of an MCP server have
- * changed. Earlier results of `pygent/mcp/status` and `pygent/tools/list` are out of date.
+ * The notification `pygent/mcp/changed`, for clients with `chatPanel`: the state of an MCP server, or what it
+ * offers, has changed. Earlier results of `pygent/mcp/status` and `pygent/tools/list` are out of date.
  */
 export type McpChanged = Readonly<Record<string, never>>;
 
 /**
- * A configured MCP server. `tools` are the names of its tools, as the model is offered them. `error` says why it is
- * not connected.
+ * The result of `pygent/mcp/log`: the last 500 lines of a server's log, oldest first. It contains the server's
+ * standard error, the messages that it sends as its log, and changes of its state in brackets.
+ */
+export interface McpLog {
+	readonly lines: readonly string[];
+}
+
+/** The result of `pygent/mcp/restart`: the server is being started again; `pygent/mcp/changed` follows. */
+export type McpRestarted = Readonly<Record<string, never>>;
+
+/**
+ * A configured MCP server. `tools` are the names of its tools, as the model is offered them, `prompts` the names of
+ * its prompts as slash commands, and `resources` is the number of resources that it lists. `error` says why it is not
+ * connected.
  */
 export interface McpServer {
 	readonly name: string;
 	readonly state: "disabled" | "starting" | "connected" | "failed";
 	readonly tools: readonly string[];
+	readonly prompts: readonly string[];
+	readonly resources: number;
 	readonly error?: string;
+}
+
+/** `pygent/mcp/restart` and `pygent/mcp/log`: a configured MCP server. */
+export interface McpServerParams {
+	readonly name: string;
 }
 
 /** The result of `pygent/mcp/status`. */
@@ -1571,6 +1590,8 @@ export interface Requests {
 	readonly "pygent/commands/list": { readonly params: NoParams; readonly result: Commands };
 	readonly "pygent/complete": { readonly params: CompleteParams; readonly result: Completion };
 	readonly "pygent/mcp/status": { readonly params: NoParams; readonly result: McpStatus };
+	readonly "pygent/mcp/restart": { readonly params: McpServerParams; readonly result: McpRestarted };
+	readonly "pygent/mcp/log": { readonly params: McpServerParams; readonly result: McpLog };
 	readonly "pygent/status": { readonly params: NoParams; readonly result: Status };
 }
 

@@ -34,7 +34,16 @@ from pygent_ls.editors.lsp.protocol.permissions import (
 )
 from pygent_ls.editors.lsp.protocol.sessions import SessionNewParams, SessionOut, SessionParams
 from pygent_ls.editors.lsp.protocol.shapes import NoParams, Params
-from pygent_ls.editors.lsp.protocol.status import AgentsOut, McpServerOut, McpStatusOut, StatusOut, ToolsOut
+from pygent_ls.editors.lsp.protocol.status import (
+    AgentsOut,
+    McpLogOut,
+    McpRestartedOut,
+    McpServerOut,
+    McpServerParams,
+    McpStatusOut,
+    StatusOut,
+    ToolsOut,
+)
 from pygent_ls.editors.lsp.protocol.turns import (
     AcceptedOut,
     CancelledTurnOut,
@@ -110,6 +119,8 @@ class Requests:
             "pygent/commands/list": self._commands,
             "pygent/complete": sessions.complete,
             "pygent/mcp/status": self._mcp,
+            "pygent/mcp/restart": self._restart_mcp_server,
+            "pygent/mcp/log": self._mcp_log,
             "pygent/status": self._status,
         }
 
@@ -231,7 +242,18 @@ class Requests:
         }
 
     def _mcp(self, _: NoParams) -> McpStatusOut:
-        return {"servers": [_server_out(each) for each in self._core.mcp_servers]}
+        return {"servers": [_server_out(each) for each in self._core.mcp.statuses]}
+
+    def _restart_mcp_server(self, params: McpServerParams) -> McpRestartedOut:
+        if not self._core.mcp.restart(params.name):
+            raise _no_server(params.name)
+        return {}
+
+    def _mcp_log(self, params: McpServerParams) -> McpLogOut:
+        lines = self._core.mcp.log(params.name)
+        if lines is None:
+            raise _no_server(params.name)
+        return {"lines": [*lines]}
 
     async def _models(self, _: NoParams) -> ModelsOut:
         return {"models": [_model_out(each) for each in await self._core.models()]}
@@ -279,8 +301,18 @@ def _model_out(model: ListedModel) -> ModelOut:
     return told
 
 
+def _no_server(name: str) -> JsonRpcInvalidParams:
+    return JsonRpcInvalidParams(f"There is no MCP server {name!r} in the settings.")
+
+
 def _server_out(server: ServerStatus) -> McpServerOut:
-    told: McpServerOut = {"name": server.name, "state": server.state, "tools": list(server.tools)}
+    told: McpServerOut = {
+        "name": server.name,
+        "state": server.state,
+        "tools": [*server.tools],
+        "prompts": [*server.prompts],
+        "resources": server.n_resources,
+    }
     if server.error:
         told["error"] = server.error
     return told

@@ -63,6 +63,8 @@ REQUESTS: dict[str, tuple[type[shapes.Params], Any]] = {
     "pygent/commands/list": (shapes.NoParams, commands.CommandsOut),
     "pygent/complete": (sessions.CompleteParams, sessions.CompletionOut),
     "pygent/mcp/status": (shapes.NoParams, status.McpStatusOut),
+    "pygent/mcp/restart": (status.McpServerParams, status.McpRestartedOut),
+    "pygent/mcp/log": (status.McpServerParams, status.McpLogOut),
     "pygent/status": (shapes.NoParams, status.StatusOut),
 }
 """Each request with its parameters and its result."""

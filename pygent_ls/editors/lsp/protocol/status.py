@@ -1,4 +1,4 @@
-"""`pygent/status`, `pygent/tools/list`, `pygent/agents/list` and `pygent/mcp/status`: results."""
+"""`pygent/status`, `pygent/tools/list`, `pygent/agents/list` and `pygent/mcp/*`: parameters and results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from pygent_ls.agent.kinds import Mode
-from pygent_ls.editors.lsp.protocol.shapes import RiskOut
+from pygent_ls.editors.lsp.protocol.shapes import Params, RiskOut
 
 
 class ToolOut(TypedDict):
@@ -27,12 +27,15 @@ class ToolsOut(TypedDict):
 
 
 class McpServerOut(TypedDict):
-    """A configured MCP server. `tools` are the names of its tools, as the model is offered them. `error` says why it is
-    not connected."""
+    """A configured MCP server. `tools` are the names of its tools, as the model is offered them, `prompts` the names of
+    its prompts as slash commands, and `resources` is the number of resources that it lists. `error` says why it is not
+    connected."""
 
     name: str
     state: Literal["disabled", "starting", "connected", "failed"]
     tools: list[str]
+    prompts: list[str]
+    resources: int
     error: NotRequired[str]
 
 
@@ -42,9 +45,26 @@ class McpStatusOut(TypedDict):
     servers: list[McpServerOut]
 
 
+class McpServerParams(Params):
+    """`pygent/mcp/restart` and `pygent/mcp/log`: a configured MCP server."""
+
+    name: str
+
+
+class McpRestartedOut(TypedDict):
+    """The result of `pygent/mcp/restart`: the server is being started again; `pygent/mcp/changed` follows."""
+
+
+class McpLogOut(TypedDict):
+    """The result of `pygent/mcp/log`: the last 500 lines of a server's log, oldest first. It contains the server's
+    standard error, the messages that it sends as its log, and changes of its state in brackets."""
+
+    lines: list[str]
+
+
 class McpChangedOut(TypedDict):
-    """The notification `pygent/mcp/changed`, for clients with `chatPanel`: the state or the tools of an MCP server have
-    changed. Earlier results of `pygent/mcp/status` and `pygent/tools/list` are out of date."""
+    """The notification `pygent/mcp/changed`, for clients with `chatPanel`: the state of an MCP server, or what it
+    offers, has changed. Earlier results of `pygent/mcp/status` and `pygent/tools/list` are out of date."""
 
 
 class AgentOut(TypedDict):

@@ -36,6 +36,7 @@ from pygent_ls.editors.lsp.protocol.schema import (
 )
 from pygent_ls.editors.lsp.protocol.shapes import WireRange
 from pygent_ls.errors import ModelError
+from pygent_ls.extensions.mcp.server import ServerStatus
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.saved_format.writer import timestamp
 from tests.editors.lsp.editor import CAPABILITIES, Setup, WireError, connected
@@ -297,7 +298,10 @@ async def test_every_answer_is_what_the_schema_says(folder: Path) -> None:
             "pygent/session/delete": others[0],
             "pygent/session/close": others[1],
             "pygent/complete": {"text": "/", "offset": 1},
+            "pygent/mcp/restart": {"name": "docs"},
+            "pygent/mcp/log": {"name": "docs"},
         }
+        editor.core.mcp.statuses.append(ServerStatus(name="docs", state="failed", error="It ended."))
         for method in names.METHODS:
             if method not in results and method != "pygent/turn/resume":  # its prompts are those of a killed daemon
                 results[method] = await editor.request(method, parameters.get(method, session))
