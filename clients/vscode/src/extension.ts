@@ -49,7 +49,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 		windowId,
 		middleware: middlewareOf(context, edits, () => views),
 	});
-	const listeners = listenersOf(asks, () => ({ sessions, models: windowState }));
+	const listeners = listenersOf(asks, () => ({ sessions, windowState }));
 	const daemon = new Daemon((say, signal) => launcher.start(say, signal), requestHandlersOf(asks), listeners);
 	const contexts = new EditorContexts(daemon);
 	const terminals = new Terminals();

@@ -8,7 +8,8 @@ import { codeCommands } from "./code.ts";
 import { updateContextKeys } from "./context_keys.ts";
 import { registerDaemonControl } from "./daemon_control.ts";
 import { editorPageCommands } from "./editor_pages.ts";
-import { quickPickCommands } from "./quick_picks.ts";
+import { quickPickCommands } from "./quick_picks/choices.ts";
+import { mcpCommands } from "./quick_picks/mcp_servers.ts";
 import { registerCommands } from "./registry.ts";
 import { notifyPendingRequests } from "./request_notifications.ts";
 import { StatusBar } from "./status_bar.ts";
@@ -28,6 +29,7 @@ export function registerContributions({ services, views, log, extensionId }: Con
 			...chatCommands(views, daemon),
 			...codeCommands(views, daemon),
 			...quickPickCommands(views, services),
+			...mcpCommands(daemon, services.windowState),
 			...editorPageCommands(extensionId),
 		}),
 		updateContextKeys(reviews, proposals),

@@ -37,10 +37,13 @@ export class WindowState implements vscode.Disposable {
 	#selection: string | null = null;
 
 	readonly #listedAnew = new vscode.EventEmitter<void>();
+	readonly #mcpChanged = new vscode.EventEmitter<void>();
 
 	readonly onDidChange = this.#changed.event;
 	/** What can be chosen was asked for anew. */
 	readonly onDidList = this.#listedAnew.event;
+	/** The state of an MCP server, or what it offers, has changed. */
+	readonly onDidChangeMcp = this.#mcpChanged.event;
 
 	constructor(daemon: Daemon, contexts: EditorContexts, keys: KeySync) {
 		this.#daemon = daemon;
@@ -88,10 +91,15 @@ export class WindowState implements vscode.Disposable {
 		}
 	}
 
+	mcpChanged(): void {
+		this.#mcpChanged.fire();
+	}
+
 	dispose(): void {
 		for (const each of this.#disposables) each.dispose();
 		this.#changed.dispose();
 		this.#listedAnew.dispose();
+		this.#mcpChanged.dispose();
 	}
 
 	#selected(): void {

@@ -23,16 +23,16 @@ export function requestHandlersOf(asks: PendingRequests): RequestHandlers {
 /** Receivers of notifications besides the questions. */
 interface Told {
 	readonly sessions: Sessions;
-	/** What shows which models there are. */
-	readonly models: { readonly refresh: () => Promise<void> };
+	/** What shows which models and MCP servers there are. */
+	readonly windowState: { readonly refresh: () => Promise<void>; readonly mcpChanged: () => void };
 }
 
 /** Returns the handlers of notifications, which exist before the daemon sends any. */
 export function listenersOf(asks: PendingRequests, told: () => Told): Listeners {
 	return {
 		"pygent/session/changed": (changed) => told().sessions.changed(changed),
-		"pygent/models/changed": () => void told().models.refresh(),
-		"pygent/mcp/changed": () => undefined, // `/mcp` asks for the states when it is used
+		"pygent/models/changed": () => void told().windowState.refresh(),
+		"pygent/mcp/changed": () => told().windowState.mcpChanged(),
 		"pygent/permission/cancelled": ({ permissionId }) => asks.withdraw(permissionId),
 		"pygent/question/cancelled": ({ questionId }) => asks.withdraw(questionId),
 		"pygent/review/cancelled": ({ reviewId }) => asks.withdraw(reviewId),

@@ -43,6 +43,7 @@ M.modules = {
   resend = "turns",
   cost = "turns",
   background = "background",
+  mcp = "mcp",
   undo = "checkpoints",
   compact = "session_actions",
   clear = "session_actions",

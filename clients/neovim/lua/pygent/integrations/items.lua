@@ -21,6 +21,7 @@ local KINDS = {
   file = Kind.File,
   word = Kind.Reference,
   agent = Kind.Module,
+  resource = Kind.Reference,
 }
 
 ---Whether the current buffer is a prompt.

@@ -62,6 +62,8 @@ function iconOf({ kind, label, icon }: Suggestion): string {
 			return "mention";
 		case "agent":
 			return "robot";
+		case "resource":
+			return "database";
 		case "terminal":
 			return "terminal";
 		case "symbol":

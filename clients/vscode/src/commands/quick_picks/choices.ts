@@ -1,12 +1,12 @@
 /** Quick picks: the model, the agent and the mode of the chat, its session, and keys of providers. */
 
 import * as vscode from "vscode";
-import type { Panel } from "../panel/panel.ts";
-import type { Services } from "../panel/services.ts";
-import type { Views } from "../panel/views.ts";
-import type { Mode } from "../protocol/protocol.ts";
+import type { Panel } from "../../panel/panel.ts";
+import type { Services } from "../../panel/services.ts";
+import type { Views } from "../../panel/views.ts";
+import type { Mode } from "../../protocol/protocol.ts";
+import type { Commands } from "../registry.ts";
 import { setApiKey } from "./api_key.ts";
-import type { Commands } from "./registry.ts";
 
 const MODES: Readonly<Record<Mode, string>> = {
 	default: "Asks before medium-risk and high-risk actions",

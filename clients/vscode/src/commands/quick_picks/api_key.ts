@@ -1,8 +1,8 @@
 /** Asks for keys of providers. */
 
 import * as vscode from "vscode";
-import { KEY, KEY_VARIABLE, PROVIDERS } from "../conversation/providers.ts";
-import type { KeySync } from "../daemon/key_sync.ts";
+import { KEY, KEY_VARIABLE, PROVIDERS } from "../../conversation/providers.ts";
+import type { KeySync } from "../../daemon/key_sync.ts";
 
 /**
  * Asks for the API key of the provider that reads it from the variable `wanted`; with null the user chooses the

@@ -1,0 +1,94 @@
+/** The list of MCP servers: their states, tools and logs, and starting one again. */
+
+import * as vscode from "vscode";
+import type { Daemon } from "../../daemon/daemon.ts";
+import type { WindowState } from "../../panel/window_state.ts";
+import type { McpServer } from "../../protocol/protocol.ts";
+import { plain } from "../plain_text.ts";
+import type { Commands } from "../registry.ts";
+
+interface ServerItem extends vscode.QuickPickItem {
+	readonly server: McpServer;
+}
+
+const SHOW_LOG: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("output"), tooltip: "Show log" };
+const RESTART: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("debug-restart"), tooltip: "Start again" };
+
+const ICONS: Readonly<Record<McpServer["state"], string>> = {
+	connected: "check",
+	starting: "loading~spin",
+	failed: "error",
+	disabled: "circle-slash",
+};
+
+export function mcpCommands(daemon: Daemon, windowState: WindowState): Commands {
+	return { showMcpServers: () => showServers(daemon, windowState) };
+}
+
+/** Shows the servers until the user closes the list; it follows their states. */
+async function showServers(daemon: Daemon, windowState: WindowState): Promise<void> {
+	await daemon.needReady();
+	const pick = vscode.window.createQuickPick<ServerItem>();
+	pick.title = "MCP servers";
+	pick.placeholder = "Choose a server to see what it offers";
+	const list = async (): Promise<void> => {
+		const { servers } = await daemon.request("pygent/mcp/status", {});
+		pick.items = servers.map(itemOf);
+		if (servers.length === 0) pick.placeholder = "The settings define no MCP servers (pygent.mcpServers)";
+	};
+	const following = windowState.onDidChangeMcp(() => void list());
+	pick.onDidHide(() => {
+		following.dispose();
+		pick.dispose();
+	});
+	pick.onDidTriggerItemButton(({ button, item }) => {
+		if (button === RESTART) void daemon.request("pygent/mcp/restart", { name: item.server.name });
+		else void showLog(daemon, item.server.name);
+	});
+	pick.onDidAccept(() => {
+		const [chosen] = pick.selectedItems;
+		if (chosen !== undefined) void showText(chosen.server.name, offerOf(chosen.server));
+	});
+	pick.show();
+	await list();
+}
+
+function itemOf(server: McpServer): ServerItem {
+	const { name, state, error } = server;
+	return {
+		label: `$(${ICONS[state]}) ${plain(name)}`,
+		description: state === "connected" ? countsOf(server) : state,
+		detail: error === undefined ? "" : plain(error),
+		buttons: [SHOW_LOG, RESTART],
+		server,
+	};
+}
+
+function countsOf({ tools, prompts, resources }: McpServer): string {
+	const counts: readonly (readonly [number, string])[] = [
+		[tools.length, "tool"],
+		[prompts.length, "prompt"],
+		[resources, "resource"],
+	];
+	return counts
+		.filter(([count]) => count > 0)
+		.map(([count, what]) => `${count} ${what}${count === 1 ? "" : "s"}`)
+		.join(", ");
+}
+
+function offerOf({ tools, prompts, resources }: McpServer): string {
+	const lines = [...tools, ...prompts.map((each) => `/${each}`)];
+	return [...lines, ...(resources > 0 ? [`${resources} resources: type @ in the prompt`] : [])].join("\n");
+}
+
+async function showLog(daemon: Daemon, name: string): Promise<void> {
+	const { lines } = await daemon.request("pygent/mcp/log", { name });
+	await showText(name, lines.join("\n"));
+}
+
+/** Shows text in an editor beside the others, which is not kept. */
+async function showText(name: string, text: string): Promise<void> {
+	const content = text === "" ? `The MCP server ${name} offers nothing now.` : text;
+	const document = await vscode.workspace.openTextDocument({ content, language: "log" });
+	await vscode.window.showTextDocument(document, { preview: true });
+}

@@ -1,0 +1,44 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { REPOSITORY } from "../../../paths.ts";
+import { Workbench } from "../../workbench.ts";
+
+const SERVERS = `[mcp_servers.time]
+command = "${join(REPOSITORY, ".venv/bin/mcp-server-time")}"
+
+[mcp_servers.missing]
+command = "no-such-program"
+`;
+
+test("MCP servers are listed with their states, tools and logs, and are started again", async () => {
+	await using workbench = await Workbench.share();
+	const { conversation, model, page, folder } = workbench;
+	const settings = join(folder, "../home/.config/pygent-ls");
+	await mkdir(settings, { recursive: true });
+	await writeFile(join(settings, "config.toml"), SERVERS);
+	try {
+		await model.script({ text: "Hello." });
+		await workbench.openChat();
+		await workbench.prompt("Hi");
+		await conversation.getByText("Hello.").waitFor();
+
+		await workbench.command("pygent: Show MCP Servers");
+		const list = page.locator(".quick-input-widget");
+		const time = list.getByRole("option", { name: /time/ });
+		await time.filter({ hasText: "2 tools" }).waitFor();
+		const missing = list.getByRole("option", { name: /missing/ });
+		await missing.filter({ hasText: "The program no-such-program was not found." }).waitFor();
+		await missing.hover();
+		await missing.getByRole("button", { name: "Start again" }).click();
+		await time.hover();
+		await time.getByRole("button", { name: "Show log" }).click();
+
+		await page.locator(".view-line").filter({ hasText: "[connected]" }).waitFor();
+		await workbench.command("pygent: Show MCP Servers");
+		await time.click();
+		await page.locator(".view-line").filter({ hasText: "mcp__time__convert_time" }).waitFor();
+	} finally {
+		await rm(join(settings, "config.toml"));
+	}
+});
