@@ -1,4 +1,4 @@
-"""Command `pygent-ls mcp`: lists, adds, removes and tests MCP servers in the user's settings file."""
+"""Command `pygent-ls mcp`: manages the MCP servers in the user's settings file, and serves other agents."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pygent_ls.agent.display_text import visible
+from pygent_ls.cli.run_options import MODES, OWN_MODES
 from pygent_ls.errors import SettingError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def add_parser(commands: Any) -> None:
     """Add the command and its actions."""
     mcp = commands.add_parser(
         "mcp",
-        help="list, add, remove or test MCP servers",
+        help="list, add, remove or test MCP servers, or be one for another agent",
         description="MCP servers in your settings file. Those of a workspace are listed once you trust its settings.",
     )
     actions = mcp.add_subparsers(metavar="ACTION", required=True)
@@ -41,6 +42,34 @@ def add_parser(commands: Any) -> None:
         parser = actions.add_parser(action, help=does)
         parser.add_argument("name", metavar="NAME")
         parser.set_defaults(act=run_command, do=act)
+    serving = actions.add_parser(
+        "serve",
+        help="be an MCP server for another agent, on standard input and output",
+        description="Be an MCP server: another agent asks questions about the folder and gives tasks in it.",
+    )
+    serving.add_argument("--cwd", metavar="DIR", default=".", help="workspace folder (default: current)")
+    serving.add_argument("--model", metavar="MODEL", help="model to use instead of the one in the settings")
+    serving.add_argument("--permission-mode", metavar="MODE", choices=MODES, help=f"one of {', '.join(OWN_MODES)}")
+    serving.set_defaults(act=serve_command, refuse=serving.error)
+
+
+def serve_command(given: argparse.Namespace) -> int:
+    """Serve until standard input ends; return the exit code. Exits with 2 if an option is invalid."""
+    folder = Path(given.cwd)
+    if not folder.is_dir():
+        given.refuse(f"--cwd: the folder {given.cwd} does not exist")
+
+    from pygent_ls.app.application import read_settings
+    from pygent_ls.app.run_log import Logged
+    from pygent_ls.config.sources import CommandLine
+    from pygent_ls.editors.mcp.server import serve
+
+    logged = Logged("mcp serve")
+    folder = folder.resolve()
+    blueprint = read_settings({}, [folder], CommandLine(values={"model": given.model}))
+    for problem in blueprint.problems:
+        sys.stderr.write(f"Settings: {visible(problem)}\n")
+    return logged.ended(serve(blueprint, folder, MODES.get(given.permission_mode)))
 
 
 def with_command_last(arguments: list[str]) -> list[str]:

@@ -25,7 +25,7 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "aiohttp": ("llm/http/stream.py",),
     "certifi": ("llm/http/environment.py",),
     "acp": ("editors/acp/",),
-    "mcp": ("extensions/mcp/",),
+    "mcp": ("extensions/mcp/", "editors/mcp/"),
     "bs4": ("workspace/web/page_process.py",),
     "markdownify": ("workspace/web/page_process.py",),
     "copier": ("workspace/templates/copier_process.py",),

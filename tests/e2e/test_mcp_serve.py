@@ -1,0 +1,200 @@
+"""`pygent-ls mcp serve`, called by the client of the SDK: questions, tasks, permission, sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.session import ClientRequestContext
+from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
+
+from tests.e2e.command_line import WAIT_S, clean_environment
+from tests.fakes import bounded
+from tests.model_server import Call, ModelServer, Step
+
+PYGENT = Path(sys.executable).with_name("pygent-ls")
+
+RUN = Call(name="shell", arguments={"command": "echo plum > fruit.txt"})
+
+PLANT = Call(name="create_file", arguments={"path": "fruit.txt", "content": "plum\n"})
+
+Era = Literal["auto", "legacy"]
+
+ERAS: Sequence[Era] = ("auto", "legacy")
+"""How the client connects: by the newest protocol, in which a form interrupts a call, or by an older one."""
+
+
+@dataclass
+class User:
+    """Who answers the forms of the other agent's client."""
+
+    answers: list[ElicitResult] = field(default_factory=list[ElicitResult])
+    asked: list[ElicitRequestParams] = field(default_factory=list[ElicitRequestParams])
+
+    async def answer(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        del context
+        self.asked.append(params)
+        return self.answers.pop(0)
+
+
+@asynccontextmanager
+async def agent(
+    folder: Path, model: ModelServer, *options: str, user: User | None = None, mode: Era = "auto"
+) -> AsyncGenerator[Client]:
+    """The client of another agent."""
+    environment = clean_environment(folder.parent / "home", **model.env(), PYGENT_MODEL="openai/mock")
+    args = ["mcp", "serve", "--cwd", str(folder), *options]
+    server = StdioServerParameters(command=str(PYGENT), args=args, env=environment)
+    async with Client(server, elicitation_callback=user.answer if user else None, mode=mode, cache=None) as client:
+        yield client
+
+
+def accepted(answer: str) -> ElicitResult:
+    """The form with this answer."""
+    return ElicitResult(action="accept", content={"answer": answer})
+
+
+def text_of(result: CallToolResult) -> str:
+    """The text of a result."""
+    return "".join(each.text for each in result.content if isinstance(each, TextContent))
+
+
+def told(result: CallToolResult) -> dict[str, Any]:
+    """The structured result."""
+    assert result.structured_content is not None
+    return result.structured_content
+
+
+@pytest.mark.parametrize("mode", ERAS)
+async def test_a_task_runs_what_the_user_allows_through_the_other_agents_client(folder: Path, mode: Era) -> None:
+    user = User([accepted("Allow once"), accepted("Reject")])
+    seen: list[str] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        seen.append(message or "")
+
+    with ModelServer([Step(calls=(PLANT,)), Step(text="Done.")] * 2) as model:
+        async with agent(folder, model, user=user, mode=mode) as client:
+            first = await bounded(client.call_tool("run", {"prompt": "grow a plum"}, progress_callback=note))
+            assert (folder / "fruit.txt").read_text() == "plum\n"
+            (folder / "fruit.txt").unlink()
+            session = {"sessionId": told(first)["sessionId"]}
+            second = await bounded(client.call_tool("run", {"prompt": "and again", **session}))
+
+    assert (text_of(first), first.is_error) == ("Done.", False)
+    assert told(second)["sessionId"] == told(first)["sessionId"]
+    assert [each["path"] for each in told(first)["filesChanged"]] == [str(folder / "fruit.txt")]
+    assert not (folder / "fruit.txt").exists()
+    [asked, _] = user.asked
+    assert asked.message.startswith("pygent-ls asks for permission: create_file (medium risk)\n")
+    assert "+plum" in asked.message
+    assert asked.mode == "form"
+    assert asked.requested_schema["properties"]["answer"]["enum"] == ["Allow once", "Allow for this session", "Reject"]
+    assert seen == ["Create fruit.txt"]
+
+
+async def test_without_a_way_to_ask_nothing_is_run(folder: Path) -> None:
+    with ModelServer([Step(calls=(RUN,)), Step(text="I may not.")]) as model:
+        async with agent(folder, model) as client:
+            result = await bounded(client.call_tool("run", {"prompt": "grow a plum"}))
+
+    assert text_of(result) == "I may not."
+    assert not (folder / "fruit.txt").exists()
+    assert "cannot ask its user" in model.requests[1].texts("tool")[-1]
+
+
+async def test_a_question_is_answered_with_tools_that_only_read(folder: Path) -> None:
+    (folder / "notes.txt").write_text("The plum is ripe.\n")
+    reading = Call(name="read_file", arguments={"path": "notes.txt"})
+    with ModelServer([Step(calls=(reading,)), Step(calls=(RUN,)), Step(text="It is ripe.")]) as model:
+        async with agent(folder, model, "--permission-mode", "trust") as client:
+            tools = (await client.list_tools()).tools
+            result = await bounded(client.call_tool("ask", {"prompt": "is the plum ripe?"}))
+
+    assert [each.name for each in tools] == ["ask", "run"]
+    assert text_of(result) == "It is ripe."
+    offered = {each["function"]["name"] for each in model.requests[0].body["tools"]}
+    assert "read_file" in offered
+    assert not offered & {"shell", "edit_file", "create_file", "task"}
+    assert not (folder / "fruit.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "problem"),
+    [
+        ("run", {"prompt": " "}, "`prompt` must be text that is not empty"),
+        ("run", {"prompt": "x", "sessionId": "0123"}, "has no session '0123'"),
+        ("fly", {"prompt": "x"}, "There is no tool 'fly'"),
+    ],
+)
+async def test_a_wrong_call_says_what_is_wrong(
+    tool: str, arguments: dict[str, Any], problem: str, folder: Path
+) -> None:
+    with ModelServer([]) as model:
+        async with agent(folder, model) as client:
+            result = await bounded(client.call_tool(tool, arguments))
+
+    assert result.is_error
+    assert problem in text_of(result)
+
+
+async def test_sessions_of_the_folder_are_resources_and_others_are_not(folder: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with ModelServer([Step(text="Secret."), Step(text="Plums are blue.")]) as model:
+        async with agent(elsewhere.resolve(), model) as client:
+            other = told(await bounded(client.call_tool("ask", {"prompt": "tell a secret"})))["sessionId"]
+        async with agent(folder, model) as client:
+            await bounded(client.call_tool("ask", {"prompt": "what colour are plums?"}))
+            [listed] = (await client.list_resources()).resources
+            [content] = (await client.read_resource(listed.uri)).contents
+            with pytest.raises(MCPError, match="has no session"):
+                await client.read_resource(f"pygent://session/{other}")
+
+    assert listed.name == "what colour are plums?"
+    assert "Plums are blue." in getattr(content, "text", "")
+
+
+@pytest.mark.parametrize("mode", ERAS)
+async def test_a_cancelled_call_stops_its_turn(folder: Path, mode: Era) -> None:
+    waiting = Call(name="shell", arguments={"command": "touch begun; sleep 1000"})
+    with ModelServer([Step(calls=(waiting,)), Step(text="It slept."), Step(text="Hello.")]) as model:
+        async with agent(folder, model, "--permission-mode", "trust", mode=mode) as client:
+            begun = asyncio.Event()
+
+            async def note(progress: float, total: float | None, message: str | None) -> None:
+                begun.set()
+
+            calling = asyncio.create_task(client.call_tool("run", {"prompt": "sleep"}, progress_callback=note))
+            await bounded(begun.wait())
+            calling.cancel()
+            await asyncio.wait([calling])
+            result = await bounded(client.call_tool("ask", {"prompt": "hello?"}))
+
+    assert calling.cancelled()
+    assert text_of(result) == "It slept."
+
+
+async def test_the_server_ends_with_its_input_and_leaves_no_process(folder: Path) -> None:
+    sleeping = Call(name="shell", arguments={"command": "echo $$ > pid; exec sleep 1000"})
+    os.mkfifo(folder / "pid")
+    told_pid = os.open(folder / "pid", os.O_RDONLY | os.O_NONBLOCK)
+    with ModelServer([Step(calls=(sleeping,)), Step(text="Done.")]) as model:
+        async with agent(folder, model, user=User([accepted("Allow once")])) as client:
+            calling = asyncio.create_task(client.call_tool("run", {"prompt": "sleep"}))
+            assert await asyncio.to_thread(select.select, [told_pid], [], [], WAIT_S) != ([], [], [])
+            sleeper = os.pidfd_open(int(os.read(told_pid, 20)))
+        await asyncio.wait([calling])
+
+    assert await asyncio.to_thread(select.select, [sleeper], [], [], WAIT_S) != ([], [], [])
+    os.close(sleeper)
+    os.close(told_pid)
