@@ -16,6 +16,7 @@ from pygent_ls.agent.permissions.sandbox_consent import SandboxConsent
 from pygent_ls.agent.ports.approver import Approver
 from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
 from pygent_ls.agent.ports.hooks import Hooks, NoHooks
+from pygent_ls.agent.ports.notes import Notes
 from pygent_ls.agent.ports.output_store import Outputs
 from pygent_ls.agent.ports.questioner import NobodyToAsk, Questioner
 from pygent_ls.agent.ports.resources import ServerResources
@@ -56,6 +57,7 @@ class Environment:
     web: Web | None = None
     templates: Templates | None = None
     skills: Skills | None = None
+    notes: Notes | None = None
     resources: ServerResources | None = None
     questioner: Questioner = field(default_factory=NobodyToAsk)
     pauser: Questioner = field(default_factory=NobodyToAsk)

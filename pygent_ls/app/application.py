@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.sessions.lifecycle.defaults import SessionDefaults
     from pygent_ls.sessions.rules import FileRuleStore
     from pygent_ls.sessions.turns.settings import TurnSettings
+    from pygent_ls.workspace.files.notes_file import NotesFile
 
 
 MAX_MCP_TOOLS = 30
@@ -209,7 +210,7 @@ class Agent:
 
     async def _take_settings(self) -> TurnSettings:
         """Return the settings for a new turn; ask the user for trust if the workspace's settings need it."""
-        from pygent_ls.app.prompt import make_system_prompt, more_folders, prompt_settings
+        from pygent_ls.app.prompt import make_system_prompt, more_folders, notes_for, prompt_settings
         from pygent_ls.sessions.turns.settings import TurnSettings
 
         await self._front_end.configured()
@@ -229,7 +230,8 @@ class Agent:
         beside, wrong = await asyncio.to_thread(more_folders, taken)
         self._front_end.workspace.use_also(beside)
         self._has_skills = bool(skills := await self._skills.all())
-        prompt = replace(await prompt_settings(taken), skills=skills)
+        notes = await notes_for(self._notes(), settings)
+        prompt = replace(await prompt_settings(taken), skills=skills, notes=notes)
         problems = [f"Settings: {each}" for each in self._live.news(taken)]
         problems += self._live.untold(self._own_tools.tools([each.name for each in self._built_in(settings)])[1])
         problems += self._live.untold(filter(None, (*wrong, prompt.problem, *of_keys)))
@@ -262,6 +264,7 @@ class Agent:
         services.memory.secrets.know(self._shared.known_keys)
         environment = replace(
             services.environment,
+            notes=self._notes(),
             resources=self._mcp,
             max_tool_result_chars=settings.max_tool_result_chars,
             hooks=hooks_of(settings, self._processes, self._front_end.hooks),
@@ -297,6 +300,7 @@ class Agent:
             has_folder=bool(self._front_end.workspace.folders),
             shell_timeout_s=settings.shell_timeout_s,
             has_skills=self._has_skills,
+            has_memory=settings.memory.enabled,
             agents=[(each.name, each.description) for each in variants(profiles_of(settings)).profiles.values()],
         )
 
@@ -350,6 +354,13 @@ class Agent:
             )
         )
         return Sample(text=answer.text, model=model.name, usage=answer.usage)
+
+    def _notes(self) -> NotesFile:
+        """Return the notes about the first workspace folder, which may change."""
+        from pygent_ls.workspace.files.notes_file import notes_file
+
+        workspace = self._front_end.workspace
+        return notes_file(self.state_folder, self._first_folder(), workspace.open_document)
 
     async def skills(self) -> Sequence[Skill]:
         """Implement `Core`."""
@@ -479,6 +490,7 @@ class Agent:
             processes=self._processes,
             web=HttpWeb(self._processes),
             skills=self._skills,
+            notes=self._notes(),
             resources=self._mcp,
             templates=TemplateFolders(
                 self._processes, shipped=Path(__file__).parents[1] / "scaffold", users=user_file().parent
@@ -539,7 +551,8 @@ class Agent:
 
     async def _system_prompt(self, wanted: PromptFor) -> str:
         """Return the system prompt for a session that does not take settings at the start of a turn."""
-        from pygent_ls.app.prompt import make_system_prompt, prompt_settings
+        from pygent_ls.app.prompt import make_system_prompt, notes_for, prompt_settings
 
-        settings = replace(await prompt_settings(self._taken), skills=await self._skills.all())
+        notes = await notes_for(self._notes(), self._settings)
+        settings = replace(await prompt_settings(self._taken), skills=await self._skills.all(), notes=notes)
         return await make_system_prompt(self._front_end.workspace, settings, wanted)

@@ -19,16 +19,22 @@ from pygent_ls.agent.context.system_prompt import (
     prompt_of,
     system_parts,
 )
+from pygent_ls.agent.ports.notes import Notes
 from pygent_ls.agent.ports.skills import Skill
 from pygent_ls.agent.ports.workspace import Workspace
 from pygent_ls.config.live import Taken
+from pygent_ls.config.settings import Settings
 from pygent_ls.config.sources import LOCAL_FILE, WORKSPACE_FILE, user_file
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.skills import SkillFolders, skill_folders
+from pygent_ls.workspace.files.notes_file import within
 from pygent_ls.workspace.files.reader import read_document
 
 USERS_FILE = "AGENTS.md"
 """Name of the instructions file for every project, beside the user's settings file."""
+
+CHARS_PER_TOKEN = 4
+"""Rule of thumb for English and code."""
 
 MAX_HEAD_CHARS = 300
 """Maximum length read of a repository's HEAD; a branch name that is a file name has at most 255 bytes."""
@@ -53,6 +59,8 @@ class PromptSettings:
     replaced_by: str | None
     """Text that replaces the default system prompt; None if none is set or its file cannot be read."""
     skills: Sequence[Skill] = ()
+    notes: str = ""
+    """Notes about the workspace, within the limit of the settings."""
     problem: str = ""
     """Reason why the file cannot be read, for the user."""
 
@@ -80,6 +88,16 @@ async def prompt_settings(taken: Taken) -> PromptSettings:
 def skills_of(workspace: Workspace, *, is_restricted: bool = False) -> SkillFolders:
     """Return the skills of the user and, unless it is restricted, of a workspace, whose folders may change."""
     return SkillFolders(lambda: skill_folders(user_file().parent, workspace.folders, is_restricted=is_restricted))
+
+
+async def notes_for(notes: Notes, settings: Settings) -> str:
+    """Return the notes that the prompt has; empty if they cannot be read or are switched off."""
+    if not settings.memory.enabled:
+        return ""
+    try:
+        return within(await notes.read(), settings.memory.max_tokens * CHARS_PER_TOKEN)
+    except ToolError:
+        return ""
 
 
 def place_named(taken: Taken, key: str, named: str) -> Path:
@@ -166,6 +184,7 @@ async def make_parts(workspace: Workspace, settings: PromptSettings, wanted: Pro
             users_file=users_file,
             instructions=wanted.instructions,
             skills=settings.skills,
+            notes=settings.notes,
         )
     )
 

@@ -19,7 +19,7 @@ from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import AgentProfile, allowed_by_settings
 from pygent_ls.app.agents import variants_of
 from pygent_ls.app.factories import policy_of
-from pygent_ls.app.prompt import make_parts, more_folders, prompt_settings, skills_of
+from pygent_ls.app.prompt import CHARS_PER_TOKEN, make_parts, more_folders, notes_for, prompt_settings, skills_of
 from pygent_ls.config.live import Taken
 from pygent_ls.config.sources import state_folder
 from pygent_ls.errors import SessionError, ToolError
@@ -28,10 +28,8 @@ from pygent_ls.secrets.finder import find_secrets
 from pygent_ls.secrets.redactor import Redactor
 from pygent_ls.sessions.rules import FileRuleStore
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
+from pygent_ls.workspace.files.notes_file import notes_file
 from pygent_ls.workspace.installation_key import installation_key
-
-CHARS_PER_TOKEN = 4
-"""Rule of thumb for English and code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +119,8 @@ async def prompt_shown(wanted: PromptOptions) -> ShownPrompt:
     paths = [_existing(workspace, each) for each in wanted.files]
     near = await instructions.near(paths, reading)
     skills = await skills_of(workspace).all()
-    of_prompt = replace(await prompt_settings(wanted.taken), skills=skills)
+    notes = await notes_for(notes_file(state_folder(), workspace.folders[0]), settings)
+    of_prompt = replace(await prompt_settings(wanted.taken), skills=skills, notes=notes)
     beside, wrong = more_folders(wanted.taken)
     workspace.use_also(beside)
     parts = await make_parts(

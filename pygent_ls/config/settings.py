@@ -32,7 +32,7 @@ from pygent_ls.config.entries import (
     masked,
     variable_name,
 )
-from pygent_ls.config.tables import MOST, STRICT, CompactionTable, ContextTable, Edits, Retry
+from pygent_ls.config.tables import MOST, STRICT, CompactionTable, ContextTable, Edits, MemoryTable, Retry
 from pygent_ls.secrets.log_mask import MASK, redacted
 
 MAX_SHOWN_CHARS = 80
@@ -334,6 +334,7 @@ class Settings(BaseModel):
     )
     edits: Edits = Edits()
     context: ContextTable = ContextTable()
+    memory: MemoryTable = MemoryTable()
     compaction: CompactionTable = CompactionTable()
     retry: Retry = Retry()
 

@@ -30,6 +30,29 @@ class Edits(BaseModel):
     )
 
 
+class MemoryTable(BaseModel):
+    """Table `[memory]`."""
+
+    model_config = STRICT
+
+    enabled: bool = Field(
+        default=True,
+        description=(
+            "Tell the model the notes about the workspace that earlier sessions kept, and offer it the tool "
+            "`remember`, which asks. `/memory` shows the file."
+        ),
+    )
+    max_tokens: int = Field(
+        default=1_000,
+        ge=0,
+        le=MOST,
+        description=(
+            "Maximum number of tokens of the notes in each request, estimated at four characters per token. Older "
+            "lines are left out first."
+        ),
+    )
+
+
 class ContextTable(BaseModel):
     """Table `[context]`."""
 

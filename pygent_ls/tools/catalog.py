@@ -16,6 +16,7 @@ from pygent_ls.tools.files.multi_edit import multi_edit
 from pygent_ls.tools.files.read_file import list_files, read_file
 from pygent_ls.tools.git.read_tools import git_branch, git_diff, git_log, git_status
 from pygent_ls.tools.git.write_tools import git_add, git_checkout, git_commit, git_pull, git_push
+from pygent_ls.tools.notes import remember
 from pygent_ls.tools.scaffold.templates import add_component, create_project, list_components, list_templates
 from pygent_ls.tools.search.definitions import find_definition
 from pygent_ls.tools.search.grep import find_files, grep_search
@@ -30,10 +31,15 @@ IN_THE_BACKGROUND = (shell_output, shell_input, shell_kill)
 
 
 def offered_tools(
-    *, has_folder: bool, shell_timeout_s: float, has_skills: bool = False, agents: Sequence[tuple[str, str]] = ()
+    *,
+    has_folder: bool,
+    shell_timeout_s: float,
+    has_skills: bool = False,
+    has_memory: bool = True,
+    agents: Sequence[tuple[str, str]] = (),
 ) -> list[Tool]:
     """Return the tools to register, in the model's order; `agents` are the possible subagents, each with its
-    description. The tool for skills is included if there are any.
+    description. The tools for skills and notes are included if there are any skills, and if notes are kept.
 
     Without a workspace folder, only commands and the web are included.
     """
@@ -73,6 +79,7 @@ def offered_tools(
         create_project,
         add_component,
         *skills,
+        *([remember] if has_memory else []),
         plan,
         task_tool(agents),
         ask_user,

@@ -48,6 +48,7 @@ AGREED: dict[str, tuple[str, list[str], str, bool, float]] = {
     "list_components": ("scaffold", [], "low", True, 300),
     "create_project": ("scaffold", ["template", "path", "answers?"], "medium", False, 0),
     "add_component": ("scaffold", ["component", "path?", "answers?"], "medium", False, 0),
+    "remember": ("agent", ["note", "replaces?"], "medium", False, 0),
     "plan": ("agent", ["entries"], "low", False, 0),
     "task": ("agent", ["description", "prompt", "agent?"], "low", False, 0),
     "ask_user": ("agent", ["question", "choices?"], "low", False, 0),
@@ -118,6 +119,7 @@ def test_titles_name_what_a_call_is_about() -> None:
         "template": "cli",
         "component": "licence",
         "question": "Which?",
+        "note": "plum",
     }
 
     assert {tool.name: tool.title_for(given) for tool in tools()} == {
@@ -153,6 +155,7 @@ def test_titles_name_what_a_call_is_about() -> None:
         "list_components": "List components",
         "create_project": "Create a.py from the template cli",
         "add_component": "Add licence to a.py, a, b",
+        "remember": "Notes: + plum −",
         "plan": "Plan",
         "task": "Subagent: look",
         "ask_user": "Ask: Which?",

@@ -207,6 +207,7 @@ def _tool_context(context: RunContext, record: CallRecord) -> ToolContext:
         web=environment.web,
         templates=environment.templates,
         skills=environment.skills,
+        notes=environment.notes,
         find_tools=context.tools.find,
         editor=environment.editor,
         ask_user=partial(ask_questions, context, call.id),

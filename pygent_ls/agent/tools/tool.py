@@ -31,6 +31,7 @@ from pygent_ls.errors import Quote, StaleDocumentError, ToolError
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from pygent_ls.agent.ports.notes import Notes
     from pygent_ls.agent.ports.skills import Skills
     from pygent_ls.agent.ports.templates import Templates
     from pygent_ls.agent.ports.web import UrlVerdict, Web
@@ -91,6 +92,7 @@ class ToolContext:
     web: Web | None = None
     templates: Templates | None = None
     skills: Skills | None = None
+    notes: Notes | None = None
     find_tools: Callable[[str, int], Sequence[Tool]] = lambda _query, _limit: ()
     """Finds tools on demand by words, at most so many."""
     ask_user: AskUser = nobody_answers

@@ -112,6 +112,16 @@ async def _skills(call: CommandCall) -> str:
     )
 
 
+async def _memory(call: CommandCall) -> str:
+    notes = call.session.services.environment.notes
+    if notes is None:
+        return "Notes are not available here."
+    text = (await notes.read()).strip()
+    if not text:
+        return f"There are no notes about this workspace. They would be in `{notes.path}`."
+    return f"The notes in `{notes.path}`:\n\n{text}"
+
+
 async def _voice(_call: CommandCall) -> str:
     return "Voice input is not built in to this version. Use the dictation of your system or editor."
 
@@ -121,6 +131,7 @@ COMMANDS = (
         name="help", takes="[COMMAND]", description="list commands, or show how to use one", run=_help, complete=_names
     ),
     Command(name="cost", description="show tokens and cost of the last turn and the session", run=_cost),
+    Command(name="memory", description="show the notes about this workspace, and their file", run=_memory),
     Command(name="skills", description="list the skills that the model can read", run=_skills),
     Command(
         name="mcp",
