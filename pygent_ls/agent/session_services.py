@@ -22,7 +22,7 @@ from pygent_ls.agent.ports.questioner import NobodyToAsk, Questioner
 from pygent_ls.agent.ports.resources import ServerResources
 from pygent_ls.agent.ports.skills import Skills
 from pygent_ls.agent.ports.templates import Templates
-from pygent_ls.agent.ports.web import Web
+from pygent_ls.agent.ports.web import Web, WebSearch
 from pygent_ls.agent.ports.workspace import Processes, Workspace
 from pygent_ls.agent.telemetry import Telemetry, no_telemetry
 from pygent_ls.agent.tools.cache import ToolCache
@@ -55,6 +55,7 @@ class Environment:
     cache: ToolCache
     max_tool_result_chars: int
     web: Web | None = None
+    search: WebSearch | None = None
     templates: Templates | None = None
     skills: Skills | None = None
     notes: Notes | None = None

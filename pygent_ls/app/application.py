@@ -21,6 +21,7 @@ from pygent_ls.app.factories import (
     named_key_variables,
     policy_of,
     sandbox_options,
+    search_of,
     secrets_of,
 )
 from pygent_ls.app.keys import saved_keys
@@ -234,7 +235,7 @@ class Agent:
         prompt = replace(await prompt_settings(taken), skills=skills, notes=notes)
         problems = [f"Settings: {each}" for each in self._live.news(taken)]
         problems += self._live.untold(self._own_tools.tools([each.name for each in self._built_in(settings)])[1])
-        problems += self._live.untold(filter(None, (*wrong, prompt.problem, *of_keys)))
+        problems += self._live.untold(filter(None, (*wrong, prompt.problem, *of_keys, search_of(settings)[1])))
         return TurnSettings(
             model=endpoints.model,
             mode=settings.mode,
@@ -264,6 +265,7 @@ class Agent:
         services.memory.secrets.know(self._shared.known_keys)
         environment = replace(
             services.environment,
+            search=search_of(settings)[0],
             notes=self._notes(),
             resources=self._mcp,
             max_tool_result_chars=settings.max_tool_result_chars,
@@ -301,6 +303,7 @@ class Agent:
             shell_timeout_s=settings.shell_timeout_s,
             has_skills=self._has_skills,
             has_memory=settings.memory.enabled,
+            has_search=search_of(settings)[0] is not None,
             agents=[(each.name, each.description) for each in variants(profiles_of(settings)).profiles.values()],
         )
 
@@ -489,6 +492,7 @@ class Agent:
             workspace=self._front_end.workspace,
             processes=self._processes,
             web=HttpWeb(self._processes),
+            search=search_of(self._settings)[0],
             skills=self._skills,
             notes=self._notes(),
             resources=self._mcp,

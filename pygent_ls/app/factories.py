@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pygent_ls.llm.providers.endpoints import Endpoints
     from pygent_ls.sessions.turns.settings import SessionLimits
     from pygent_ls.workspace.sandbox.sandbox import SandboxOptions
+    from pygent_ls.workspace.web.search_services import SearchService
 
 
 def mcp_servers_of(settings: Settings, folder: Path) -> list[ServerSpec]:
@@ -147,7 +148,33 @@ def named_key_variables(settings: Settings) -> frozenset[str]:
     """Return the environment variables that hold keys: those named by the user and those of known providers."""
     from pygent_ls.llm.providers.known_providers import key_variables
 
-    return key_variables([settings.api_key_env, *(each.api_key_env for each in settings.providers.values())])
+    named = [settings.api_key_env, *(each.api_key_env for each in settings.providers.values())]
+    return key_variables([*named, search_key_variable(settings)])
+
+
+def search_of(settings: Settings) -> tuple[SearchService | None, str]:
+    """Return the search service of the settings, and why it cannot be used; None and empty text if it is off."""
+    from pygent_ls.workspace.web.search_services import ADDRESSES, KEYS, SearchService
+
+    table = settings.web_search
+    if table.service == "off":
+        return None, ""
+    variable = search_key_variable(settings)
+    key = os.environ.get(variable, "") if variable else ""
+    if table.service in KEYS and not key:
+        return None, f"web_search: the variable {variable} is not set, so the web cannot be searched."
+    address = table.url or ADDRESSES.get(table.service, "")
+    if not address:
+        return None, "web_search.url: set the address of your SearXNG instance."
+    return SearchService(service=table.service, address=address.rstrip("/"), key=key), ""
+
+
+def search_key_variable(settings: Settings) -> str:
+    """Return the environment variable of the search service's key; empty if it needs none."""
+    from pygent_ls.workspace.web.search_services import KEYS
+
+    table = settings.web_search
+    return table.api_key_env or ("" if table.service == "off" else KEYS.get(table.service, ""))
 
 
 def _common_endpoint(settings: Settings) -> Endpoint:

@@ -193,6 +193,33 @@ class ModelTable(BaseModel):
         return self
 
 
+class WebSearchTable(BaseModel):
+    """Table `[web_search]`."""
+
+    model_config = STRICT
+
+    service: Literal["off", "brave", "tavily", "searxng"] = Field(
+        default="off",
+        description=(
+            "Service that the tool `web_search` uses. Without one, the tool is not offered. Tools of an MCP server "
+            "that searches need no setting here."
+        ),
+    )
+    url: Annotated[str, AfterValidator(address)] = Field(
+        default="",
+        description="Address of the SearXNG instance; for the other services, of a proxy in place of the service.",
+        json_schema_extra={"expected": "an address that starts with http:// or https://"},
+    )
+    api_key_env: Annotated[str, AfterValidator(variable_name)] = Field(
+        default="",
+        description=(
+            "Name of the environment variable that holds the key of the service. Defaults to `BRAVE_API_KEY` or "
+            "`TAVILY_API_KEY`; SearXNG needs none."
+        ),
+        json_schema_extra={"expected": "the name of a variable, not the key itself"},
+    )
+
+
 class McpServerTable(BaseModel):
     """Entry `[mcp_servers.NAME]`."""
 

@@ -25,6 +25,7 @@ from pygent_ls.config.entries import (
     Mode,
     ModelTable,
     ProviderTable,
+    WebSearchTable,
     Words,
     address,
     dumped,
@@ -335,6 +336,7 @@ class Settings(BaseModel):
     edits: Edits = Edits()
     context: ContextTable = ContextTable()
     memory: MemoryTable = MemoryTable()
+    web_search: WebSearchTable = WebSearchTable()
     compaction: CompactionTable = CompactionTable()
     retry: Retry = Retry()
 

@@ -25,7 +25,7 @@ from pygent_ls.tools.shell.command import shell_tool
 from pygent_ls.tools.skills import read_skill
 from pygent_ls.tools.tasks import plan, task_tool
 from pygent_ls.tools.tests.run_tests import run_tests
-from pygent_ls.tools.web import web_fetch
+from pygent_ls.tools.web import web_fetch, web_search
 
 IN_THE_BACKGROUND = (shell_output, shell_input, shell_kill)
 
@@ -36,17 +36,20 @@ def offered_tools(
     shell_timeout_s: float,
     has_skills: bool = False,
     has_memory: bool = True,
+    has_search: bool = True,
     agents: Sequence[tuple[str, str]] = (),
 ) -> list[Tool]:
     """Return the tools to register, in the model's order; `agents` are the possible subagents, each with its
-    description. The tools for skills and notes are included if there are any skills, and if notes are kept.
+    description. The tools for skills, notes and web search are included if there are any skills, if notes are kept, and
+    if a search service is configured.
 
     Without a workspace folder, only commands and the web are included.
     """
     shell = shell_tool(shell_timeout_s)
     skills = [read_skill] if has_skills else []
+    web = [web_fetch, web_search] if has_search else [web_fetch]
     if not has_folder:
-        return [shell, *IN_THE_BACKGROUND, web_fetch, *skills, plan, task_tool(agents), ask_user]
+        return [shell, *IN_THE_BACKGROUND, *web, *skills, plan, task_tool(agents), ask_user]
     return [
         read_file,
         list_files,
@@ -73,7 +76,7 @@ def offered_tools(
         shell,
         *IN_THE_BACKGROUND,
         run_tests,
-        web_fetch,
+        *web,
         list_templates,
         list_components,
         create_project,

@@ -49,6 +49,7 @@ AGREED: dict[str, tuple[str, list[str], str, bool, float]] = {
     "create_project": ("scaffold", ["template", "path", "answers?"], "medium", False, 0),
     "add_component": ("scaffold", ["component", "path?", "answers?"], "medium", False, 0),
     "remember": ("agent", ["note", "replaces?"], "medium", False, 0),
+    "web_search": ("web", ["query", "count?"], "medium", True, 0),
     "plan": ("agent", ["entries"], "low", False, 0),
     "task": ("agent", ["description", "prompt", "agent?"], "low", False, 0),
     "ask_user": ("agent", ["question", "choices?"], "low", False, 0),
@@ -75,7 +76,8 @@ def test_names_arguments_risk_and_cache_are_as_agreed() -> None:
 
 def test_without_a_folder_the_file_tools_are_off() -> None:
     names = [tool.name for tool in offered_tools(has_folder=False, shell_timeout_s=120)]
-    assert names == ["shell", "shell_output", "shell_input", "shell_kill", "web_fetch", "plan", "task", "ask_user"]
+    web = ["web_fetch", "web_search"]
+    assert names == ["shell", "shell_output", "shell_input", "shell_kill", *web, "plan", "task", "ask_user"]
 
 
 @pytest.mark.parametrize("tool", tools(), ids=lambda tool: tool.name)
@@ -120,6 +122,7 @@ def test_titles_name_what_a_call_is_about() -> None:
         "component": "licence",
         "question": "Which?",
         "note": "plum",
+        "query": "plums",
     }
 
     assert {tool.name: tool.title_for(given) for tool in tools()} == {
@@ -156,6 +159,7 @@ def test_titles_name_what_a_call_is_about() -> None:
         "create_project": "Create a.py from the template cli",
         "add_component": "Add licence to a.py, a, b",
         "remember": "Notes: + plum −",
+        "web_search": "Search the web for plums",
         "plan": "Plan",
         "task": "Subagent: look",
         "ask_user": "Ask: Which?",

@@ -205,6 +205,7 @@ def _tool_context(context: RunContext, record: CallRecord) -> ToolContext:
         reading=reading,
         cacheable=not reading.rules,  # results are shared with sessions that have other rules
         web=environment.web,
+        search=environment.search,
         templates=environment.templates,
         skills=environment.skills,
         notes=environment.notes,

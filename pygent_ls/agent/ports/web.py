@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -59,4 +60,21 @@ class Web(Protocol):
 
         Raises `ToolError` if the conversion takes too much time or memory.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """One result of a web search."""
+
+    title: str
+    url: str
+    snippet: str
+
+
+class WebSearch(Protocol):
+    """The search service of the settings."""
+
+    async def search(self, query: str, count: int) -> Sequence[SearchResult]:
+        """Return at most so many results, the best first. Raises `ToolError`."""
         ...

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pygent_ls.agent.ports.notes import Notes
     from pygent_ls.agent.ports.skills import Skills
     from pygent_ls.agent.ports.templates import Templates
-    from pygent_ls.agent.ports.web import UrlVerdict, Web
+    from pygent_ls.agent.ports.web import UrlVerdict, Web, WebSearch
 
 
 PATH_ARGUMENTS = (
@@ -90,6 +90,7 @@ class ToolContext:
     reading: Reading = field(default_factory=Reading)
     """Rules on which files must not be shown."""
     web: Web | None = None
+    search: WebSearch | None = None
     templates: Templates | None = None
     skills: Skills | None = None
     notes: Notes | None = None
