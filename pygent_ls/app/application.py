@@ -24,7 +24,7 @@ from pygent_ls.app.factories import (
     search_of,
     secrets_of,
 )
-from pygent_ls.app.keys import saved_keys
+from pygent_ls.app.keys import saved_keys, server_tokens
 from pygent_ls.config.live import NOT_WRONG, LiveSettings, Taken
 from pygent_ls.config.settings import Settings
 from pygent_ls.config.sources import CommandLine, state_folder, user_file
@@ -328,6 +328,8 @@ class Agent:
                     tell=self._front_end.tell,
                     ask=self._front_end.questioner.ask,
                     sample=self._sample,
+                    tokens=server_tokens(),
+                    open_url=self._front_end.open_url,
                     on_change=self._front_end.on_mcp_change,
                 )
             )

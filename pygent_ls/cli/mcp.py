@@ -6,23 +6,25 @@ import argparse
 import asyncio
 import shlex
 import sys
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pygent_ls.agent.display_text import visible
 from pygent_ls.cli.run_options import MODES, OWN_MODES
-from pygent_ls.errors import SettingError
+from pygent_ls.errors import SettingError, ToolError
 
 if TYPE_CHECKING:
     from pygent_ls.config.entries import McpServerTable
     from pygent_ls.config.settings import Settings
+    from pygent_ls.extensions.mcp.servers import McpServers
 
 
 def add_parser(commands: Any) -> None:
     """Add the command and its actions."""
     mcp = commands.add_parser(
         "mcp",
-        help="list, add, remove or test MCP servers, or be one for another agent",
+        help="manage MCP servers, or be one for another agent",
         description="MCP servers in your settings file. Those of a workspace are listed once you trust its settings.",
     )
     actions = mcp.add_subparsers(metavar="ACTION", required=True)
@@ -38,6 +40,8 @@ def add_parser(commands: Any) -> None:
     for action, does, act in (
         ("remove", "remove a server", _remove),
         ("test", "connect to a server and list its tools", _test),
+        ("login", "sign in to a server with your browser", _login),
+        ("logout", "forget the tokens of a server", _logout),
     ):
         parser = actions.add_parser(action, help=does)
         parser.add_argument("name", metavar="NAME")
@@ -157,9 +161,46 @@ def _test(given: argparse.Namespace) -> tuple[str, int]:
     return asyncio.run(_tried(given.name, table))
 
 
-async def _tried(name: str, table: McpServerTable) -> tuple[str, int]:
+def _login(given: argparse.Namespace) -> tuple[str, int]:
+    async def sign_in(servers: McpServers) -> str:
+        await servers.sign_in(given.name)
+        return f"You are signed in to {given.name}."
+
+    return asyncio.run(_with_server(given.name, sign_in))
+
+
+def _logout(given: argparse.Namespace) -> tuple[str, int]:
+    async def sign_out(servers: McpServers) -> str:
+        is_forgotten = await servers.sign_out(given.name)
+        return f"You are signed out of {given.name}." if is_forgotten else "You were not signed in."
+
+    return asyncio.run(_with_server(given.name, sign_out))
+
+
+async def _with_server(name: str, do: Callable[[McpServers], Awaitable[str]]) -> tuple[str, int]:
+    table = _settings().mcp_servers.get(name)
+    servers = _servers({} if table is None else {name: table.model_copy(update={"enabled": False})})
+    try:
+        return await do(servers), 0
+    except ToolError as error:
+        return str(error), 1
+    finally:
+        await servers.close()
+
+
+async def _open(address: str) -> None:
+    """Open the address in the user's browser, and show it too: the browser may be on another machine."""
+    import webbrowser
+
+    sys.stderr.write(f"Open this address in your browser:\n{visible(address)}\n")
+    await asyncio.to_thread(webbrowser.open, address)
+
+
+def _servers(tables: Mapping[str, McpServerTable]) -> McpServers:
+    """Return these servers, which ask nothing."""
     from pygent_ls.agent.ports.questioner import NobodyToAsk
     from pygent_ls.app.factories import mcp_server_of
+    from pygent_ls.app.keys import server_tokens
     from pygent_ls.errors import ModelError
     from pygent_ls.extensions.mcp.server import McpHost, Sample, SampleRequest
     from pygent_ls.extensions.mcp.servers import McpServers
@@ -178,11 +219,18 @@ async def _tried(name: str, table: McpServerTable) -> tuple[str, int]:
         tell=lambda _: None,
         ask=NobodyToAsk().ask,
         sample=refuse,
+        tokens=server_tokens(),
+        open_url=_open,
         on_change=lambda: None,
     )
     servers = McpServers(host)
+    servers.apply([mcp_server_of(name, table, folder) for name, table in tables.items()])
+    return servers
+
+
+async def _tried(name: str, table: McpServerTable) -> tuple[str, int]:
+    servers = _servers({name: table.model_copy(update={"enabled": True})})
     try:
-        servers.apply([mcp_server_of(name, table.model_copy(update={"enabled": True}), folder)])
         await servers.until_started(table.startup_timeout_s * 2)
         [status] = servers.statuses
         tools = servers.tools

@@ -19,6 +19,7 @@ from pygent_ls.agent.ports.workspace import Workspace
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import AgentProfile
+from pygent_ls.errors import ToolError
 from pygent_ls.extensions.mcp.server import ServerView
 from pygent_ls.sessions.store import Sessions
 
@@ -72,6 +73,10 @@ def _to_nobody(_text: str) -> None:
     """Discard the text."""
 
 
+async def _open_nothing(address: str) -> None:
+    raise ToolError(f"No browser can be opened here for {address}. Use `pygent-ls mcp login NAME`.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontEnd:
     """What a front end provides to the core."""
@@ -104,6 +109,8 @@ class FrontEnd:
     """Shows the user a line outside of turns."""
 
     on_mcp_change: Callable[[], None] = _nothing
+    open_url: Callable[[str], Awaitable[None]] = _open_nothing
+    """Shows the user an address in their browser. Raises `ToolError` if that is not possible."""
     """Called when the state or the tools of an MCP server have changed."""
 
     waits_for_servers_s: float = 0.0

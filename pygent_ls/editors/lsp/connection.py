@@ -20,6 +20,7 @@ from pygent_ls.editors.lsp.ports.document_saves import DocumentSaves
 from pygent_ls.editors.lsp.ports.editor_context import EditorContextState
 from pygent_ls.editors.lsp.ports.questioner import LspQuestioner
 from pygent_ls.editors.lsp.ports.reviewer import LspReviewer
+from pygent_ls.editors.lsp.ports.side_document import open_url
 from pygent_ls.editors.lsp.ports.trust_prompt import ask_trust
 from pygent_ls.editors.lsp.ports.workspace import LspWorkspace
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
@@ -98,6 +99,7 @@ class Connection:
                 on_session_change=session_changed,
                 on_models_change=models_changed,
                 on_mcp_change=mcp_changed,
+                open_url=partial(open_url, endpoint, features),
             )
         )
         self.requests = Requests(client, self.core)

@@ -45,6 +45,8 @@ METHODS = (
     "pygent/mcp/status",
     "pygent/mcp/restart",
     "pygent/mcp/log",
+    "pygent/mcp/signIn",
+    "pygent/mcp/signOut",
     "pygent/status",
 )
 

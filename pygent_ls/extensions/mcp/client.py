@@ -15,6 +15,7 @@ from pygent_ls import __version__
 from pygent_ls.agent.ports.workspace import ProcessSpec
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.mcp.elicitation import elicit
+from pygent_ls.extensions.mcp.oauth import NeedsSignInError, Tokens, only_secure, provider_of
 from pygent_ls.extensions.mcp.sampling import sample
 from pygent_ls.extensions.mcp.server import McpHost, ServerLog, ServerSpec, program_of
 from pygent_ls.extensions.mcp.stdio import MAX_ERROR_CHARS, StdioTransport
@@ -51,6 +52,8 @@ CONNECT_S = 30.0
 
 READ_S = 300.0
 """Maximum time without a byte of an HTTP server's open stream. The SDK's default."""
+
+UNAUTHORIZED = 401
 
 RELISTEN_S = 5.0
 """Time before a lost stream of changes is opened again."""
@@ -242,6 +245,7 @@ async def connect(spec: ServerSpec, host: McpHost, log: ServerLog) -> AsyncGener
     the connection was lost."""
     filled = spec.expanded(os.environ)
     process: StdioTransport | None = None
+    is_refused = False
     try:
         async with AsyncExitStack() as stack:
             if filled.url:
@@ -249,8 +253,16 @@ async def connect(spec: ServerSpec, host: McpHost, log: ServerLog) -> AsyncGener
                 from mcp.client.streamable_http import streamable_http_client
 
                 timeout = httpx2.Timeout(CONNECT_S, read=READ_S)
+                tokens = Tokens(store=host.tokens, url=filled.url)
+                auth = provider_of(tokens) if await tokens.load() else None
+
+                async def note(response: httpx2.Response) -> None:
+                    nonlocal is_refused
+                    is_refused |= response.status_code == UNAUTHORIZED and str(response.url) == filled.url
+
+                hooks = {"request": [only_secure(filled.url)], "response": [note]}
                 http = await stack.enter_async_context(
-                    httpx2.AsyncClient(headers=dict(filled.headers), timeout=timeout)
+                    httpx2.AsyncClient(headers=dict(filled.headers), timeout=timeout, auth=auth, event_hooks=hooks)
                 )
                 connection = McpConnection(filled, streamable_http_client(filled.url, http_client=http), host, log)
             else:
@@ -268,10 +280,16 @@ async def connect(spec: ServerSpec, host: McpHost, log: ServerLog) -> AsyncGener
             yield connection
             if process is not None and process.ended.is_set():
                 raise ToolError(process.why_ended)
-    except ToolError:
-        raise
+    except ToolError as error:
+        raise (_needs_sign_in(spec.name) if is_refused else error) from None
     except Exception as error:  # whatever a transport raises ends this connection only
+        if is_refused:
+            raise _needs_sign_in(spec.name) from None
         raise ToolError((process and process.why_ended) or _words_of(error)) from None
+
+
+def _needs_sign_in(name: str) -> NeedsSignInError:
+    return NeedsSignInError(f"The server needs you to sign in: /mcp login {name}")
 
 
 async def _pages(fetch: Callable[..., Awaitable[Page]]) -> list[Page]:

@@ -17,13 +17,14 @@ from pygent_ls.errors import ToolError
 from pygent_ls.extensions.pipes import RunProgram
 
 if TYPE_CHECKING:  # imports this module
+    from pygent_ls.extensions.mcp.oauth import TokenStore
     from pygent_ls.extensions.mcp.prompts import ServerPrompt
 
 MAX_LOG_LINES = 500
 
 MAX_LOG_LINE_CHARS = 2_000
 
-ServerState = Literal["disabled", "starting", "connected", "failed"]
+ServerState = Literal["disabled", "starting", "connected", "failed", "needs_sign_in"]
 
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}$]*))?\}")
 """Reference to an environment variable, as in `.mcp.json`: `${NAME}`, `${NAME:-DEFAULT}`, and VS Code's
@@ -111,6 +112,10 @@ class McpHost:
     """Asks the user a question."""
     sample: Callable[[SampleRequest], Awaitable[Sample]]
     """Calls the user's model for a server. Raises `ModelError`."""
+    tokens: TokenStore
+    """Where tokens of HTTP servers are kept."""
+    open_url: Callable[[str], Awaitable[None]]
+    """Shows the user an address in their browser."""
     on_change: Callable[[], None]
     """Called when the state of a server, or what it offers, has changed."""
 
@@ -150,7 +155,7 @@ class ServerStatus:
 
 
 class ServerView(Protocol):
-    """Configured servers as users see them."""
+    """Configured servers as users see them. Its methods raise `ToolError` for an unknown server."""
 
     @property
     def statuses(self) -> Sequence[ServerStatus]:
@@ -162,12 +167,20 @@ class ServerView(Protocol):
         """Prompts of all servers that are connected."""
         ...
 
-    def restart(self, name: str) -> bool:
-        """Start a server again; False if the settings name no such server."""
+    def restart(self, name: str) -> None:
+        """Start a server again. Raises `ToolError`."""
         ...
 
-    def log(self, name: str) -> Sequence[str] | None:
-        """Return the last lines of a server's log, oldest first; None if the settings name no such server."""
+    def log(self, name: str) -> Sequence[str]:
+        """Return the last lines of a server's log, oldest first. Raises `ToolError`."""
+        ...
+
+    async def sign_in(self, name: str) -> None:
+        """Let the user sign in to a server, and start it again. Raises `ToolError`."""
+        ...
+
+    async def sign_out(self, name: str) -> bool:
+        """Forget the tokens of a server, and start it again; False if there were none. Raises `ToolError`."""
         ...
 
 
@@ -177,14 +190,26 @@ class NoServers:
     statuses: Sequence[ServerStatus] = ()
     prompts: Sequence[ServerPrompt] = ()
 
-    def restart(self, name: str) -> bool:
-        """Return False."""
-        del name
-        return False
+    def restart(self, name: str) -> None:
+        """Raise `ToolError`."""
+        raise no_server(name)
 
-    def log(self, name: str) -> None:
-        """Return None."""
-        del name
+    def log(self, name: str) -> Sequence[str]:
+        """Raise `ToolError`."""
+        raise no_server(name)
+
+    async def sign_in(self, name: str) -> None:
+        """Raise `ToolError`."""
+        raise no_server(name)
+
+    async def sign_out(self, name: str) -> bool:
+        """Raise `ToolError`."""
+        raise no_server(name)
+
+
+def no_server(name: str) -> ToolError:
+    """Return the error for a server that the settings do not name."""
+    return ToolError(f"There is no MCP server {name!r} in the settings.")
 
 
 def program_of(spec: ServerSpec, find: Callable[[str], str | None]) -> str:

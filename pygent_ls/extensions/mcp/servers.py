@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.ports.resources import Resource, ResourceContent
 from pygent_ls.agent.tools.tool import Tool
-from pygent_ls.errors import ToolError
+from pygent_ls.errors import KeyStoreError, ToolError
 from pygent_ls.extensions.mcp.client import McpConnection, Report, connect
+from pygent_ls.extensions.mcp.oauth import NeedsSignInError, Tokens, sign_in
 from pygent_ls.extensions.mcp.prompts import ServerPrompt, prompts_of
 from pygent_ls.extensions.mcp.resources import content_of, resource_tools, resources_of, templates_of
-from pygent_ls.extensions.mcp.server import McpHost, ServerLog, ServerSpec, ServerState, ServerStatus
+from pygent_ls.extensions.mcp.server import McpHost, ServerLog, ServerSpec, ServerState, ServerStatus, no_server
 from pygent_ls.extensions.mcp.tools import tools_of
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class McpServers:
         self._restarts_s = restarts_s
         self._servers: dict[str, _Server] = {}
         self._ending: set[asyncio.Task[None]] = set()
+        self._signing_in: set[str] = set()
 
     def apply(self, specs: Iterable[ServerSpec]) -> None:
         """Start new servers and those whose settings have changed; end the others that are no longer configured.
@@ -51,19 +54,48 @@ class McpServers:
             if name not in self._servers:
                 self._begin(spec)
 
-    def restart(self, name: str) -> bool:
+    def restart(self, name: str) -> None:
         """Implement `ServerView`."""
-        running = self._servers.pop(name, None)
-        if running is None:
-            return False
+        running = self._named(name)
         self._end(running)
         self._begin(running.spec, running.log)
-        return True
 
-    def log(self, name: str) -> Sequence[str] | None:
+    def log(self, name: str) -> Sequence[str]:
         """Implement `ServerView`."""
-        running = self._servers.get(name)
-        return None if running is None else running.log.lines
+        return self._named(name).log.lines
+
+    def _named(self, name: str) -> _Server:
+        if name not in self._servers:
+            raise no_server(name)
+        return self._servers[name]
+
+    async def sign_in(self, name: str) -> None:
+        """Implement `ServerView`."""
+        tokens = self._tokens(name)
+        if name in self._signing_in:
+            raise ToolError(f"A sign-in to {name} is under way in your browser.")
+        self._signing_in.add(name)
+        try:
+            await asyncio.to_thread(import_module, "mcp")
+            await sign_in(tokens.url, tokens, self._host.open_url)
+        finally:
+            self._signing_in.discard(name)
+        self.restart(name)
+
+    async def sign_out(self, name: str) -> bool:
+        """Implement `ServerView`."""
+        try:
+            is_forgotten = await self._tokens(name).forget()
+        except KeyStoreError as error:
+            raise ToolError(f"The tokens could not be removed: {error}") from None
+        self.restart(name)
+        return is_forgotten
+
+    def _tokens(self, name: str) -> Tokens:
+        spec = self._named(name).spec
+        if not spec.url:
+            raise ToolError(f"{name} is a program, so there is no sign-in.")
+        return Tokens(store=self._host.tokens, url=spec.expanded(os.environ).url)
 
     @property
     def statuses(self) -> Sequence[ServerStatus]:
@@ -157,6 +189,10 @@ class _Server:
             began_s, why = loop.time(), ""
             try:
                 await self._connected()
+            except NeedsSignInError as error:
+                self._become("needs_sign_in", str(error))
+                self._host.tell(f"The MCP server {self.spec.name}: {error}")
+                return
             except (ToolError, ImportError) as error:
                 why = one_line(str(error), MAX_ERROR_CHARS)
             finally:

@@ -74,13 +74,16 @@ async def _mcp(call: CommandCall) -> str:
     servers = mcp.statuses
     action, _, name = call.text.partition(" ")
     name = name.strip()
-    if action and name not in [each.name for each in servers]:
-        known = ", ".join(f"`{each.name}`" for each in servers) or "none"
-        raise UsageError(f"There is no MCP server {name!r}. The servers are: {known}.")
     match action:
         case "restart":
             mcp.restart(name)
             return f"The MCP server `{name}` is started again."
+        case "login":
+            await mcp.sign_in(name)
+            return f"You are signed in to the MCP server `{name}`, which is started again."
+        case "logout":
+            is_forgotten = await mcp.sign_out(name)
+            return f"You are signed out of the MCP server `{name}`." if is_forgotten else "You were not signed in."
         case "log":
             lines = mcp.log(name)
             return fenced("\n".join(lines), "") if lines else f"The MCP server `{name}` has written no log."
@@ -135,9 +138,10 @@ COMMANDS = (
     Command(name="skills", description="list the skills that the model can read", run=_skills),
     Command(
         name="mcp",
-        takes="[restart|log NAME]",
-        description="list the MCP servers with their tools and prompts, start one again, or show its log",
+        takes="[restart|log|login|logout NAME]",
+        description="list the MCP servers with their tools and prompts, start one again, show its log, or sign in",
         run=_mcp,
+        can_be_cancelled=True,
     ),
     Command(name="voice", description="show how to use voice input", run=_voice),
 )

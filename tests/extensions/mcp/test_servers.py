@@ -8,9 +8,9 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,23 @@ WAIT_S = 40.0
 """Longest wait for a state: a server imports the SDK, which takes a second on an idle machine."""
 
 
+@dataclass
+class Keys:
+    """A store of tokens in memory."""
+
+    kept: dict[str, str] = field(default_factory=dict[str, str])
+
+    def get(self, provider: str) -> str | None:
+        return self.kept.get(provider)
+
+    def save(self, provider: str, key: str) -> str:
+        self.kept[provider] = key
+        return "memory"
+
+    def forget(self, provider: str) -> bool:
+        return self.kept.pop(provider, None) is not None
+
+
 @dataclass(kw_only=True)
 class Place:
     """Servers in a folder, and what the user was told of them."""
@@ -51,6 +68,9 @@ class Place:
     """What the user answers, one after another."""
     sampled: list[SampleRequest]
     """What servers asked the user's model."""
+    keys: Keys
+    browser: Callable[[str], Awaitable[None]] | None = None
+    """What opens an address for the user."""
 
     @property
     def folder(self) -> Path:
@@ -100,6 +120,11 @@ async def opened(folder: Path, restarts_s: Sequence[float]) -> AsyncGenerator[Pl
         sampled.append(request)
         return Sample(text="a plum", model="fake/model", usage=Usage(input_tokens=9, output_tokens=2))
 
+    async def open_url(address: str) -> None:
+        assert place.browser is not None
+        await place.browser(address)
+
+    keys = Keys()
     host = McpHost(
         run=bench.processes.serve,
         find=bench.processes.find,
@@ -107,11 +132,14 @@ async def opened(folder: Path, restarts_s: Sequence[float]) -> AsyncGenerator[Pl
         tell=told.append,
         ask=ask,
         sample=sample,
+        tokens=keys,
+        open_url=open_url,
         on_change=bench.heard.set,
     )
     servers = McpServers(host, restarts_s)
+    place = Place(servers=servers, bench=bench, told=told, asked=asked, answers=answers, sampled=sampled, keys=keys)
     try:
-        yield Place(servers=servers, bench=bench, told=told, asked=asked, answers=answers, sampled=sampled)
+        yield place
     finally:
         await bounded(servers.close())
         bench.processes.kill_all()

@@ -233,7 +233,12 @@ async def test_the_mcp_servers_are_listed_with_their_tools_and_started_again(fol
         "- `git`: failed. The program git-server was not found.",
     ]
     assert await shelf.text("/mcp restart git") == "The MCP server `git` is started again."
-    assert "There is no MCP server 'pear'. The servers are: `docs`, `git`." in await shelf.text("/mcp restart pear")
+    assert "There is no MCP server 'pear' in the settings." in await shelf.text("/mcp restart pear")
+    assert await shelf.text("/mcp login docs") == (
+        "You are signed in to the MCP server `docs`, which is started again."
+    )
+    assert await shelf.text("/mcp logout docs") == "You are signed out of the MCP server `docs`."
+    assert await shelf.text("/mcp logout docs") == "You were not signed in."
     assert "/mcp stop is not known." in await shelf.text("/mcp stop git")
     assert shelf.mcp.restarted == ["git"]
 

@@ -40,6 +40,8 @@ from pygent_ls.editors.lsp.protocol.status import (
     McpRestartedOut,
     McpServerOut,
     McpServerParams,
+    McpSignedInOut,
+    McpSignedOutOut,
     McpStatusOut,
     StatusOut,
     ToolsOut,
@@ -57,7 +59,7 @@ from pygent_ls.editors.lsp.protocol.turns import (
 from pygent_ls.editors.lsp.rpc.converter import listed, repaired
 from pygent_ls.editors.lsp.rpc.framework import JsonRpcException, JsonRpcInvalidParams
 from pygent_ls.editors.ports import Core
-from pygent_ls.errors import ModelError, SessionError
+from pygent_ls.errors import ModelError, SessionError, ToolError
 from pygent_ls.extensions.mcp.server import ServerStatus
 from pygent_ls.sessions.lifecycle.defaults import NewSession
 from pygent_ls.sessions.steering import decide_retry
@@ -121,6 +123,8 @@ class Requests:
             "pygent/mcp/status": self._mcp,
             "pygent/mcp/restart": self._restart_mcp_server,
             "pygent/mcp/log": self._mcp_log,
+            "pygent/mcp/signIn": self._sign_in,
+            "pygent/mcp/signOut": self._sign_out,
             "pygent/status": self._status,
         }
 
@@ -135,6 +139,8 @@ class Requests:
             raise JsonRpcException(str(error), JsonRpcInvalidParams.CODE, {"kind": error.kind}) from None
         except ModelError as error:
             raise JsonRpcInvalidParams(f"model: {error.message}") from None
+        except ToolError as error:
+            raise JsonRpcInvalidParams(str(error)) from None
 
     def take(self, method: str, params: Mapping[str, Any]) -> None:
         """Handle a notification. Errors are logged, because a notification has no response."""
@@ -245,15 +251,18 @@ class Requests:
         return {"servers": [_server_out(each) for each in self._core.mcp.statuses]}
 
     def _restart_mcp_server(self, params: McpServerParams) -> McpRestartedOut:
-        if not self._core.mcp.restart(params.name):
-            raise _no_server(params.name)
+        self._core.mcp.restart(params.name)
         return {}
 
+    async def _sign_in(self, params: McpServerParams) -> McpSignedInOut:
+        await self._core.mcp.sign_in(params.name)
+        return {}
+
+    async def _sign_out(self, params: McpServerParams) -> McpSignedOutOut:
+        return {"signedOut": await self._core.mcp.sign_out(params.name)}
+
     def _mcp_log(self, params: McpServerParams) -> McpLogOut:
-        lines = self._core.mcp.log(params.name)
-        if lines is None:
-            raise _no_server(params.name)
-        return {"lines": [*lines]}
+        return {"lines": [*self._core.mcp.log(params.name)]}
 
     async def _models(self, _: NoParams) -> ModelsOut:
         return {"models": [_model_out(each) for each in await self._core.models()]}
@@ -299,10 +308,6 @@ def _model_out(model: ListedModel) -> ModelOut:
     if model.lacks_key:
         told["lacksKey"] = True
     return told
-
-
-def _no_server(name: str) -> JsonRpcInvalidParams:
-    return JsonRpcInvalidParams(f"There is no MCP server {name!r} in the settings.")
 
 
 def _server_out(server: ServerStatus) -> McpServerOut:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -33,6 +33,17 @@ async def document_beside(
         yield is_shown
     finally:
         path.unlink(missing_ok=True)
+
+
+async def open_url(endpoint: RpcEndpoint, features: ClientFeatures, address: str) -> None:
+    """Open an address in the user's browser, or show it if the client cannot."""
+    is_open = False
+    if features.show_document:
+        with suppress(ClientError):
+            answer = await endpoint.ask(types.WINDOW_SHOW_DOCUMENT, {"uri": address, "external": True})
+            is_open = isinstance(answer, Mapping) and answer.get("success") is True  # pyright: ignore[reportUnknownMemberType]
+    if not is_open:
+        endpoint.show_message(f"pygent: open this address in your browser: {address}")
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -32,7 +32,7 @@ class McpServerOut(TypedDict):
     connected."""
 
     name: str
-    state: Literal["disabled", "starting", "connected", "failed"]
+    state: Literal["disabled", "starting", "connected", "failed", "needs_sign_in"]
     tools: list[str]
     prompts: list[str]
     resources: int
@@ -46,13 +46,24 @@ class McpStatusOut(TypedDict):
 
 
 class McpServerParams(Params):
-    """`pygent/mcp/restart` and `pygent/mcp/log`: a configured MCP server."""
+    """`pygent/mcp/restart`, `log`, `signIn` and `signOut`: a configured MCP server."""
 
     name: str
 
 
 class McpRestartedOut(TypedDict):
     """The result of `pygent/mcp/restart`: the server is being started again; `pygent/mcp/changed` follows."""
+
+
+class McpSignedInOut(TypedDict):
+    """The result of `pygent/mcp/signIn`, once the user has signed in with their browser, for which they have 5 minutes.
+    The address is opened with `window/showDocument`, or shown as a message. The server is then started again."""
+
+
+class McpSignedOutOut(TypedDict):
+    """The result of `pygent/mcp/signOut`: whether there were tokens to forget."""
+
+    signedOut: bool
 
 
 class McpLogOut(TypedDict):
