@@ -13,12 +13,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.e2e.command_line import clean_environment, run, script
 from tests.e2e.raw import WAIT_S, RawClient, raw_client
+from tests.extensions.mcp.test_oauth import guarded
 from tests.extensions.mcp.test_servers import TOY
 from tests.extensions.mcp.toy_server import MANY
+from tests.llm.setup.keyrings import NO_KEYRING
 from tests.model_server import Call, ModelServer, Step
 
 ROOT = Path(__file__).parents[2]
@@ -58,11 +61,15 @@ def is_new(known: set[int], frame: dict[str, Any]) -> bool:
     return id(frame) not in known and frame.get("method") == "pygent/mcp/changed"
 
 
-def until_connected(client: RawClient) -> dict[str, Any]:
-    """The state of the only server, once it is connected."""
-    for number in itertools.count():
+COUNT = itertools.count()
+"""Ids of requests, each used once."""
+
+
+def until_connected(client: RawClient, state: str = "connected") -> dict[str, Any]:
+    """The only server, once it is in this state."""
+    for number in COUNT:
         servers = client.request(f"status {number}", "pygent/mcp/status")["result"]["servers"]
-        if servers and servers[0]["state"] == "connected":
+        if servers and servers[0]["state"] == state:
             return servers[0]
         client.until(partial(is_new, {id(frame) for frame in client.frames}))
     raise AssertionError
@@ -244,3 +251,36 @@ def test_a_client_starts_a_server_again_and_reads_its_log(folder: Path, home: Pa
     assert log.count("[connected]") == 2
     assert unknown["error"]["message"] == "There is no MCP server 'pear' in the settings."
     assert len((folder / "pids").read_text().split()) == 2
+
+
+SIGNING_IN = {"window": {"showDocument": {"support": True}}, "experimental": {"pygent": {"chatPanel": True}}}
+
+
+def test_a_user_signs_in_to_a_server_with_their_browser(folder: Path, home: Path, tmp_path: Path) -> None:
+    with guarded(tmp_path) as url:
+        (home / "config.toml").write_text(f'[mcp_servers.guarded]\nurl = "{url}"\n')
+        with raw_client(folder, environment=NO_KEYRING) as client:
+            client.initialize(folder, capabilities=SIGNING_IN)
+            until_connected(client, "needs_sign_in")
+            client.begin("sign in", "pygent/mcp/signIn", {"name": "guarded"})
+            shown = client.until(lambda frame: frame.get("method") == "window/showDocument")
+            client.send({"jsonrpc": "2.0", "id": shown["id"], "result": {"success": True}})
+            page = httpx.get(shown["params"]["uri"], follow_redirects=True, timeout=WAIT_S)
+            client.answer("sign in")
+            server = until_connected(client)
+        with raw_client(folder, environment=NO_KEYRING) as client:
+            client.initialize(folder, capabilities=SIGNING_IN)
+            again = until_connected(client)
+            log = client.request("log", "pygent/mcp/log", {"name": "guarded"})
+            out = client.request("out", "pygent/mcp/signOut", {"name": "guarded"})["result"]
+            until_connected(client, "needs_sign_in")
+
+    assert page.text.strip() == "You are signed in. You can close this page."
+    assert shown["params"]["external"] is True
+    assert server["tools"] == again["tools"] == ["mcp__guarded__secret"]
+    assert out == {"signedOut": True}
+    assert (tmp_path / "grants").read_text().split().count("authorization_code") == 1
+    [kept] = folder.parent.rglob("mcp/keys.json")
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert "access-" not in json.dumps(log)
+    assert [each for each in folder.parent.rglob("*.log") if "access-" in each.read_text()] == []

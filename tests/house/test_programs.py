@@ -49,7 +49,7 @@ def test_no_function_is_called_that_runs_a_program_by_itself() -> None:
 
     found = [place.partition(":")[0] for source in package() for place in source.finds(is_one)]
 
-    assert sorted(set(found)) == ["cli/demo/story.py", "workspace/processes/local_processes.py"]
+    assert sorted(set(found)) == ["cli/demo/story.py", "cli/mcp.py", "workspace/processes/local_processes.py"]
 
 
 @pytest.mark.parametrize("code", ["self._processes.run(spec)", "subprocess.Popen([])", "os.system('x')"])

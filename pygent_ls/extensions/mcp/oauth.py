@@ -241,7 +241,7 @@ class _Callback:
     def close(self) -> None:
         """Wait no longer."""
         if not self._came.cancel() and not self._came.cancelled():
-            self._came.exception()  # it was told, or nobody waited for it
+            self._came.exception()  # marks an error that the user was not waiting for as seen
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request of a browser."""

@@ -180,7 +180,7 @@ class ServerView(Protocol):
         ...
 
     async def sign_out(self, name: str) -> bool:
-        """Forget the tokens of a server, and start it again; False if there were none. Raises `ToolError`."""
+        """Forget the tokens of a server, and start it again; False if it has no tokens. Raises `ToolError`."""
         ...
 
 

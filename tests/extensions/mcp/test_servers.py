@@ -406,18 +406,19 @@ async def test_a_server_may_use_the_model_if_the_user_allows_it(place: Place) ->
     [request] = place.sampled
     assert (request.system, request.max_tokens) == ("Be brief.", 50)
     assert [each.blocks for each in request.messages] == [(TextBlock(text="Which fruit?"),)]
-    assert "sampling: 11 tokens of fake/model, cost unknown" in (place.servers.log("toy") or [])
+    assert "sampling: 11 tokens of fake/model, cost unknown" in place.servers.log("toy")
 
 
 async def test_the_log_has_what_a_server_writes_while_it_runs(place: Place) -> None:
     await place.until_connected(toy(place))
 
     await place.call("mcp__toy__mutter", text="one\x1b[31mtwo")
-    await place.until(lambda: "and more" in (place.servers.log("toy") or []))
+    await place.until(lambda: "and more" in place.servers.log("toy"))
 
-    assert (place.servers.log("toy") or [])[-2:] == ["one\\x1b[31mtwo", "and more"]
-    assert "[connected]" in (place.servers.log("toy") or [])
-    assert place.servers.log("pear") is None
+    assert place.servers.log("toy")[-2:] == ["one\\x1b[31mtwo", "and more"]
+    assert "[connected]" in place.servers.log("toy")
+    with pytest.raises(ToolError, match="There is no MCP server 'pear'"):
+        place.servers.log("pear")
 
 
 @contextmanager
@@ -489,9 +490,9 @@ async def test_settings_that_change_end_and_start_servers(place: Place) -> None:
 
 async def test_a_server_is_restarted_by_name(place: Place) -> None:
     await place.until_connected(toy(place))
-
-    assert place.servers.restart("toy")
-    assert not place.servers.restart("pear")
+    place.servers.restart("toy")
+    with pytest.raises(ToolError, match="There is no MCP server 'pear'"):
+        place.servers.restart("pear")
 
     await place.until(lambda: len(place.pids) == 2 and place.servers.statuses[0].state == "connected")
     assert await ended(place.pids[0])

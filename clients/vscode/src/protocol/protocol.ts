@@ -675,16 +675,27 @@ export type McpRestarted = Readonly<Record<string, never>>;
  */
 export interface McpServer {
 	readonly name: string;
-	readonly state: "disabled" | "starting" | "connected" | "failed";
+	readonly state: "disabled" | "starting" | "connected" | "failed" | "needs_sign_in";
 	readonly tools: readonly string[];
 	readonly prompts: readonly string[];
 	readonly resources: number;
 	readonly error?: string;
 }
 
-/** `pygent/mcp/restart` and `pygent/mcp/log`: a configured MCP server. */
+/** `pygent/mcp/restart`, `log`, `signIn` and `signOut`: a configured MCP server. */
 export interface McpServerParams {
 	readonly name: string;
+}
+
+/**
+ * The result of `pygent/mcp/signIn`, once the user has signed in with their browser, for which they have 5 minutes.
+ * The address is opened with `window/showDocument`, or shown as a message. The server is then started again.
+ */
+export type McpSignedIn = Readonly<Record<string, never>>;
+
+/** The result of `pygent/mcp/signOut`: whether there were tokens to forget. */
+export interface McpSignedOut {
+	readonly signedOut: boolean;
 }
 
 /** The result of `pygent/mcp/status`. */
@@ -1592,6 +1603,8 @@ export interface Requests {
 	readonly "pygent/mcp/status": { readonly params: NoParams; readonly result: McpStatus };
 	readonly "pygent/mcp/restart": { readonly params: McpServerParams; readonly result: McpRestarted };
 	readonly "pygent/mcp/log": { readonly params: McpServerParams; readonly result: McpLog };
+	readonly "pygent/mcp/signIn": { readonly params: McpServerParams; readonly result: McpSignedIn };
+	readonly "pygent/mcp/signOut": { readonly params: McpServerParams; readonly result: McpSignedOut };
 	readonly "pygent/status": { readonly params: NoParams; readonly result: Status };
 }
 

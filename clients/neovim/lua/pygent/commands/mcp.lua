@@ -40,6 +40,14 @@ local function restart(name)
   end)
 end
 
+---The daemon opens the page in the user's browser.
+---@param name string
+local function sign_in(name)
+  sessions.ask_daemon("pygent/mcp/signIn", { name = name }, function()
+    notifications.user(("you are signed in to the MCP server %s"):format(plain_text.line(name)))
+  end)
+end
+
 ---@param server pygent.McpServer
 local function show_offer(server)
   local lines = vim.list_extend({}, server.tools)
@@ -66,6 +74,14 @@ local function act(server)
       end,
     },
   }
+  if server.state == "needs_sign_in" then
+    table.insert(actions, 1, {
+      title = "Sign in",
+      run = function()
+        sign_in(server.name)
+      end,
+    })
+  end
   picker.act(actions, server, described(server))
 end
 
@@ -81,7 +97,7 @@ end
 
 ---@type pygent.Subcommand
 M.mcp = {
-  summary = "List the MCP servers, to see what they offer, show a log, or start one again.",
+  summary = "List the MCP servers, to see what they offer, show a log, start one again, or sign in.",
   run = list,
 }
 

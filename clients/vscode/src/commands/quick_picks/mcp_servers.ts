@@ -1,6 +1,7 @@
-/** The list of MCP servers: their states, tools and logs, and starting one again. */
+/** The list of MCP servers: their states, tools and logs, starting one again, and signing in. */
 
 import * as vscode from "vscode";
+import { reasonOf } from "../../conversation/error_text.ts";
 import type { Daemon } from "../../daemon/daemon.ts";
 import type { WindowState } from "../../panel/window_state.ts";
 import type { McpServer } from "../../protocol/protocol.ts";
@@ -14,11 +15,14 @@ interface ServerItem extends vscode.QuickPickItem {
 const SHOW_LOG: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("output"), tooltip: "Show log" };
 const RESTART: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("debug-restart"), tooltip: "Start again" };
 
+const SIGN_IN: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("sign-in"), tooltip: "Sign in" };
+
 const ICONS: Readonly<Record<McpServer["state"], string>> = {
 	connected: "check",
 	starting: "loading~spin",
 	failed: "error",
 	disabled: "circle-slash",
+	needs_sign_in: "key",
 };
 
 export function mcpCommands(daemon: Daemon, windowState: WindowState): Commands {
@@ -42,8 +46,12 @@ async function showServers(daemon: Daemon, windowState: WindowState): Promise<vo
 		pick.dispose();
 	});
 	pick.onDidTriggerItemButton(({ button, item }) => {
-		if (button === RESTART) void daemon.request("pygent/mcp/restart", { name: item.server.name });
-		else void showLog(daemon, item.server.name);
+		const { name } = item.server;
+		const done =
+			button === SHOW_LOG
+				? showLog(daemon, name)
+				: daemon.request(button === SIGN_IN ? "pygent/mcp/signIn" : "pygent/mcp/restart", { name });
+		done.catch((error: unknown) => void vscode.window.showWarningMessage(plain(reasonOf(error))));
 	});
 	pick.onDidAccept(() => {
 		const [chosen] = pick.selectedItems;
@@ -57,9 +65,9 @@ function itemOf(server: McpServer): ServerItem {
 	const { name, state, error } = server;
 	return {
 		label: `$(${ICONS[state]}) ${plain(name)}`,
-		description: state === "connected" ? countsOf(server) : state,
+		description: state === "connected" ? countsOf(server) : state.replaceAll("_", " "),
 		detail: error === undefined ? "" : plain(error),
-		buttons: [SHOW_LOG, RESTART],
+		buttons: state === "needs_sign_in" ? [SIGN_IN, SHOW_LOG, RESTART] : [SHOW_LOG, RESTART],
 		server,
 	};
 }
