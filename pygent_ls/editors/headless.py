@@ -29,7 +29,7 @@ from pygent_ls.editors.scripts.requests import OpenRequests
 from pygent_ls.editors.scripts.stdin import lines_of
 from pygent_ls.editors.scripts.view import ScriptView
 from pygent_ls.editors.scripts.writer import LineWriter
-from pygent_ls.editors.shutdown import close
+from pygent_ls.editors.shutdown import close, stop_at_signal
 from pygent_ls.editors.terminal.approver import (
     AllowingApprover,
     RefusingApprover,
@@ -309,14 +309,6 @@ async def _run(blueprint: Blueprint, options: RunOptions, answer: TextIO, termin
             asyncio.get_running_loop().add_signal_handler(number, partial(stop_at_signal, main))
     run = _Run(blueprint=blueprint, options=options, answer=answer, terminal=terminal, stop=main.cancel)
     return await run.to_its_end()
-
-
-def stop_at_signal(main: asyncio.Task[int]) -> None:
-    """Cancel the run. If it is already being cancelled, raises `KeyboardInterrupt` so that a second signal exits at
-    once."""
-    if main.cancelling():
-        raise KeyboardInterrupt
-    main.cancel()
 
 
 async def _trust_on(terminal: Terminal, view: RunView, question: TrustQuestion) -> bool | None:

@@ -37,3 +37,11 @@ async def close(core: Closable, limit_s: float = CLOSING_S) -> None:
     finally:
         killing.cancel()
         core.kill_processes()
+
+
+def stop_at_signal(main: asyncio.Task[int]) -> None:
+    """Cancel the run. If it is already being cancelled, raises `KeyboardInterrupt` so that a second signal exits at
+    once."""
+    if main.cancelling():
+        raise KeyboardInterrupt
+    main.cancel()

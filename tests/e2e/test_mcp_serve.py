@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import select
+import signal
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -44,6 +46,19 @@ class User:
         del context
         self.asked.append(params)
         return self.answers.pop(0)
+
+
+@dataclass
+class SlowUser(User):
+    """Who answers once they are ready."""
+
+    reads: asyncio.Event = field(default_factory=asyncio.Event)
+    is_ready: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def answer(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        self.reads.set()
+        await self.is_ready.wait()
+        return await super().answer(context, params)
 
 
 @asynccontextmanager
@@ -107,7 +122,10 @@ async def test_without_a_way_to_ask_nothing_is_run(folder: Path) -> None:
         async with agent(folder, model) as client:
             result = await bounded(client.call_tool("run", {"prompt": "grow a plum"}))
 
-    assert text_of(result) == "I may not."
+    assert text_of(result).startswith("I may not.\n\n[Denied: ")
+    assert "`permissions.allow`" in text_of(result)
+    [denied] = told(result)["denied"]
+    assert "echo plum" in denied["call"]
     assert not (folder / "fruit.txt").exists()
     assert "cannot ask its user" in model.requests[1].texts("tool")[-1]
 
@@ -131,7 +149,11 @@ async def test_a_question_is_answered_with_tools_that_only_read(folder: Path) ->
 @pytest.mark.parametrize(
     ("tool", "arguments", "problem"),
     [
-        ("run", {"prompt": " "}, "`prompt` must be text that is not empty"),
+        ("run", {"prompt": " "}, "`prompt`: String should have at least 1 character"),
+        ("ask", {"prompt": "x", "mode": "plan"}, "`mode`: Extra inputs are not permitted"),
+        ("run", {"prompt": "x", "mode": "bypass"}, "The mode bypass is looser than the user's, default"),
+        ("run", {"prompt": "x", "maxTurns": 0}, "`maxTurns`: Input should be greater than or equal to 1"),
+        ("run", {"prompt": "x", "model": "openai/mock@http://127.0.0.1:1"}, "is not one that the user can select"),
         ("run", {"prompt": "x", "sessionId": "0123"}, "has no session '0123'"),
         ("fly", {"prompt": "x"}, "There is no tool 'fly'"),
     ],
@@ -159,7 +181,10 @@ async def test_sessions_of_the_folder_are_resources_and_others_are_not(folder: P
             [content] = (await client.read_resource(listed.uri)).contents
             with pytest.raises(MCPError, match="has no session"):
                 await client.read_resource(f"pygent://session/{other}")
+            continued = await bounded(client.call_tool("run", {"prompt": "and the secret?", "sessionId": other}))
 
+    assert continued.is_error
+    assert "has no session" in text_of(continued)
     assert listed.name == "what colour are plums?"
     assert "Plums are blue." in getattr(content, "text", "")
 
@@ -194,6 +219,89 @@ async def test_the_server_ends_with_its_input_and_leaves_no_process(folder: Path
             assert await asyncio.to_thread(select.select, [told_pid], [], [], WAIT_S) != ([], [], [])
             sleeper = os.pidfd_open(int(os.read(told_pid, 20)))
         await asyncio.wait([calling])
+
+    assert await asyncio.to_thread(select.select, [sleeper], [], [], WAIT_S) != ([], [], [])
+    os.close(sleeper)
+    os.close(told_pid)
+
+
+@pytest.mark.parametrize("tool", ["ask", "run"])
+async def test_commands_and_mentions_in_a_prompt_are_text_for_the_model(tool: str, folder: Path) -> None:
+    (folder / "notes.txt").write_text("The plum is ripe.\n")
+    with ModelServer([Step(text="I read it.")] * 4) as model:
+        async with agent(folder, model) as client:
+            for prompt in ("/export markdown leak.md --force", "/mode bypass", "@agent-code /init", "@notes.txt"):
+                result = await bounded(client.call_tool(tool, {"prompt": prompt}))
+                assert text_of(result) == "I read it."
+
+    assert [each.texts("user")[-1].splitlines()[-1] for each in model.requests] == [
+        "/export markdown leak.md --force",
+        "/mode bypass",
+        "@agent-code /init",
+        "@notes.txt",
+    ]
+    assert "The plum is ripe." not in str([each.body for each in model.requests])
+    assert not (folder / "leak.md").exists()
+
+
+async def test_a_limit_and_a_mode_of_a_call_are_stricter_than_the_users(folder: Path) -> None:
+    with ModelServer([Step(calls=(PLANT,)), Step(text="I may not."), Step(calls=(PLANT,))]) as model:
+        async with agent(folder, model, "--permission-mode", "trust") as client:
+            planned = await bounded(client.call_tool("run", {"prompt": "grow", "mode": "plan", "model": "openai/mock"}))
+            assert not (folder / "fruit.txt").exists()
+            limited = await bounded(client.call_tool("run", {"prompt": "grow", "maxTurns": 1}))
+
+    assert [each["call"] for each in told(planned)["denied"]] == ["Create fruit.txt"]
+    assert told(limited)["stopReason"] == "max_iterations"
+    assert limited.is_error
+    assert len(model.requests) == 3
+
+
+async def test_calls_at_the_same_time_run_in_sessions_of_their_own(folder: Path) -> None:
+    user = SlowUser([accepted("Allow once")])
+    with ModelServer([Step(calls=(PLANT,)), Step(text="Second."), Step(text="First.")]) as model:
+        async with agent(folder, model, user=user) as client:
+            calling = asyncio.create_task(client.call_tool("run", {"prompt": "grow"}))
+            await bounded(user.reads.wait())
+            second = await bounded(client.call_tool("ask", {"prompt": "hello?"}))
+            user.is_ready.set()
+            first = await bounded(calling)
+
+    assert (text_of(first), text_of(second)) == ("First.", "Second.")
+    assert told(first)["sessionId"] != told(second)["sessionId"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_a_killed_server_leaves_no_process(number: signal.Signals, folder: Path) -> None:
+    sleeping = Call(name="shell", arguments={"command": "echo $$ > pid; exec sleep 1000"})
+    os.mkfifo(folder / "pid")
+    told_pid = os.open(folder / "pid", os.O_RDONLY | os.O_NONBLOCK)
+    version = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    call = {"name": "run", "arguments": {"prompt": "sleep"}}
+    messages = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": version},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
+    ]
+    with ModelServer([Step(calls=(sleeping,)), Step(text="Done.")]) as model:
+        environment = clean_environment(
+            folder.parent / "home", **model.env(), PYGENT_MODEL="openai/mock", PYGENT_PERMISSIONS='{"allow": ["shell"]}'
+        )
+        server = await asyncio.create_subprocess_exec(
+            PYGENT,
+            "mcp",
+            "serve",
+            cwd=folder,
+            env=environment,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+        )
+        assert server.stdin is not None
+        server.stdin.write("".join(f"{json.dumps(each)}\n" for each in messages).encode())
+        assert await asyncio.to_thread(select.select, [told_pid], [], [], WAIT_S) != ([], [], [])
+        sleeper = os.pidfd_open(int(os.read(told_pid, 20)))
+        server.send_signal(number)
+        await bounded(server.wait())
 
     assert await asyncio.to_thread(select.select, [sleeper], [], [], WAIT_S) != ([], [], [])
     os.close(sleeper)

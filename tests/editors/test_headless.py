@@ -26,7 +26,8 @@ from pygent_ls.agent.permissions.choices import choices_for
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionRequest
 from pygent_ls.agent.ports.workspace import FileChange
 from pygent_ls.agent.truncation import cut
-from pygent_ls.editors.headless import exit_code, stop_at_signal
+from pygent_ls.editors.run_options import exit_code
+from pygent_ls.editors.shutdown import stop_at_signal
 from pygent_ls.editors.terminal.approver import (
     MAX_ATTEMPTS,
     QUESTION,

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from pygent_ls.agent.display_text import visible
-from pygent_ls.agent.events import ToolCall
+from pygent_ls.agent.events import PermissionDenied, ToolCall
 from pygent_ls.agent.permissions.choices import TITLES
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
 from pygent_ls.agent.ports.questioner import CannotAsk, Question, QuestionAnswer, QuestionAnswered, QuestionNotAnswered
@@ -72,6 +72,9 @@ class AgentCall:
         self.can_ask = can_ask
         self.n_calls = 0
         """Number of tool calls that the client was told about."""
+        self.denied: list[tuple[str, str]] = []
+        """Titles of denied tool calls, each with the reason."""
+        self._titles: dict[str, str] = {}
         self.open_form: OpenForm | None = None
         self._news: asyncio.Queue[str | OpenForm | None] = asyncio.Queue()
         self.turn = session.start_turn(request, self)
@@ -81,9 +84,13 @@ class AgentCall:
 
     def deliver(self, events: Sequence[SessionEvent]) -> None:
         """Implement `Subscriber`."""
-        for each in events:
-            if isinstance(each.event, ToolCall):
-                self._news.put_nowait(visible(each.event.title))
+        for event in (each.event for each in events):
+            if isinstance(event, ToolCall):
+                self._titles[event.tool_id] = visible(event.title)
+                self._news.put_nowait(self._titles[event.tool_id])
+            elif isinstance(event, PermissionDenied):
+                title = self._titles.get(event.tool_id, event.tool_name)
+                self.denied.append((title, visible(event.reason)))
 
     async def drained(self) -> None:
         """Implement `Subscriber`."""

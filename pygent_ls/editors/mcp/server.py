@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import signal
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pygent_ls import __version__
 from pygent_ls.agent.display_text import on_one_line
 from pygent_ls.agent.kinds import Mode
+from pygent_ls.agent.permissions.permissions import stricter
 from pygent_ls.agent.turn.state import TurnResult
+from pygent_ls.editors.mcp.arguments import TOOL_ARGUMENTS, AskArguments, RunArguments, arguments_of
 from pygent_ls.editors.mcp.calls import AgentCall, AgentCalls, OpenForm
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
 from pygent_ls.editors.run_options import CANCELLED, DONE
-from pygent_ls.editors.shutdown import close
+from pygent_ls.editors.scripts.stdin import lines_of
+from pygent_ls.editors.shutdown import close, stop_at_signal
 from pygent_ls.editors.turn_summary import STOP_WORDS
 from pygent_ls.errors import PygentError, SessionError
 from pygent_ls.sessions.index.entries import SessionEntry
 from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.lifecycle.defaults import NewSession
 from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.turns.choices import Number, limits_for
 from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 
 if TYPE_CHECKING:  # the SDK takes a second to import
+    from anyio import AsyncFile
     from mcp.server.context import ServerRequestContext
     from mcp_types import (
         CallToolRequestParams,
@@ -54,19 +61,6 @@ SERVERS_S = 10.0
 
 ABANDONED_S = 600.0
 """Time after which a call is cancelled whose client does not come back with the answer to a form."""
-
-PROMPT = {"type": "string", "description": "The question or task, with all that is needed to understand it."}
-SESSION = {"type": "string", "description": "Session of an earlier call to continue; left out for a new one."}
-
-SCHEMAS: Mapping[str, Mapping[str, Any]] = {
-    name: {
-        "type": "object",
-        "properties": {"prompt": PROMPT, "sessionId": SESSION},
-        "required": ["prompt"],
-        "additionalProperties": False,
-    }
-    for name in ("ask", "run")
-}
 
 DESCRIPTIONS = {
     "ask": "Ask an agent that knows this workspace a question. It reads and searches files, but changes nothing.",
@@ -107,7 +101,7 @@ class AgentServer:
             on_read_resource=self._read_resource,
         )
         try:
-            async with stdio_server() as (incoming, outgoing):
+            async with stdio_server(stdin=cast("AsyncFile[str]", _lines())) as (incoming, outgoing):
                 await server.run(incoming, outgoing, server.create_initialization_options())
         finally:
             await close(self._core)
@@ -133,10 +127,10 @@ class AgentServer:
                 Tool(
                     name=name,
                     description=DESCRIPTIONS[name],
-                    input_schema=dict(schema),
+                    input_schema=arguments.model_json_schema(),
                     annotations=ToolAnnotations(read_only_hint=name == "ask", open_world_hint=True),
                 )
-                for name, schema in SCHEMAS.items()
+                for name, arguments in TOOL_ARGUMENTS.items()
             ]
         )
 
@@ -160,27 +154,50 @@ class AgentServer:
 
     async def _begun(self, request: Request, params: CallToolRequestParams) -> AgentCall:
         """Start the turn. Raises `PygentError`."""
-        given = params.arguments or {}
-        if params.name not in SCHEMAS:
-            raise SessionError(f"There is no tool {params.name!r}. The tools are ask and run.", kind="no_tool")
-        prompt, session_id = given.get("prompt"), given.get("sessionId")
-        if not isinstance(prompt, str) or not prompt.strip() or not isinstance(session_id, str | None):
-            raise SessionError("`prompt` must be text that is not empty, and `sessionId` text.", kind="no_prompt")
-        session = await self._session(session_id)
+        arguments = arguments_of(params.name, params.arguments or {})
+        if arguments.model is not None:
+            await self._check_model(arguments.model)
+        session = await self._session(arguments.session_id)
         if session.id in self._calls.running:
             raise SessionError(f"A call runs in the session {session.id}. Wait for its end.", kind="turn_running")
-        tools = None
-        if params.name == "ask":
-            tools = tuple(each.name for each in session.services.tools.list_all() if each.read_only)
         capabilities = request.session.client_capabilities
         call = AgentCall(
             session,
-            TurnRequest(parts=(prompt,), tools=tools),
+            self._turn_request(session, arguments),
             can_ask=capabilities is not None and capabilities.elicitation is not None,
         )
         self._calls.running[session.id] = call
         call.ended.add_done_callback(lambda _: self._calls.running.pop(session.id, None))
         return call
+
+    async def _check_model(self, name: str) -> None:
+        """Raise `SessionError` for a model that the user could not select: the other agent's text is not a program,
+        an address or a provider to use."""
+        if name not in [each.name for each in await self._core.models() if each.available]:
+            raise SessionError(
+                f"The model {name!r} is not one that the user can select. Leave `model` out for the configured one.",
+                kind="unknown_model",
+            )
+
+    def _turn_request(self, session: Session, arguments: AskArguments) -> TurnRequest:
+        """Return the request for a turn within the user's limits. Raises `SessionError` for a looser mode."""
+        plain = TurnRequest(parts=(arguments.prompt,), model=arguments.model, takes_commands=False, own_words="")
+        if not isinstance(arguments, RunArguments):
+            return replace(plain, tools=_read_only(session))
+        usual = session.choices.for_turn(plain)
+        if arguments.mode is not None and stricter(arguments.mode, usual.mode) != arguments.mode:
+            raise SessionError(
+                f"The mode {arguments.mode} is looser than the user's, {usual.mode}. Start the server with "
+                f"`--permission-mode {arguments.mode}` to allow it.",
+                kind="mode_too_loose",
+            )
+        limits = limits_for(plain, usual.profile, self._core.sessions.defaults.limits.turn)
+        return replace(
+            plain,
+            mode=arguments.mode,
+            max_iterations=_lower(arguments.max_turns, limits.max_iterations),
+            max_budget_usd=_lower(arguments.max_budget_usd, limits.max_budget_usd),
+        )
 
     async def _session(self, session_id: str | None) -> Session:
         """Return a new session, or the one with this id if it belongs to the folder. Raises `PygentError`."""
@@ -277,6 +294,16 @@ class AgentServer:
         return found
 
 
+def _read_only(session: Session) -> tuple[str, ...]:
+    """Return the names of the tools that only read."""
+    return tuple(each.name for each in session.services.tools.list_all() if each.read_only)
+
+
+def _lower(asked: Number | None, usual: Number) -> Number | None:
+    """Return the lower of two limits, of which `usual` may be 0 for no limit; None if only the usual one applies."""
+    return asked if asked is None or not usual else min(asked, usual)
+
+
 async def _leave_untrusted(_question: TrustQuestion) -> None:
     """Give no answer, so the folder's settings are not trusted: the other agent must not decide it."""
 
@@ -306,6 +333,7 @@ def _result(call: AgentCall, result: TurnResult) -> CallToolResult:
 
     is_done = result.stop_reason == "end_turn"
     lines = [result.text] if result.text.strip() else []
+    lines += [f"[Denied: {title}. {reason}]" for title, reason in call.denied]
     if not is_done:
         lines.append(f"[{STOP_WORDS[result.stop_reason]}{f': {result.error.message}' if result.error else ''}]")
     return CallToolResult(
@@ -315,6 +343,7 @@ def _result(call: AgentCall, result: TurnResult) -> CallToolResult:
             "stopReason": result.stop_reason,
             "text": result.text,
             "filesChanged": [{"path": str(each.path), "kind": each.kind} for each in result.files_changed],
+            "denied": [{"call": title, "reason": reason} for title, reason in call.denied],
             "usage": {
                 "inputTokens": result.usage.input_tokens,
                 "outputTokens": result.usage.output_tokens,
@@ -331,11 +360,24 @@ def _failed(why: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=why)], is_error=True)
 
 
+async def _lines() -> AsyncGenerator[str]:
+    """Yield the lines of standard input. The SDK reads in a thread that delays the end after a signal."""
+    async for line in lines_of(0):
+        yield line.decode("utf-8", "replace")
+
+
 def serve(blueprint: Blueprint, folder: Path, mode: Mode | None) -> int:
-    """Serve until standard input ends or Ctrl-C; return the exit code."""
-    server = AgentServer(blueprint=blueprint, folder=folder, mode=mode)
+    """Serve until standard input ends or a signal arrives; return the exit code. A second signal exits at once."""
     try:
-        asyncio.run(server.serve())
-    except KeyboardInterrupt:
+        return asyncio.run(_served(AgentServer(blueprint=blueprint, folder=folder, mode=mode)))
+    except (KeyboardInterrupt, asyncio.CancelledError):
         return CANCELLED
+
+
+async def _served(server: AgentServer) -> int:
+    main = asyncio.current_task()
+    assert main is not None
+    for number in (signal.SIGTERM, signal.SIGHUP):  # asyncio.run handles SIGINT
+        asyncio.get_running_loop().add_signal_handler(number, partial(stop_at_signal, main))
+    await server.serve()
     return DONE

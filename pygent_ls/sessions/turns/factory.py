@@ -76,6 +76,8 @@ class TurnFactory:
     async def asked(self, turn: RunningTurn, session: OwnSession) -> CommandAnswer | None:
         """Return the answer of a slash command in the prompt; None if the model is asked, possibly with an expanded
         prompt."""
+        if not turn.request.takes_commands:
+            return await self._without_model(turn, session)
         asked = await self._active.parts.commands.asked_in(
             turn.request.prompt, session, has_attachments=turn.request.has_attachments
         )
@@ -123,6 +125,7 @@ class TurnFactory:
             wanted=PromptFor(
                 mode=chosen.mode, tools=[each.name for each in services.tools.list_all()], agent=profile.prompt
             ),
+            takes_mentions=request.takes_commands,
         )
         summarizer, problems = self._context.summarizer()
         return TurnSpec(

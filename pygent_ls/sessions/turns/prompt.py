@@ -37,7 +37,7 @@ class Opening:
     content: str | tuple[Block, ...]
 
 
-async def opening(
+async def opening(  # noqa: PLR0913 - all that a turn begins with
     parts: Sequence[PromptPart],
     services: SessionServices,
     make_system_prompt: MakeSystemPrompt,
@@ -45,6 +45,7 @@ async def opening(
     history: Sequence[Message],
     rules: ContextRules,
     wanted: PromptFor,
+    takes_mentions: bool = True,
 ) -> Opening:
     """Return the input of a turn after this history, of which the model reads what the rules leave.
 
@@ -53,7 +54,7 @@ async def opening(
     """
     shared = await services.environment.instructions.of_workspace(services.memory.permissions.reading())
     services.environment.instructions.forget_lost(_still_read(history, services, rules))
-    content = await content_of(parts, services)
+    content = await content_of(parts, services, takes_mentions=takes_mentions)
     return Opening(system=await _system_prompt(shared, services, make_system_prompt, wanted), content=content)
 
 
@@ -73,11 +74,13 @@ async def _system_prompt(
     return await services.memory.secrets.masked(prompt)
 
 
-async def content_of(parts: Sequence[PromptPart], services: SessionServices) -> str | tuple[Block, ...]:
+async def content_of(
+    parts: Sequence[PromptPart], services: SessionServices, *, takes_mentions: bool = True
+) -> str | tuple[Block, ...]:
     """Return the user's message as the model reads it: the instructions for the files named, the attachments, the
-    text."""
+    text. Without `takes_mentions`, an `@` in the text attaches nothing."""
     reading = services.memory.permissions.reading()
-    parts = await expanded(parts, services)
+    parts = await expanded(parts, services) if takes_mentions else parts
     near = await services.environment.instructions.near([*_paths_in(parts), *_active(services)], reading)
     content = await render(
         parts,

@@ -34,6 +34,8 @@ class TurnRequest:
     """Id of the turn, unique in the session; None lets the session make one."""
     own_words: str | None = None
     """Part of the prompt in which `@agent-NAME` may choose the agent; None for the whole prompt."""
+    takes_commands: bool = True
+    """Whether a slash command in the prompt is run, and mentions with `@` are attached. If not, they are text."""
 
     @property
     def prompt(self) -> str:
