@@ -273,7 +273,8 @@ async def test_calls_at_the_same_time_run_in_sessions_of_their_own(folder: Path)
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 async def test_a_killed_server_leaves_no_process(number: signal.Signals, folder: Path) -> None:
-    sleeping = Call(name="shell", arguments={"command": "echo $$ > pid; exec sleep 1000"})
+    sleeping = Call(name="shell", arguments={"command": "echo $$ > first; exec sleep 1000", "background": True})
+    telling = Call(name="shell", arguments={"command": "until [ -s first ]; do :; done; cat first > pid"})
     os.mkfifo(folder / "pid")
     told_pid = os.open(folder / "pid", os.O_RDONLY | os.O_NONBLOCK)
     version = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
@@ -283,7 +284,7 @@ async def test_a_killed_server_leaves_no_process(number: signal.Signals, folder:
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
     ]
-    with ModelServer([Step(calls=(sleeping,)), Step(text="Done.")]) as model:
+    with ModelServer([Step(calls=(sleeping,)), Step(calls=(telling,)), Step(text="Done.")]) as model:
         environment = clean_environment(
             folder.parent / "home", **model.env(), PYGENT_MODEL="openai/mock", PYGENT_PERMISSIONS='{"allow": ["shell"]}'
         )
