@@ -125,7 +125,7 @@ class TurnFactory:
             wanted=PromptFor(
                 mode=chosen.mode, tools=[each.name for each in services.tools.list_all()], agent=profile.prompt
             ),
-            takes_mentions=request.takes_commands,
+            mentions=request.mentions,
         )
         summarizer, problems = self._context.summarizer()
         return TurnSpec(

@@ -6,6 +6,7 @@ import mimetypes
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pygent_ls.agent.context.attachments import FilePart, ImagePart, NotePart, PromptPart
 from pygent_ls.agent.context.editor_text import masked_problems, problems_text
@@ -17,6 +18,9 @@ from pygent_ls.errors import ToolError
 
 MAX_MENTIONS = 20
 """Maximum number of different mentions read from a prompt: more than a person names, and few enough for a request."""
+
+MentionKinds = Literal["all", "workspace", "none"]
+"""Mentions that are attached: all, those without resources of servers, or none."""
 
 _MENTION = re.compile(
     r"""(?<![^\s("'\[`])@(?:"(?P<quoted>[^"\n]+)"(?P<where>#L\d{1,9}(?:-L?\d{1,9})?)?"""
@@ -87,21 +91,27 @@ def agent_mentioned(words: str) -> str | None:
     return next((each[1] for each in names if each), None)
 
 
-async def expanded(parts: Sequence[PromptPart], services: SessionServices) -> tuple[PromptPart, ...]:
-    """Return the parts, and what the mentions in the user's text refer to. The text stays unchanged.
+async def expanded(
+    parts: Sequence[PromptPart], services: SessionServices, kinds: MentionKinds = "all"
+) -> tuple[PromptPart, ...]:
+    """Return the parts, and what the mentions of these kinds in the user's text refer to. The text stays unchanged.
 
     A word that is not a file of the workspace remains plain text.
     """
+    if kinds == "none":
+        return tuple(parts)
     words = "".join(part for part in parts if isinstance(part, str))
-    added = [part for mention in mentions_in(words) for part in await _parts_of(mention, services)]
+    added = [part for mention in mentions_in(words) for part in await _parts_of(mention, services, kinds)]
     return (*parts, *dict.fromkeys(part for part in added if part not in parts))
 
 
-async def _parts_of(mention: Mention, services: SessionServices) -> Sequence[PromptPart]:
+async def _parts_of(mention: Mention, services: SessionServices, kinds: MentionKinds) -> Sequence[PromptPart]:
     """Return what a mention refers to; empty for a word that refers to nothing. A file takes precedence over a resource
     of a server."""
     part = await _part_of(mention, services)
-    return await _resource(mention.word, services) if part is None else (part,)
+    if part is not None:
+        return (part,)
+    return await _resource(mention.word, services) if kinds == "all" else ()
 
 
 async def _resource(word: str, services: SessionServices) -> Sequence[PromptPart]:

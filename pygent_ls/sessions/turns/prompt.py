@@ -25,7 +25,7 @@ from pygent_ls.agent.messages import Block, ImageBlock, Message, TextBlock
 from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.secrets.env_files import is_env_file
-from pygent_ls.sessions.turns.mentions import expanded
+from pygent_ls.sessions.turns.mentions import MentionKinds, expanded
 from pygent_ls.sessions.turns.settings import MakeSystemPrompt
 
 
@@ -45,7 +45,7 @@ async def opening(  # noqa: PLR0913 - all that a turn begins with
     history: Sequence[Message],
     rules: ContextRules,
     wanted: PromptFor,
-    takes_mentions: bool = True,
+    mentions: MentionKinds = "all",
 ) -> Opening:
     """Return the input of a turn after this history, of which the model reads what the rules leave.
 
@@ -54,7 +54,7 @@ async def opening(  # noqa: PLR0913 - all that a turn begins with
     """
     shared = await services.environment.instructions.of_workspace(services.memory.permissions.reading())
     services.environment.instructions.forget_lost(_still_read(history, services, rules))
-    content = await content_of(parts, services, takes_mentions=takes_mentions)
+    content = await content_of(parts, services, mentions)
     return Opening(system=await _system_prompt(shared, services, make_system_prompt, wanted), content=content)
 
 
@@ -75,12 +75,12 @@ async def _system_prompt(
 
 
 async def content_of(
-    parts: Sequence[PromptPart], services: SessionServices, *, takes_mentions: bool = True
+    parts: Sequence[PromptPart], services: SessionServices, mentions: MentionKinds = "all"
 ) -> str | tuple[Block, ...]:
     """Return the user's message as the model reads it: the instructions for the files named, the attachments, the
-    text. Without `takes_mentions`, an `@` in the text attaches nothing."""
+    text."""
     reading = services.memory.permissions.reading()
-    parts = await expanded(parts, services) if takes_mentions else parts
+    parts = await expanded(parts, services, mentions)
     near = await services.environment.instructions.near([*_paths_in(parts), *_active(services)], reading)
     content = await render(
         parts,

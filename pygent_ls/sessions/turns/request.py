@@ -10,6 +10,7 @@ from pygent_ls.agent.context.attachments import PromptPart, is_background
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import Effort
 from pygent_ls.sessions.turns.command_turn import ModelPrompt
+from pygent_ls.sessions.turns.mentions import MentionKinds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,14 @@ class TurnRequest:
     """Part of the prompt in which `@agent-NAME` may choose the agent; None for the whole prompt."""
     takes_commands: bool = True
     """Whether a slash command in the prompt is run, and mentions with `@` are attached. If not, they are text."""
+
+    @property
+    def mentions(self) -> MentionKinds:
+        """Mentions in the prompt that are attached. If it is not all in the user's own words, it cannot read resources
+        of servers, which would not ask."""
+        if not self.takes_commands:
+            return "none"
+        return "all" if self.own_words is None else "workspace"
 
     @property
     def prompt(self) -> str:

@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.context.attachments import FilePart, ImagePart, NotePart, PromptPart
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
+from pygent_ls.agent.messages import ImageBlock
 from pygent_ls.agent.ports.editor_state import FileProblems, LineRange, Problem, View
+from pygent_ls.agent.ports.resources import Resource, ResourceContent
 from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from pygent_ls.errors import ToolError
-from pygent_ls.sessions.turns.mentions import MAX_MENTIONS, Mention, expanded, mentions_in
+from pygent_ls.sessions.turns.mentions import MAX_MENTIONS, Mention, MentionKinds, expanded, mentions_in
+from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.tools.files.read_file import list_files
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
@@ -218,3 +221,56 @@ async def test_a_folder_is_what_is_in_it(tmp_path: Path) -> None:
 async def test_a_drawing_is_text() -> None:
     rig = make_rig(files={"logo.svg": "<svg/>"})
     assert await expanded(("@logo.svg",), rig.services) == ("@logo.svg", FilePart(path=place("logo.svg")))
+
+
+# Resources of servers
+
+
+class FakeResources:
+    """One server, `docs`, which has pictures and breaks at `broken`."""
+
+    listed: Sequence[Resource] = ()
+
+    async def read(self, mention: str) -> ResourceContent | None:
+        """What the server has."""
+        server, _, uri = mention.partition(":")
+        if server != "docs":
+            return None
+        if uri == "broken":
+            raise ToolError("The server is gone.")
+        return ResourceContent(text=f"all about {uri}", images=(DOT,) if uri == "picture" else ())
+
+
+DOT = ImageBlock(mime_type="image/png", data="AA==")
+
+
+async def attached(text: str, kinds: MentionKinds = "all") -> list[PromptPart]:
+    """What the mentions of these kinds attach."""
+    rig = make_rig(*FILE_TOOLS, files=FILES)
+    services = with_parts(rig.services, resources=FakeResources())
+    return list(await expanded((text,), services, kinds))[1:]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (
+            "see @docs:guide://install.",
+            [NotePart(kind="resource", text="docs:guide://install:\nall about guide://install")],
+        ),
+        ("see @docs:picture", [NotePart(kind="resource", text="docs:picture:\nall about picture"), DOT]),
+        ("see @docs:broken", [NotePart(kind="resource", text="docs:broken could not be read: The server is gone.")]),
+        ("see @other:guide and @docs", []),
+    ],
+)
+async def test_a_resource_of_a_server_is_attached(text: str, parts: list[PromptPart]) -> None:
+    assert await attached(text) == parts
+
+
+async def test_a_prompt_in_words_of_others_attaches_no_resource_and_that_of_another_agent_nothing() -> None:
+    text = "see @docs:guide and @src/a.py"
+    users = TurnRequest(parts=(text,))
+
+    assert len(await attached(text, users.mentions)) == 2
+    assert await attached(text, replace(users, own_words="").mentions) == [FilePart(path=place("src/a.py"))]
+    assert await attached(text, replace(users, own_words="", takes_commands=False).mentions) == []
