@@ -262,7 +262,7 @@ def test_a_user_signs_in_to_a_server_with_their_browser(folder: Path, home: Path
         with raw_client(folder, environment=NO_KEYRING) as client:
             client.initialize(folder, capabilities=SIGNING_IN)
             until_connected(client, "needs_sign_in")
-            client.begin("sign in", "pygent/mcp/signIn", {"name": "guarded"})
+            client.begin("sign in", "pygent/mcp/login", {"name": "guarded"})
             shown = client.until(lambda frame: frame.get("method") == "window/showDocument")
             client.send({"jsonrpc": "2.0", "id": shown["id"], "result": {"success": True}})
             page = httpx.get(shown["params"]["uri"], follow_redirects=True, timeout=WAIT_S)
@@ -272,13 +272,13 @@ def test_a_user_signs_in_to_a_server_with_their_browser(folder: Path, home: Path
             client.initialize(folder, capabilities=SIGNING_IN)
             again = until_connected(client)
             log = client.request("log", "pygent/mcp/log", {"name": "guarded"})
-            out = client.request("out", "pygent/mcp/signOut", {"name": "guarded"})["result"]
+            out = client.request("out", "pygent/mcp/logout", {"name": "guarded"})["result"]
             until_connected(client, "needs_sign_in")
 
     assert page.text.strip() == "You are signed in. You can close this page."
     assert shown["params"]["external"] is True
     assert server["tools"] == again["tools"] == ["mcp__guarded__secret"]
-    assert out == {"signedOut": True}
+    assert out == {"forgotten": True}
     assert (tmp_path / "grants").read_text().split().count("authorization_code") == 1
     [kept] = folder.parent.rglob("mcp/keys.json")
     assert kept.stat().st_mode & 0o777 == 0o600

@@ -117,7 +117,7 @@ def subcommands_in(commands: Path) -> list[Subcommand]:
         if statement.type == "assignment_statement" and text_of(statement).startswith("M.modules ="):
             table = values_in(statement, "expression_list")[0]
             modules = {name: string_of(value) or "" for name, value in _fields(table)}
-    return [_subcommand(name, commands / f"{modules[name]}.lua") for name in sorted(modules)]
+    return [_subcommand(name, commands / f"{modules[name].replace('.', '/')}.lua") for name in sorted(modules)]
 
 
 def _subcommand(name: str, path: Path) -> Subcommand:

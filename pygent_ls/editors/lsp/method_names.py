@@ -45,8 +45,8 @@ METHODS = (
     "pygent/mcp/status",
     "pygent/mcp/restart",
     "pygent/mcp/log",
-    "pygent/mcp/signIn",
-    "pygent/mcp/signOut",
+    "pygent/mcp/login",
+    "pygent/mcp/logout",
     "pygent/status",
 )
 

@@ -36,6 +36,7 @@ READING = {
     "read_file",
     "shell_output",
     "web_fetch",
+    "web_search",
 }
 """Each was looked at: it changes nothing, and runs nothing that the workspace brings along."""
 
@@ -109,7 +110,7 @@ def test_whatever_is_configured_nothing_runs_but_what_reads_and_nobody_is_asked_
     plans = asked.name == "task" and subject in ("", "plan", "review")
     if asked.name not in READING | CONVERSING and not plans:
         assert verdict.decision == "deny"
-    if asked.name == "web_fetch":
+    if asked.name in ("web_fetch", "web_search"):
         assert verdict.decision != "allow"
 
 

@@ -571,6 +571,14 @@
 ---@class pygent.McpLog
 ---@field lines string[]
 
+--- The result of `pygent/mcp/login`, once the user has signed in with their browser, for which they have 5 minutes.
+--- The address is opened with `window/showDocument`, or shown as a message. The server is then started again.
+---@class pygent.McpLogin
+
+--- The result of `pygent/mcp/logout`: whether there were tokens to forget.
+---@class pygent.McpLogout
+---@field forgotten boolean
+
 --- The result of `pygent/mcp/restart`: the server is being started again; `pygent/mcp/changed` follows.
 ---@class pygent.McpRestarted
 
@@ -585,17 +593,9 @@
 ---@field resources integer
 ---@field error? string
 
---- `pygent/mcp/restart`, `log`, `signIn` and `signOut`: a configured MCP server.
+--- `pygent/mcp/restart`, `log`, `login` and `logout`: a configured MCP server.
 ---@class pygent.McpServerParams
 ---@field name string
-
---- The result of `pygent/mcp/signIn`, once the user has signed in with their browser, for which they have 5 minutes.
---- The address is opened with `window/showDocument`, or shown as a message. The server is then started again.
----@class pygent.McpSignedIn
-
---- The result of `pygent/mcp/signOut`: whether there were tokens to forget.
----@class pygent.McpSignedOut
----@field signedOut boolean
 
 --- The result of `pygent/mcp/status`.
 ---@class pygent.McpStatus
@@ -1336,8 +1336,8 @@
 ---| "pygent/mcp/status"
 ---| "pygent/mcp/restart"
 ---| "pygent/mcp/log"
----| "pygent/mcp/signIn"
----| "pygent/mcp/signOut"
+---| "pygent/mcp/login"
+---| "pygent/mcp/logout"
 ---| "pygent/status"
 
 --- Requests of the editor to the daemon, with their results.
@@ -1379,8 +1379,8 @@
 ---@field ["pygent/mcp/status"] { params: pygent.NoParams, result: pygent.McpStatus }
 ---@field ["pygent/mcp/restart"] { params: pygent.McpServerParams, result: pygent.McpRestarted }
 ---@field ["pygent/mcp/log"] { params: pygent.McpServerParams, result: pygent.McpLog }
----@field ["pygent/mcp/signIn"] { params: pygent.McpServerParams, result: pygent.McpSignedIn }
----@field ["pygent/mcp/signOut"] { params: pygent.McpServerParams, result: pygent.McpSignedOut }
+---@field ["pygent/mcp/login"] { params: pygent.McpServerParams, result: pygent.McpLogin }
+---@field ["pygent/mcp/logout"] { params: pygent.McpServerParams, result: pygent.McpLogout }
 ---@field ["pygent/status"] { params: pygent.NoParams, result: pygent.Status }
 
 --- Requests of the daemon to the editor, with their results.

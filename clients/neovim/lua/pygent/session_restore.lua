@@ -1,7 +1,7 @@
 --- Buffers of the plugin that Neovim reads again: after `:edit`, or with a session that `:mksession` wrote.
 
 local chat = require("pygent.chat")
-local commands = require("pygent.commands.session_names")
+local commands = require("pygent.commands.sessions.names")
 local buffer_names = require("pygent.chat.buffer_names")
 local prompt = require("pygent.prompt")
 local roots = require("pygent.daemon.root")

@@ -665,6 +665,17 @@ export interface McpLog {
 	readonly lines: readonly string[];
 }
 
+/**
+ * The result of `pygent/mcp/login`, once the user has signed in with their browser, for which they have 5 minutes.
+ * The address is opened with `window/showDocument`, or shown as a message. The server is then started again.
+ */
+export type McpLogin = Readonly<Record<string, never>>;
+
+/** The result of `pygent/mcp/logout`: whether there were tokens to forget. */
+export interface McpLogout {
+	readonly forgotten: boolean;
+}
+
 /** The result of `pygent/mcp/restart`: the server is being started again; `pygent/mcp/changed` follows. */
 export type McpRestarted = Readonly<Record<string, never>>;
 
@@ -682,20 +693,9 @@ export interface McpServer {
 	readonly error?: string;
 }
 
-/** `pygent/mcp/restart`, `log`, `signIn` and `signOut`: a configured MCP server. */
+/** `pygent/mcp/restart`, `log`, `login` and `logout`: a configured MCP server. */
 export interface McpServerParams {
 	readonly name: string;
-}
-
-/**
- * The result of `pygent/mcp/signIn`, once the user has signed in with their browser, for which they have 5 minutes.
- * The address is opened with `window/showDocument`, or shown as a message. The server is then started again.
- */
-export type McpSignedIn = Readonly<Record<string, never>>;
-
-/** The result of `pygent/mcp/signOut`: whether there were tokens to forget. */
-export interface McpSignedOut {
-	readonly signedOut: boolean;
 }
 
 /** The result of `pygent/mcp/status`. */
@@ -1603,8 +1603,8 @@ export interface Requests {
 	readonly "pygent/mcp/status": { readonly params: NoParams; readonly result: McpStatus };
 	readonly "pygent/mcp/restart": { readonly params: McpServerParams; readonly result: McpRestarted };
 	readonly "pygent/mcp/log": { readonly params: McpServerParams; readonly result: McpLog };
-	readonly "pygent/mcp/signIn": { readonly params: McpServerParams; readonly result: McpSignedIn };
-	readonly "pygent/mcp/signOut": { readonly params: McpServerParams; readonly result: McpSignedOut };
+	readonly "pygent/mcp/login": { readonly params: McpServerParams; readonly result: McpLogin };
+	readonly "pygent/mcp/logout": { readonly params: McpServerParams; readonly result: McpLogout };
 	readonly "pygent/status": { readonly params: NoParams; readonly result: Status };
 }
 

@@ -36,12 +36,12 @@ from pygent_ls.editors.lsp.protocol.sessions import SessionNewParams, SessionOut
 from pygent_ls.editors.lsp.protocol.shapes import NoParams, Params
 from pygent_ls.editors.lsp.protocol.status import (
     AgentsOut,
+    McpLoginOut,
     McpLogOut,
+    McpLogoutOut,
     McpRestartedOut,
     McpServerOut,
     McpServerParams,
-    McpSignedInOut,
-    McpSignedOutOut,
     McpStatusOut,
     StatusOut,
     ToolsOut,
@@ -123,8 +123,8 @@ class Requests:
             "pygent/mcp/status": self._mcp,
             "pygent/mcp/restart": self._restart_mcp_server,
             "pygent/mcp/log": self._mcp_log,
-            "pygent/mcp/signIn": self._sign_in,
-            "pygent/mcp/signOut": self._sign_out,
+            "pygent/mcp/login": self._sign_in,
+            "pygent/mcp/logout": self._sign_out,
             "pygent/status": self._status,
         }
 
@@ -254,12 +254,12 @@ class Requests:
         self._core.mcp.restart(params.name)
         return {}
 
-    async def _sign_in(self, params: McpServerParams) -> McpSignedInOut:
+    async def _sign_in(self, params: McpServerParams) -> McpLoginOut:
         await self._core.mcp.sign_in(params.name)
         return {}
 
-    async def _sign_out(self, params: McpServerParams) -> McpSignedOutOut:
-        return {"signedOut": await self._core.mcp.sign_out(params.name)}
+    async def _sign_out(self, params: McpServerParams) -> McpLogoutOut:
+        return {"forgotten": await self._core.mcp.sign_out(params.name)}
 
     def _mcp_log(self, params: McpServerParams) -> McpLogOut:
         return {"lines": [*self._core.mcp.log(params.name)]}

@@ -65,8 +65,8 @@ REQUESTS: dict[str, tuple[type[shapes.Params], Any]] = {
     "pygent/mcp/status": (shapes.NoParams, status.McpStatusOut),
     "pygent/mcp/restart": (status.McpServerParams, status.McpRestartedOut),
     "pygent/mcp/log": (status.McpServerParams, status.McpLogOut),
-    "pygent/mcp/signIn": (status.McpServerParams, status.McpSignedInOut),
-    "pygent/mcp/signOut": (status.McpServerParams, status.McpSignedOutOut),
+    "pygent/mcp/login": (status.McpServerParams, status.McpLoginOut),
+    "pygent/mcp/logout": (status.McpServerParams, status.McpLogoutOut),
     "pygent/status": (shapes.NoParams, status.StatusOut),
 }
 """Each request with its parameters and its result."""

@@ -46,7 +46,7 @@ class McpStatusOut(TypedDict):
 
 
 class McpServerParams(Params):
-    """`pygent/mcp/restart`, `log`, `signIn` and `signOut`: a configured MCP server."""
+    """`pygent/mcp/restart`, `log`, `login` and `logout`: a configured MCP server."""
 
     name: str
 
@@ -55,15 +55,15 @@ class McpRestartedOut(TypedDict):
     """The result of `pygent/mcp/restart`: the server is being started again; `pygent/mcp/changed` follows."""
 
 
-class McpSignedInOut(TypedDict):
-    """The result of `pygent/mcp/signIn`, once the user has signed in with their browser, for which they have 5 minutes.
+class McpLoginOut(TypedDict):
+    """The result of `pygent/mcp/login`, once the user has signed in with their browser, for which they have 5 minutes.
     The address is opened with `window/showDocument`, or shown as a message. The server is then started again."""
 
 
-class McpSignedOutOut(TypedDict):
-    """The result of `pygent/mcp/signOut`: whether there were tokens to forget."""
+class McpLogoutOut(TypedDict):
+    """The result of `pygent/mcp/logout`: whether there were tokens to forget."""
 
-    signedOut: bool
+    forgotten: bool
 
 
 class McpLogOut(TypedDict):

@@ -300,8 +300,8 @@ async def test_every_answer_is_what_the_schema_says(folder: Path) -> None:
             "pygent/complete": {"text": "/", "offset": 1},
             "pygent/mcp/restart": {"name": "docs"},
             "pygent/mcp/log": {"name": "docs"},
-            "pygent/mcp/signIn": {"name": "docs"},
-            "pygent/mcp/signOut": {"name": "docs"},
+            "pygent/mcp/login": {"name": "docs"},
+            "pygent/mcp/logout": {"name": "docs"},
         }
         editor.core.mcp.statuses.append(ServerStatus(name="docs", state="failed", error="It ended."))
         for method in names.METHODS:

@@ -2,7 +2,7 @@
 
 local ages = require("pygent.commands.ages")
 local details = require("pygent.chat.details")
-local session_actions = require("pygent.commands.session_actions")
+local session_actions = require("pygent.commands.sessions.actions")
 local lists = require("pygent.commands.lists")
 local picker = require("pygent.commands.picker")
 local plain_text = require("pygent.chat.renderer.plain_text")

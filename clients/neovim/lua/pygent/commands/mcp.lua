@@ -43,7 +43,7 @@ end
 ---The daemon opens the page in the user's browser.
 ---@param name string
 local function sign_in(name)
-  sessions.ask_daemon("pygent/mcp/signIn", { name = name }, function()
+  sessions.ask_daemon("pygent/mcp/login", { name = name }, function()
     notifications.user(("you are signed in to the MCP server %s"):format(plain_text.line(name)))
   end)
 end

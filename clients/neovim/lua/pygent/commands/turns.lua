@@ -3,7 +3,7 @@
 
 local number_format = require("pygent.conversation.number_format")
 local client = require("pygent.daemon.client")
-local session_actions = require("pygent.commands.session_actions")
+local session_actions = require("pygent.commands.sessions.actions")
 local next_steps = require("pygent.chat.next_steps")
 local picker = require("pygent.commands.picker")
 local plain_text = require("pygent.chat.renderer.plain_text")

@@ -50,7 +50,7 @@ async function showServers(daemon: Daemon, windowState: WindowState): Promise<vo
 		const done =
 			button === SHOW_LOG
 				? showLog(daemon, name)
-				: daemon.request(button === SIGN_IN ? "pygent/mcp/signIn" : "pygent/mcp/restart", { name });
+				: daemon.request(button === SIGN_IN ? "pygent/mcp/login" : "pygent/mcp/restart", { name });
 		done.catch((error: unknown) => void vscode.window.showWarningMessage(plain(reasonOf(error))));
 	});
 	pick.onDidAccept(() => {

@@ -1,6 +1,6 @@
 --- `:Pygent rename`, `delete`, `fork`, `export`, `compact`, `clear`: what becomes of a session.
 
-local session_names = require("pygent.commands.session_names")
+local session_names = require("pygent.commands.sessions.names")
 local picker = require("pygent.commands.picker")
 local roots = require("pygent.daemon.root")
 local sessions = require("pygent.sessions")

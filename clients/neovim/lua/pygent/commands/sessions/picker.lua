@@ -2,8 +2,8 @@
 
 local ages = require("pygent.commands.ages")
 local number_format = require("pygent.conversation.number_format")
-local session_actions = require("pygent.commands.session_actions")
-local session_names = require("pygent.commands.session_names")
+local session_actions = require("pygent.commands.sessions.actions")
+local session_names = require("pygent.commands.sessions.names")
 local picker = require("pygent.commands.picker")
 local plain_text = require("pygent.chat.renderer.plain_text")
 local sessions = require("pygent.sessions")
