@@ -23,13 +23,15 @@ export interface ContributionParts {
 
 export function registerContributions({ services, views, log, extensionId }: ContributionParts): vscode.Disposable {
 	const { daemon, sessions, asks, reviews, proposals } = services;
+	const mcpOutput = vscode.window.createOutputChannel("pygent MCP Servers", "log");
 	return vscode.Disposable.from(
+		mcpOutput,
 		registerDaemonControl(daemon, views, log),
 		registerCommands({
 			...chatCommands(views, daemon),
 			...codeCommands(views, daemon),
 			...quickPickCommands(views, services),
-			...mcpCommands(daemon, services.windowState),
+			...mcpCommands(daemon, services.windowState, mcpOutput),
 			...editorPageCommands(extensionId),
 		}),
 		updateContextKeys(reviews, proposals),

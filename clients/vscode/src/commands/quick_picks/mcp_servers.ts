@@ -25,12 +25,13 @@ const ICONS: Readonly<Record<McpServer["state"], string>> = {
 	needs_sign_in: "key",
 };
 
-export function mcpCommands(daemon: Daemon, windowState: WindowState): Commands {
-	return { showMcpServers: () => showServers(daemon, windowState) };
+/** `output` shows logs, and what servers offer. */
+export function mcpCommands(daemon: Daemon, windowState: WindowState, output: vscode.OutputChannel): Commands {
+	return { showMcpServers: () => showServers(daemon, windowState, output) };
 }
 
 /** Shows the servers until the user closes the list; it follows their states. */
-async function showServers(daemon: Daemon, windowState: WindowState): Promise<void> {
+async function showServers(daemon: Daemon, windowState: WindowState, output: vscode.OutputChannel): Promise<void> {
 	await daemon.needReady();
 	const pick = vscode.window.createQuickPick<ServerItem>();
 	pick.title = "MCP servers";
@@ -49,13 +50,15 @@ async function showServers(daemon: Daemon, windowState: WindowState): Promise<vo
 		const { name } = item.server;
 		const done =
 			button === SHOW_LOG
-				? showLog(daemon, name)
+				? showLog(daemon, name, output)
 				: daemon.request(button === SIGN_IN ? "pygent/mcp/login" : "pygent/mcp/restart", { name });
 		done.catch((error: unknown) => void vscode.window.showWarningMessage(plain(reasonOf(error))));
 	});
 	pick.onDidAccept(() => {
 		const [chosen] = pick.selectedItems;
-		if (chosen !== undefined) void showText(chosen.server.name, offerOf(chosen.server));
+		if (chosen === undefined) return;
+		showText(output, chosen.server.name, offerOf(chosen.server));
+		pick.hide();
 	});
 	pick.show();
 	await list();
@@ -89,14 +92,12 @@ function offerOf({ tools, prompts, resources }: McpServer): string {
 	return [...lines, ...(resources > 0 ? [`${resources} resources: type @ in the prompt`] : [])].join("\n");
 }
 
-async function showLog(daemon: Daemon, name: string): Promise<void> {
+async function showLog(daemon: Daemon, name: string, output: vscode.OutputChannel): Promise<void> {
 	const { lines } = await daemon.request("pygent/mcp/log", { name });
-	await showText(name, lines.join("\n"));
+	showText(output, name, lines.join("\n"));
 }
 
-/** Shows text in an editor beside the others, which is not kept. */
-async function showText(name: string, text: string): Promise<void> {
-	const content = text === "" ? `The MCP server ${name} offers nothing now.` : text;
-	const document = await vscode.workspace.openTextDocument({ content, language: "log" });
-	await vscode.window.showTextDocument(document, { preview: true });
+function showText(output: vscode.OutputChannel, name: string, text: string): void {
+	output.replace(`${name}\n\n${text === "" ? "It offers nothing now." : text}\n`);
+	output.show(true);
 }
