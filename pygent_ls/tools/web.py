@@ -27,6 +27,8 @@ MAX_REDIRECTS = 5
 
 MAX_SNIPPET_CHARS = 500
 
+MAX_URL_CHARS = 2_000
+
 TEXT_TYPES = re.compile(r"text/.*|application/(json|xml|xhtml\+xml|javascript|x-?yaml|toml|[^/]*\+(json|xml))|")
 """Content types that are text; a response without a type is taken for text."""
 
@@ -99,7 +101,10 @@ async def web_search(
     found = await context.search.search(query, count)
     if not found:
         return f"Nothing was found for {query!r}."
-    lines = [f"{one_line(each.title)}\n{each.url}\n{one_line(each.snippet, MAX_SNIPPET_CHARS)}" for each in found]
+    lines = [
+        f"{one_line(each.title)}\n{one_line(each.url, MAX_URL_CHARS)}\n{one_line(each.snippet, MAX_SNIPPET_CHARS)}"
+        for each in found
+    ]
     return _marked(await context.masks.text("\n\n".join(lines)))
 
 

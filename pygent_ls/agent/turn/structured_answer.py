@@ -39,7 +39,10 @@ TOO_EARLY = (
     f"work, and then call {STRUCTURED_OUTPUT} with the complete answer."
 )
 
-NOT_FOR_SUBAGENTS = {STRUCTURED_OUTPUT: "is only for the main turn, not for its subagents: answer in text"}
+NOT_FOR_SUBAGENTS = {
+    STRUCTURED_OUTPUT: "is only for the main turn, not for its subagents: answer in text",
+    "remember": "is only for the main turn: say in your answer what is worth a note",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

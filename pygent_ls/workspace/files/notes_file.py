@@ -75,9 +75,11 @@ def changed(text: str, note: str, replaces: str) -> str:
     """Return the text with the note added at its end, or in the place of the note `replaces`, which an empty note
     removes. Raises `ToolError`."""
     note, replaces = " ".join(note.split()), " ".join(replaces.split())
+    if not note.isprintable():
+        raise ToolError("A note must be plain text, without control characters.")
     if len(note) > MAX_NOTE_CHARS:
         raise ToolError(f"A note has at most {MAX_NOTE_CHARS} characters; this one has {len(note)}. Shorten it.")
-    lines = text.splitlines(keepends=True)
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)  # `splitlines` would split the user's text at other characters
     known = [_note_in(line) for line in lines]
     if note and note in known:
         raise ToolError("This note exists already.")

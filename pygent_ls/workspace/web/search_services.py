@@ -6,6 +6,7 @@ The formats are those of <https://api-dashboard.search.brave.com/api-reference/w
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,12 +46,14 @@ class SearchService:
         import httpx
 
         try:
-            async with httpx.AsyncClient(timeout=TOTAL_S, follow_redirects=False) as client:
+            async with asyncio.timeout(TOTAL_S), _client() as client:
                 response = await client.send(self._request(client, query, count), stream=True)
                 try:
                     body = await _body(response)
                 finally:
                     await response.aclose()
+        except TimeoutError:
+            raise ToolError(f"{self.address} did not answer within {TOTAL_S:g} s.") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ToolError(f"{self.address} could not be searched: {error or type(error).__name__}.") from None
         if response.status_code != 200:
@@ -89,6 +92,13 @@ class SearchService:
                 return f"{self.address} allows no more searches at the moment (status 429). Continue without it."
             case _:
                 return f"{self.address} answered with status {status}."
+
+
+def _client() -> httpx.AsyncClient:
+    """Return a client without proxies of the environment, which would see the key."""
+    import httpx
+
+    return httpx.AsyncClient(timeout=TOTAL_S, follow_redirects=False, trust_env=False)
 
 
 async def _body(response: httpx.Response) -> bytes:

@@ -13,7 +13,7 @@ from pygent_ls.errors import ToolError
 from pygent_ls.workspace.files.notes_file import MAX_NOTE_CHARS, NotesFile, changed, notes_file, within
 
 NOTE = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=60).filter(
-    lambda text: bool(" ".join(text.split()))
+    lambda text: bool(text.split()) and " ".join(text.split()).isprintable()
 )
 TEXT = st.text(st.characters(codec="utf-8"), max_size=200)
 
@@ -50,12 +50,20 @@ def test_only_the_line_of_a_replaced_note_changes(notes: list[str], note: str, d
         ("x" * (MAX_NOTE_CHARS + 1), "", "A note has at most 500 characters; this one has 501"),
         ("new", "pear", "No note reads 'pear'. The notes are:\n- plum"),
         ("plum", "", "This note exists already"),
+        ("a\x1b[31mb", "", "A note must be plain text"),
+        ("a\u202eb", "", "A note must be plain text"),
     ],
 )
 def test_a_change_that_cannot_be_made_says_why(note: str, replaces: str, problem: str) -> None:
     with pytest.raises(ToolError) as caught:
         changed("- plum\n", note, replaces)
     assert problem in str(caught.value)
+
+
+def test_other_characters_that_end_lines_are_part_of_the_users_text() -> None:
+    with pytest.raises(ToolError, match="No note reads 'a'"):
+        changed("# Mine\n- a\x0cb\n", "new", "a")
+    assert changed("- a\u2028b\r\n- c\r\n", "d", "c") == "- a\u2028b\r\n- d\r\n"
 
 
 @given(st.lists(st.text("ab ", max_size=20), max_size=20), st.integers(0, 200))
