@@ -29,7 +29,7 @@ from pygent_ls.config.live import NOT_WRONG, LiveSettings, Taken
 from pygent_ls.config.settings import Settings
 from pygent_ls.config.sources import CommandLine, state_folder, user_file
 from pygent_ls.config.trust import TrustStore
-from pygent_ls.errors import ModelError, SettingError
+from pygent_ls.errors import ModelError, SettingError, ToolError
 
 if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.context.system_prompt import PromptFor
@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.extensions.mcp.servers import McpServers
     from pygent_ls.extensions.own_tools.tools import OwnTools
     from pygent_ls.extensions.skills import SkillFolders
+    from pygent_ls.extensions.voice import SpeechServer, Voice, VoiceInput
     from pygent_ls.llm.model_list import ListedModel
     from pygent_ls.llm.providers.endpoints import Endpoints
     from pygent_ls.llm.setup.flow import SetUp, Way
@@ -61,6 +62,10 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
 MAX_MCP_TOOLS = 30
 """Maximum number of MCP tools whose definitions all requests contain, about 100 tokens each; of more, the model finds
 those that it needs with `search_tools`."""
+
+
+SPEECH_SERVER_S = 10.0
+"""Maximum time for which voice input waits until MCP servers are connected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +148,8 @@ class Agent:
         """Whether there were skills when the settings were last taken."""
         self._mcp: McpServers | None = None
         """None until a server is configured."""
+        self._voice: Voice | None = None
+        """None until it is used."""
         self._setup = AppSetup(
             live=self._live,
             keys=self._shared.keys,
@@ -203,6 +210,8 @@ class Agent:
 
     async def close(self) -> None:
         """Implement `Core`."""
+        if self._voice is not None:
+            await self._voice.close()
         async with asyncio.TaskGroup() as group:
             group.create_task(self._shared.close() if self._is_alone else self.sessions.leave())
             if self._mcp is not None:
@@ -341,6 +350,33 @@ class Agent:
         from pygent_ls.extensions.mcp.server import NoServers
 
         return self._mcp or NoServers()
+
+    @property
+    def voice(self) -> VoiceInput:
+        """Implement `Core`."""
+        from pygent_ls.app.voice import voice_of
+        from pygent_ls.extensions.voice import NoVoice
+
+        front_end = self._front_end
+        if self._voice is None and front_end.speech is not None:
+            self._voice = voice_of(
+                self.sessions,
+                front_end.speech,
+                find=self._find_speech,
+                tell=front_end.tell,
+                settings=lambda: self._settings,
+            )
+        return self._voice or NoVoice()
+
+    async def _find_speech(self) -> SpeechServer:
+        """Return the speech server of the settings, once it is connected. Raises `ToolError`."""
+        from pygent_ls.extensions.voice import NO_SPEECH
+
+        self._start_servers(self._settings)
+        if self._mcp is None:
+            raise ToolError(NO_SPEECH)
+        await self._mcp.until_started(SPEECH_SERVER_S)
+        return self._mcp.speech(self._settings.voice.server)
 
     async def _sample(self, request: SampleRequest) -> Sample:
         """Call the default model for an MCP server. Raises `ModelError`."""

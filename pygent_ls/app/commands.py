@@ -33,6 +33,7 @@ def command_facts(live: LiveSettings, front_end: FrontEnd, core: Core) -> Comman
         models=core.models,
         aliases=partial(aliases_of, live, workspace),
         mcp=lambda: core.mcp,
+        voice=lambda: core.voice,
         skills=core.skills,
         own=partial(own_commands, workspace, is_restricted=front_end.is_restricted),
     )

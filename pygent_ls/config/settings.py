@@ -33,7 +33,7 @@ from pygent_ls.config.entries import (
     masked,
     variable_name,
 )
-from pygent_ls.config.tables import MOST, STRICT, CompactionTable, ContextTable, Edits, MemoryTable, Retry
+from pygent_ls.config.tables import MOST, STRICT, CompactionTable, ContextTable, Edits, MemoryTable, Retry, VoiceTable
 from pygent_ls.secrets.log_mask import MASK, redacted
 
 MAX_SHOWN_CHARS = 80
@@ -337,6 +337,7 @@ class Settings(BaseModel):
     context: ContextTable = ContextTable()
     memory: MemoryTable = MemoryTable()
     web_search: WebSearchTable = WebSearchTable()
+    voice: VoiceTable = VoiceTable()
     compaction: CompactionTable = CompactionTable()
     retry: Retry = Retry()
 

@@ -89,6 +89,29 @@ class ContextTable(BaseModel):
     )
 
 
+class VoiceTable(BaseModel):
+    """Table `[voice]`."""
+
+    model_config = STRICT
+
+    server: str = Field(
+        default="",
+        description=(
+            "Name of the MCP server that listens for `/voice`; if empty, the first one that is a speech server. See "
+            "`docs/voice.md`."
+        ),
+    )
+    poll_ms: int = Field(
+        default=250, ge=50, le=10_000, description="Interval in milliseconds at which the server is asked for text."
+    )
+    silence_s: float = Field(
+        default=300.0,
+        ge=0,
+        le=MOST,
+        description="Time in seconds without speech after which voice input stops; 0 means never.",
+    )
+
+
 class CompactionTable(BaseModel):
     """Table `[compaction]`."""
 

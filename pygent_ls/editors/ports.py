@@ -21,7 +21,10 @@ from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import AgentProfile
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.mcp.server import ServerView
+from pygent_ls.extensions.voice import Heard, VoiceInput, VoiceStatus
+from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import Sessions
+from pygent_ls.sessions.turns.request import TurnRequest
 
 if TYPE_CHECKING:  # imports the adapters of all models
     from pygent_ls.llm.model_list import ListedModel
@@ -78,6 +81,17 @@ async def _open_nothing(address: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpeechDisplay:
+    """How a front end shows voice input."""
+
+    begin: Callable[[Session, TurnRequest], object]
+    """Starts or queues the turn of an utterance. Raises as `Session.start_turn`."""
+    on_heard: Callable[[Heard], None]
+    on_change: Callable[[VoiceStatus], None]
+    """Called when voice input has started or stopped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FrontEnd:
     """What a front end provides to the core."""
 
@@ -109,9 +123,13 @@ class FrontEnd:
     """Shows the user a line outside of turns."""
 
     on_mcp_change: Callable[[], None] = _nothing
+    """Called when the state or the tools of an MCP server have changed."""
+
     open_url: Callable[[str], Awaitable[None]] = _open_nothing
     """Shows the user an address in their browser. Raises `ToolError` if that is not possible."""
-    """Called when the state or the tools of an MCP server have changed."""
+
+    speech: SpeechDisplay | None = None
+    """Shows what voice input hears; None if there is no voice input, because the front end does not stay."""
 
     waits_for_servers_s: float = 0.0
     """Maximum time for which a turn waits until MCP servers are connected. In an editor it does not wait: a server that
@@ -161,6 +179,11 @@ class Core(Protocol):
     @property
     def mcp(self) -> ServerView:
         """The configured MCP servers."""
+        ...
+
+    @property
+    def voice(self) -> VoiceInput:
+        """Voice input, which a speech server among the MCP servers provides."""
         ...
 
     async def skills(self) -> Sequence[Skill]:

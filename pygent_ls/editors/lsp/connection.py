@@ -15,6 +15,7 @@ from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.documents.workspace_edits import EditorEdits, Previews
 from pygent_ls.editors.lsp.handlers.configuration import Configuration
 from pygent_ls.editors.lsp.handlers.requests import Requests
+from pygent_ls.editors.lsp.handlers.voice import VoiceNotifications
 from pygent_ls.editors.lsp.ports.approver import LspApprover
 from pygent_ls.editors.lsp.ports.document_saves import DocumentSaves
 from pygent_ls.editors.lsp.ports.editor_context import EditorContextState
@@ -26,8 +27,10 @@ from pygent_ls.editors.lsp.ports.workspace import LspWorkspace
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from pygent_ls.editors.lsp.transport.frame_sink import FrameSink
 from pygent_ls.editors.lsp.uris import FileUris
-from pygent_ls.editors.ports import Blueprint, FrontEnd
+from pygent_ls.editors.ports import Blueprint, FrontEnd, SpeechDisplay
 from pygent_ls.editors.shutdown import close
+from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.turns.request import TurnRequest
 
 
 class Connection:
@@ -58,6 +61,9 @@ class Connection:
         def uri_of(path: Path) -> str:
             return buffers.uri_of(path) or uris.uri_of(path)
 
+        def begin_turn(session: Session, request: TurnRequest) -> None:
+            self.requests.turns.begin(session, request, events_token=None, work_token=None)
+
         def configure(given: object) -> Sequence[str]:
             return self.core.configure(given)
 
@@ -75,6 +81,7 @@ class Connection:
         )
         self.configuration = Configuration(endpoint, features, configure)
         self.workspace = LspWorkspace(buffers, editor, saving, uris.folders)
+        voice = VoiceNotifications(endpoint, is_wanted=features.chat_panel)
         questioner = LspQuestioner(endpoint=endpoint, has_own_form=features.question_request)
         self.core = blueprint.build(
             FrontEnd(
@@ -100,9 +107,10 @@ class Connection:
                 on_models_change=models_changed,
                 on_mcp_change=mcp_changed,
                 open_url=partial(open_url, endpoint, features),
+                speech=SpeechDisplay(begin=begin_turn, on_heard=voice.heard, on_change=voice.changed),
             )
         )
-        self.requests = Requests(client, self.core)
+        self.requests = Requests(client, self.core, voice)
         self.commands = ClientCommands(client, self.core, self.requests.turns, buffers)
         self.offers = RecoveryOffers(client, self.core, self.commands)
         if not gc.isenabled():  # the first connection: from now on, garbage of closed connections must be collected

@@ -47,6 +47,9 @@ METHODS = (
     "pygent/mcp/log",
     "pygent/mcp/login",
     "pygent/mcp/logout",
+    "pygent/voice/start",
+    "pygent/voice/status",
+    "pygent/voice/stop",
     "pygent/status",
 )
 

@@ -21,7 +21,7 @@ from pygent_ls.agent.messages import Message, Role, TextBlock
 from pygent_ls.agent.permissions.choices import PermissionChoice
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionRequest
 from pygent_ls.agent.ports.questioner import Question, QuestionAnswer, QuestionAnswered, QuestionNotAnswered
-from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
+from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, SpeechDisplay, TrustQuestion
 from pygent_ls.editors.run_options import CANCELLED, DONE, FAILED, RunOptions
 from pygent_ls.editors.shutdown import close
 from pygent_ls.editors.terminal.approver import OTHER_RULE, Scopes, prompt_text
@@ -32,12 +32,14 @@ from pygent_ls.editors.terminal.spinner import FRAMES, Activity
 from pygent_ls.editors.terminal.text import Palette, columns_of, palette_for, wrapped
 from pygent_ls.editors.terminal.view import TerminalView, Writer
 from pygent_ls.errors import PygentError
+from pygent_ls.extensions.voice import Heard, VoiceStatus
 from pygent_ls.sessions.completion import Completions, Item, PromptCompletion
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES, IMPLEMENT_PLAN, is_plan
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.steering import steer
+from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.turn import RunningTurn
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 
@@ -84,12 +86,22 @@ class Toolbar:
 
     activity: Activity = field(default_factory=Activity)
     is_held: bool = False
+    voice: VoiceStatus = field(default_factory=VoiceStatus)
+    """State of voice input, with what is heard so far."""
 
     def follow(self, told: SessionEvent) -> None:
         self.activity.follow(told)
 
     def asks(self, question_id: str) -> None:
         self.activity.ask(question_id)
+
+    def hear(self, heard: Heard) -> None:
+        """Show what is heard so far."""
+        self.voice = replace(self.voice, text="" if heard.is_final else heard.text)
+
+    def take_voice(self, status: VoiceStatus) -> None:
+        """Show whether voice input is on."""
+        self.voice = status
 
     def clear(self) -> None:
         """Do nothing, because nothing is drawn."""
@@ -100,12 +112,16 @@ class Toolbar:
         if self.activity.label:
             frame = FRAMES[int(self.activity.clock() * 5) % len(FRAMES)]
             label = one_line(self.activity.label, max(columns - 40, 20))
-            return f"{frame} {label} · {self.activity.seconds} s · Ctrl-C stops"
+            return f"{frame} {label} · {self.activity.seconds} s · Ctrl-C stops{self._heard}"
         agent = "" if session.agent == "default" else f" · {session.agent}"
         usage = session.usage
         spent = f" · {usage.total_tokens:,} tokens · {usage.cost_in_words}" if usage.total_tokens else ""
-        rest = f" · {session.mode}{agent}{spent}"
+        rest = f" · {session.mode}{agent}{spent}{self._heard}"
         return one_line(session.model, max(columns - len(rest) - 1, 10)) + rest
+
+    @property
+    def _heard(self) -> str:
+        return f" · ● {one_line(self.voice.text, 40)}" if self.voice.state == "listening" else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,6 +217,8 @@ class Chat:
     view: TerminalView
     toolbar: Toolbar
     options: RunOptions
+    spoken: asyncio.Queue[tuple[Session, TurnRequest]]
+    """Turns of utterances, to be started."""
     _completions: Completions = field(default_factory=Completions)
 
     async def until_left(self) -> None:
@@ -212,6 +230,7 @@ class Chat:
             next_mode=self._next_mode,
         )
         async with asyncio.TaskGroup() as turns:
+            speaking = turns.create_task(self._take_spoken(turns))
             with self.input.open():
                 while (line := await self.input.line(use)) is not None:
                     said = line.strip()
@@ -219,8 +238,19 @@ class Chat:
                         break
                     if said:
                         await self._take(said, turns)
+            speaking.cancel()
             for turn in reversed(self.session.turns):
                 turn.cancel()
+
+    async def _take_spoken(self, turns: asyncio.TaskGroup) -> None:
+        """Start the turn of each utterance, as if it had been typed."""
+        while True:
+            session, request = await self.spoken.get()
+            self.view.tell(f"> {request.prompt}", "bold")
+            try:
+                self._begin(session, request, turns)
+            except PygentError as error:
+                self.view.fail(str(error))
 
     async def _take(self, said: str, turns: asyncio.TaskGroup) -> None:
         command, _, rest = said.partition(" ")
@@ -239,8 +269,11 @@ class Chat:
 
     def _start(self, said: str, turns: asyncio.TaskGroup) -> None:
         """Start a turn. Raises `PygentError` if it cannot begin."""
-        turn = self.session.start_turn(self.options.request((said,)), self.view)
-        if self.session.running is not None:
+        self._begin(self.session, self.options.request((said,)), turns)
+
+    def _begin(self, session: Session, request: TurnRequest, turns: asyncio.TaskGroup) -> None:
+        turn = session.start_turn(request, self.view)
+        if session.running is not None:
             self.view.tell("Queued until the running turn ends.", "dim")
         turns.create_task(self._followed(turn, turns))
 
@@ -388,6 +421,7 @@ async def _chat(blueprint: Blueprint, options: RunOptions, first: str) -> int:
         )
         chat_input = ChatInput()
         questioner = ChatQuestioner(input=chat_input, view=view, palette=palette)
+        spoken: asyncio.Queue[tuple[Session, TurnRequest]] = asyncio.Queue()
         core = blueprint.build(
             FrontEnd(
                 workspace=DiskWorkspace([options.folder]),
@@ -398,6 +432,11 @@ async def _chat(blueprint: Blueprint, options: RunOptions, first: str) -> int:
                 on_session_change=lambda _session, _what: None,
                 offers_setup=True,
                 tell=view.tell,
+                speech=SpeechDisplay(
+                    begin=lambda session, request: spoken.put_nowait((session, request)),
+                    on_heard=toolbar.hear,
+                    on_change=toolbar.take_voice,
+                ),
             )
         )
         if first:
@@ -410,7 +449,15 @@ async def _chat(blueprint: Blueprint, options: RunOptions, first: str) -> int:
             view.tell(f"pygent-ls {__version__} · {visible(str(options.folder))}", "bold")
             view.tell(wrapped(HELP, _columns()), "dim")
             chat_input.remember(await former_prompts(core, options))
-            whole = Chat(core=core, session=session, input=chat_input, view=view, toolbar=toolbar, options=options)
+            whole = Chat(
+                core=core,
+                session=session,
+                input=chat_input,
+                view=view,
+                toolbar=toolbar,
+                options=options,
+                spoken=spoken,
+            )
             await whole.until_left()
         except PygentError as error:
             view.fail(str(error))

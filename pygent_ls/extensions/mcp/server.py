@@ -150,6 +150,8 @@ class ServerStatus:
     prompts: Sequence[str] = ()
     """Names of its prompts as slash commands."""
     n_resources: int = 0
+    is_speech: bool = False
+    """Whether it has the tools of a speech server."""
     error: str = ""
     """Why it is not connected, for a person; empty if it is."""
 

@@ -18,7 +18,9 @@ from pygent_ls.extensions.mcp.oauth import NeedsSignInError, Tokens, sign_in
 from pygent_ls.extensions.mcp.prompts import ServerPrompt, prompts_of
 from pygent_ls.extensions.mcp.resources import content_of, resource_tools, resources_of, templates_of
 from pygent_ls.extensions.mcp.server import McpHost, ServerLog, ServerSpec, ServerState, ServerStatus, no_server
+from pygent_ls.extensions.mcp.speech import SPEECH_TOOLS, McpSpeech
 from pygent_ls.extensions.mcp.tools import tools_of
+from pygent_ls.extensions.voice import NO_SPEECH
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, GetPromptResult
@@ -118,6 +120,24 @@ class McpServers:
         """Implement `ServerView`."""
         return [prompt for each in self._servers.values() for prompt in each.prompts]
 
+    def speech(self, name: str) -> McpSpeech:
+        """Return the speech server of that name, or with an empty name the first one. Raises `ToolError`."""
+        if name:
+            server = self._named(name)
+            if server.speech is None:
+                is_connected = server.status.state == "connected"
+                tools = ", ".join(sorted(SPEECH_TOOLS))
+                raise ToolError(
+                    f"The MCP server {name} is no speech server: it lacks one of the tools {tools}."
+                    if is_connected
+                    else f"The speech server {name} is not connected. {server.status.error}".strip()
+                )
+            return server.speech
+        found = next((each.speech for each in self._servers.values() if each.speech is not None), None)
+        if found is None:
+            raise ToolError(NO_SPEECH)
+        return found
+
     @property
     def listed(self) -> Sequence[Resource]:
         """Implement `ServerResources`."""
@@ -160,6 +180,8 @@ class _Server:
         self.prompts: Sequence[ServerPrompt] = ()
         self.resources: Sequence[Resource] = ()
         self.templates: Sequence[Resource] = ()
+        self.speech: McpSpeech | None = None
+        """The server as a speech server, if it has the tools of one."""
         self.has_started = asyncio.Event()
         self._host = host
         self._restarts_s = restarts_s
@@ -177,6 +199,7 @@ class _Server:
             tools=tuple(each.name for each in self.tools),
             prompts=tuple(each.command for each in self.prompts),
             n_resources=len(self.resources),
+            is_speech=self.speech is not None,
             error=self._error,
         )
 
@@ -198,6 +221,7 @@ class _Server:
             finally:
                 self._connection = None
                 self.tools, self.prompts, self.resources, self.templates = (), (), (), ()
+                self.speech = None
                 self.has_started.set()
             n_failures = 0 if loop.time() - began_s > STEADY_S else n_failures + 1
             self._become("failed", why)
@@ -239,6 +263,8 @@ class _Server:
         except TimeoutError:
             raise ToolError(f"The server did not list its tools within {limit_s:g} s.") from None
         self.tools, problems = tools_of(name, offer.tools, self._call)
+        is_speech = {each.name for each in offer.tools} >= SPEECH_TOOLS
+        self.speech = McpSpeech(name=name, call=self._call) if is_speech else None
         self.prompts = prompts_of(name, offer.prompts, self._prompt)
         self.resources = resources_of(name, offer.resources)
         self.templates = templates_of(name, offer.templates)

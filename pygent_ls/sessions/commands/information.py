@@ -125,10 +125,6 @@ async def _memory(call: CommandCall) -> str:
     return f"The notes in `{notes.path}`:\n\n{text}"
 
 
-async def _voice(_call: CommandCall) -> str:
-    return "Voice input is not built in to this version. Use the dictation of your system or editor."
-
-
 COMMANDS = (
     Command(
         name="help", takes="[COMMAND]", description="list commands, or show how to use one", run=_help, complete=_names
@@ -143,5 +139,4 @@ COMMANDS = (
         run=_mcp,
         can_be_cancelled=True,
     ),
-    Command(name="voice", description="show how to use voice input", run=_voice),
 )

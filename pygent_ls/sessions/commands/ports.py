@@ -10,6 +10,7 @@ from pygent_ls.agent.ports.skills import Skill
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommands
 from pygent_ls.extensions.mcp.server import NoServers, ServerView
+from pygent_ls.extensions.voice import NoVoice, VoiceInput
 from pygent_ls.sessions.export.exporter import Exportable
 from pygent_ls.sessions.index.session_list import Page, SessionFilter
 from pygent_ls.sessions.turns.ports import SessionOfCommands
@@ -113,3 +114,4 @@ class CommandFacts:
     skills: Callable[[], Awaitable[Sequence[Skill]]] = _no_skills
     mcp: Callable[[], ServerView] = NoServers
     """Configured MCP servers."""
+    voice: Callable[[], VoiceInput] = NoVoice

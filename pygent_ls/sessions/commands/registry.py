@@ -13,7 +13,7 @@ from functools import partial
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.errors import SessionError, ToolError
 from pygent_ls.extensions.commands import OwnCommand
-from pygent_ls.sessions.commands import background, checkpoints, conversation, information, selection, sessions
+from pygent_ls.sessions.commands import background, checkpoints, conversation, information, selection, sessions, voice
 from pygent_ls.sessions.commands.command import (
     Command,
     CommandCall,
@@ -39,6 +39,7 @@ BUILT_IN: Mapping[str, Command] = {
             *selection.COMMANDS,
             *checkpoints.COMMANDS,
             *sessions.COMMANDS,
+            *voice.COMMANDS,
         ),
         key=lambda each: each.name,
     )

@@ -20,6 +20,7 @@ from pygent_ls.editors.lsp.handlers.checkpoints import CheckpointRequests
 from pygent_ls.editors.lsp.handlers.sessions import SessionRequests
 from pygent_ls.editors.lsp.handlers.subscriptions import Attachments
 from pygent_ls.editors.lsp.handlers.turns import Turns
+from pygent_ls.editors.lsp.handlers.voice import VoiceNotifications, VoiceRequests
 from pygent_ls.editors.lsp.protocol import schema as protocol
 from pygent_ls.editors.lsp.protocol.commands import CommandsOut
 from pygent_ls.editors.lsp.protocol.conversion import session_out
@@ -77,11 +78,12 @@ STARTED_AT = monotonic()
 class Requests:
     """Answers the `pygent/*` requests of one client."""
 
-    def __init__(self, client: Client, core: Core) -> None:
+    def __init__(self, client: Client, core: Core, voice_notifications: VoiceNotifications) -> None:
         self.turns = Turns(client, core.sessions)
         self.attachments = Attachments(client, core.sessions)
         checkpoints = CheckpointRequests(client, core.sessions)
         background = BackgroundRequests(core.sessions)
+        voice = VoiceRequests(core, voice_notifications)
         sessions = SessionRequests(client.features.encoding, core.sessions)
         self._core = core
         self._sessions = core.sessions
@@ -125,6 +127,9 @@ class Requests:
             "pygent/mcp/log": self._mcp_log,
             "pygent/mcp/login": self._sign_in,
             "pygent/mcp/logout": self._sign_out,
+            "pygent/voice/start": voice.start,
+            "pygent/voice/status": voice.status,
+            "pygent/voice/stop": voice.stop,
             "pygent/status": self._status,
         }
 
@@ -317,6 +322,7 @@ def _server_out(server: ServerStatus) -> McpServerOut:
         "tools": [*server.tools],
         "prompts": [*server.prompts],
         "resources": server.n_resources,
+        "speech": server.is_speech,
     }
     if server.error:
         told["error"] = server.error

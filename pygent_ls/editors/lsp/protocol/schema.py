@@ -25,6 +25,7 @@ from pygent_ls.editors.lsp.protocol import (
     shapes,
     status,
     turns,
+    voice,
 )
 
 REQUESTS: dict[str, tuple[type[shapes.Params], Any]] = {
@@ -67,6 +68,9 @@ REQUESTS: dict[str, tuple[type[shapes.Params], Any]] = {
     "pygent/mcp/log": (status.McpServerParams, status.McpLogOut),
     "pygent/mcp/login": (status.McpServerParams, status.McpLoginOut),
     "pygent/mcp/logout": (status.McpServerParams, status.McpLogoutOut),
+    "pygent/voice/start": (voice.VoiceStartParams, voice.VoiceStatusOut),
+    "pygent/voice/status": (shapes.NoParams, voice.VoiceStatusOut),
+    "pygent/voice/stop": (shapes.NoParams, voice.VoiceStatusOut),
     "pygent/status": (shapes.NoParams, status.StatusOut),
 }
 """Each request with its parameters and its result."""
@@ -100,6 +104,8 @@ NOTIFICATIONS: dict[str, Any] = {
     "pygent/session/changed": sessions.SessionChangedOut,
     "pygent/models/changed": models.ModelsChangedOut,
     "pygent/mcp/changed": status.McpChangedOut,
+    "pygent/voice/update": voice.VoiceUpdateOut,
+    "pygent/voice/changed": voice.VoiceStatusOut,
     "pygent/question/cancelled": questions.QuestionCancelledOut,
     "pygent/review/cancelled": reviews.ReviewCancelledOut,
     "pygent/permission/cancelled": permissions.PermissionCancelledOut,

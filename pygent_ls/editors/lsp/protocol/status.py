@@ -28,14 +28,15 @@ class ToolsOut(TypedDict):
 
 class McpServerOut(TypedDict):
     """A configured MCP server. `tools` are the names of its tools, as the model is offered them, `prompts` the names of
-    its prompts as slash commands, and `resources` is the number of resources that it lists. `error` says why it is not
-    connected."""
+    its prompts as slash commands, and `resources` is the number of resources that it lists. `speech` is true if it can
+    be used for voice input. `error` says why it is not connected."""
 
     name: str
     state: Literal["disabled", "starting", "connected", "failed", "needs_sign_in"]
     tools: list[str]
     prompts: list[str]
     resources: int
+    speech: bool
     error: NotRequired[str]
 
 
