@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from tests.clients.programs import are_here
 from tests.e2e.lsp_client import EditorClient, editor_client
 from tests.model_server import ModelServer, Received, Step
+
+collect_ignore = [] if are_here("espeak-ng") else ["test_voice.py"]
 
 SHARED = pytest.mark.asyncio(loop_scope="session")
 """Mark for tests that use `editor`, whose daemon they share: they run in its event loop."""

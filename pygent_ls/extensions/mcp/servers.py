@@ -135,7 +135,8 @@ class McpServers:
             return server.speech
         found = next((each.speech for each in self._servers.values() if each.speech is not None), None)
         if found is None:
-            raise ToolError(NO_SPEECH)
+            missing = [each.name for each in self.statuses if each.state not in ("connected", "disabled")]
+            raise ToolError(f"{NO_SPEECH} Not connected yet: {', '.join(missing)}." if missing else NO_SPEECH)
         return found
 
     @property

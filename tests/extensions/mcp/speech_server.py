@@ -10,6 +10,7 @@ far is wrapped in `info` events. Instead of a device, each request for updates r
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import wave
@@ -20,9 +21,11 @@ from typing import Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from pocketsphinx import Decoder, Endpointer
 
 server = MCPServer("speech")
+
+SPHINX: Any = importlib.import_module("pocketsphinx")
+"""The recogniser, which has no types."""
 
 RATE_HZ = 16_000
 
@@ -57,8 +60,8 @@ class Listening:
     status: str = "running"
 
     def __post_init__(self) -> None:
-        self.endpointer = Endpointer(sample_rate=RATE_HZ)
-        self.decoder = Decoder(samprate=RATE_HZ, lm=None, loglevel="FATAL")
+        self.endpointer = SPHINX.Endpointer(sample_rate=RATE_HZ)
+        self.decoder = SPHINX.Decoder(samprate=RATE_HZ, lm=None, loglevel="FATAL")
         self.decoder.add_jsgf_string("prompts", GRAMMAR)
         self.decoder.activate_search("prompts")
         self.say("info", message="stt session started")

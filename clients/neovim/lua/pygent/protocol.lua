@@ -583,14 +583,15 @@
 ---@class pygent.McpRestarted
 
 --- A configured MCP server. `tools` are the names of its tools, as the model is offered them, `prompts` the names of
---- its prompts as slash commands, and `resources` is the number of resources that it lists. `error` says why it is not
---- connected.
+--- its prompts as slash commands, and `resources` is the number of resources that it lists. `speech` is true if it can
+--- be used for voice input. `error` says why it is not connected.
 ---@class pygent.McpServer
 ---@field name string
 ---@field state "disabled"|"starting"|"connected"|"failed"|"needs_sign_in"
 ---@field tools string[]
 ---@field prompts string[]
 ---@field resources integer
+---@field speech boolean
 ---@field error? string
 
 --- `pygent/mcp/restart`, `log`, `login` and `logout`: a configured MCP server.
@@ -1289,6 +1290,31 @@
 ---@field contextTokens integer
 ---@field contextLimit? integer
 
+--- `pygent/voice/start`: each utterance becomes a prompt of the session. `loopback` is what the machine plays.
+---@class pygent.VoiceStartParams
+---@field sessionId string
+---@field source? "microphone"|"loopback"
+
+--- The result of `pygent/voice/start`, `status` and `stop`, and the notification `pygent/voice/changed`, which
+--- follows when voice input has started or stopped.
+---
+--- If `state` is `off`, the other fields tell how it was last. `text` is what was heard of an utterance that is not
+--- complete, and so was not sent; `error` says why voice input stopped by itself, which the user was told.
+---@class pygent.VoiceStatus
+---@field state "off"|"starting"|"listening"
+---@field sessionId? string
+---@field source "microphone"|"loopback"
+---@field server? string
+---@field text string
+---@field error? string
+
+--- The notification `pygent/voice/update`: what was heard. If `final` is true, it is a whole utterance, which was
+--- queued as a prompt of the session; else all that is heard of it so far.
+---@class pygent.VoiceUpdate
+---@field sessionId string
+---@field text string
+---@field final boolean
+
 --- The fields of an LSP diagnostic that the daemon reads.
 ---@class pygent.Diagnostic
 ---@field range lsp.Range
@@ -1338,6 +1364,9 @@
 ---| "pygent/mcp/log"
 ---| "pygent/mcp/login"
 ---| "pygent/mcp/logout"
+---| "pygent/voice/start"
+---| "pygent/voice/status"
+---| "pygent/voice/stop"
 ---| "pygent/status"
 
 --- Requests of the editor to the daemon, with their results.
@@ -1381,6 +1410,9 @@
 ---@field ["pygent/mcp/log"] { params: pygent.McpServerParams, result: pygent.McpLog }
 ---@field ["pygent/mcp/login"] { params: pygent.McpServerParams, result: pygent.McpLogin }
 ---@field ["pygent/mcp/logout"] { params: pygent.McpServerParams, result: pygent.McpLogout }
+---@field ["pygent/voice/start"] { params: pygent.VoiceStartParams, result: pygent.VoiceStatus }
+---@field ["pygent/voice/status"] { params: pygent.NoParams, result: pygent.VoiceStatus }
+---@field ["pygent/voice/stop"] { params: pygent.NoParams, result: pygent.VoiceStatus }
 ---@field ["pygent/status"] { params: pygent.NoParams, result: pygent.Status }
 
 --- Requests of the daemon to the editor, with their results.
@@ -1396,6 +1428,8 @@
 ---@field ["pygent/session/changed"] pygent.SessionChanged
 ---@field ["pygent/models/changed"] pygent.ModelsChanged
 ---@field ["pygent/mcp/changed"] pygent.McpChanged
+---@field ["pygent/voice/update"] pygent.VoiceUpdate
+---@field ["pygent/voice/changed"] pygent.VoiceStatus
 ---@field ["pygent/question/cancelled"] pygent.QuestionCancelled
 ---@field ["pygent/review/cancelled"] pygent.ReviewCancelled
 ---@field ["pygent/permission/cancelled"] pygent.PermissionCancelled

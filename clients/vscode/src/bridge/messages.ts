@@ -42,6 +42,8 @@ export type Note =
 	| { readonly type: "show"; readonly page: Page }
 	/** Sessions were made, named, used or deleted: a list of them is no longer true. */
 	| { readonly type: "sessions" }
+	/** Voice input has started or stopped, or more was heard. */
+	| { readonly type: "voice"; readonly voice: VoiceShown }
 	/** A background command of the session that is shown has started or ended. */
 	| { readonly type: "background" }
 	| { readonly type: "reply"; readonly id: number; readonly result: unknown }
@@ -166,6 +168,9 @@ export interface Calls {
 	/** False if it had already ended. */
 	stopBackground: { params: { readonly id: string }; result: { readonly stopped: boolean } };
 
+	/** Listens for the session, which is created if there is none yet; or stops. */
+	toggleVoice: { params: null; result: null };
+
 	/** Show a place in an editor. */
 	openLocation: { params: { readonly uri: string; readonly range: Range | null }; result: null };
 	/** Show what a tool call changed in a file, or would change, in a diff editor. */
@@ -246,6 +251,14 @@ export interface PanelState {
 	readonly selection: string | null;
 	/** Hunks of this session that wait for review. */
 	readonly review: ReviewCount;
+}
+
+/** Voice input in the session that is shown. */
+export interface VoiceShown {
+	/** `unavailable`: there is no speech server. */
+	readonly state: "unavailable" | "off" | "starting" | "listening";
+	/** What is heard of an utterance that is not complete. */
+	readonly text: string;
 }
 
 export interface ReviewCount {

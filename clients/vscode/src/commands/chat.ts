@@ -20,6 +20,10 @@ export function chatCommands(views: Views, daemon: Daemon): Commands {
 			views.openTab(active?.sessionId ?? null);
 		},
 		stop: () => stop(views),
+		toggleVoice: async () => {
+			await daemon.needReady();
+			await (await panel()).calls.toggleVoice(null);
+		},
 		showSessions: async () => (await panel()).send({ type: "show", page: "sessions" }),
 		showCheckpoints: async () => {
 			const shown = await panel();

@@ -18,6 +18,7 @@ import { sessionSettingCalls } from "./calls/session_settings.ts";
 import { sessionCalls } from "./calls/sessions.ts";
 import { terminalCalls } from "./calls/terminal.ts";
 import { turnCalls } from "./calls/turns.ts";
+import { voiceCalls } from "./calls/voice.ts";
 import { windowCalls } from "./calls/window.ts";
 import type { Services } from "./services.ts";
 import { folderOfTheUser } from "./session_folder.ts";
@@ -68,11 +69,16 @@ export class Panel implements ShownSession, vscode.Disposable {
 			...sessionCalls(services, this),
 			...checkpointCalls(services.daemon, this),
 			...backgroundCalls(services.daemon, this),
+			...voiceCalls(services, this),
 			...attachmentCalls(services),
 		};
 		this.#disposables.push(
 			webview.onDidReceiveMessage((message: unknown) => this.#received(message)),
 			services.windowState.onDidChange(() => this.#sendState()),
+			services.windowState.voice.onDidChange(() => this.#sendVoice()),
+			services.windowState.voice.onDidLeaveUnsent(({ sessionId, text }) => {
+				if (sessionId === this.sessionId) this.send({ type: "write", text });
+			}),
 			services.reviews.onDidChange(() => {
 				// Each key in a file under review tells of itself; what the view shows of it seldom changes.
 				if (!isDeepStrictEqual(this.#review, this.#reviewed())) this.#sendState();
@@ -259,8 +265,13 @@ export class Panel implements ShownSession, vscode.Disposable {
 		return null;
 	}
 
+	#sendVoice(): void {
+		this.send({ type: "voice", voice: this.#services.windowState.voice.shown(this.sessionId) });
+	}
+
 	#sendAll({ begun }: { readonly begun: boolean }): void {
 		this.#sendState();
+		this.#sendVoice();
 		this.send({ type: "conversation", conversation: this.conversation, begun });
 	}
 

@@ -7,6 +7,7 @@ import type { KeySync } from "../daemon/key_sync.ts";
 import type { EditorContexts } from "../editor/context.ts";
 import { selectionLabel } from "../editor/conversion.ts";
 import type { Status } from "../protocol/protocol.ts";
+import { VoiceInput } from "./voice.ts";
 
 /** The part of the panel's state that does not depend on its session. */
 export type SharedState = Pick<
@@ -44,10 +45,12 @@ export class WindowState implements vscode.Disposable {
 	readonly onDidList = this.#listedAnew.event;
 	/** The state of an MCP server, or what it offers, has changed. */
 	readonly onDidChangeMcp = this.#mcpChanged.event;
+	readonly voice: VoiceInput;
 
 	constructor(daemon: Daemon, contexts: EditorContexts, keys: KeySync) {
 		this.#daemon = daemon;
 		this.#contexts = contexts;
+		this.voice = new VoiceInput(daemon, this.onDidChangeMcp);
 		this.#disposables = [
 			daemon.onDidChangeState(({ state }) => {
 				this.#changed.fire();
@@ -100,6 +103,7 @@ export class WindowState implements vscode.Disposable {
 		this.#changed.dispose();
 		this.#listedAnew.dispose();
 		this.#mcpChanged.dispose();
+		this.voice.dispose();
 	}
 
 	#selected(): void {

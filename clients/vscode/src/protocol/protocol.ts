@@ -681,8 +681,8 @@ export type McpRestarted = Readonly<Record<string, never>>;
 
 /**
  * A configured MCP server. `tools` are the names of its tools, as the model is offered them, `prompts` the names of
- * its prompts as slash commands, and `resources` is the number of resources that it lists. `error` says why it is not
- * connected.
+ * its prompts as slash commands, and `resources` is the number of resources that it lists. `speech` is true if it can
+ * be used for voice input. `error` says why it is not connected.
  */
 export interface McpServer {
 	readonly name: string;
@@ -690,6 +690,7 @@ export interface McpServer {
 	readonly tools: readonly string[];
 	readonly prompts: readonly string[];
 	readonly resources: number;
+	readonly speech: boolean;
 	readonly error?: string;
 }
 
@@ -1555,6 +1556,38 @@ export interface Usage {
 	readonly contextLimit: number | null;
 }
 
+/** `pygent/voice/start`: each utterance becomes a prompt of the session. `loopback` is what the machine plays. */
+export interface VoiceStartParams {
+	readonly sessionId: string;
+	readonly source?: "microphone" | "loopback";
+}
+
+/**
+ * The result of `pygent/voice/start`, `status` and `stop`, and the notification `pygent/voice/changed`, which
+ * follows when voice input has started or stopped.
+ *
+ * If `state` is `off`, the other fields tell how it was last. `text` is what was heard of an utterance that is not
+ * complete, and so was not sent; `error` says why voice input stopped by itself, which the user was told.
+ */
+export interface VoiceStatus {
+	readonly state: "off" | "starting" | "listening";
+	readonly sessionId: string | null;
+	readonly source: "microphone" | "loopback";
+	readonly server: string | null;
+	readonly text: string;
+	readonly error?: string;
+}
+
+/**
+ * The notification `pygent/voice/update`: what was heard. If `final` is true, it is a whole utterance, which was
+ * queued as a prompt of the session; else all that is heard of it so far.
+ */
+export interface VoiceUpdate {
+	readonly sessionId: string;
+	readonly text: string;
+	readonly final: boolean;
+}
+
 /** The fields of an LSP diagnostic that the daemon reads. */
 export interface Diagnostic {
 	readonly range: Range;
@@ -1605,6 +1638,9 @@ export interface Requests {
 	readonly "pygent/mcp/log": { readonly params: McpServerParams; readonly result: McpLog };
 	readonly "pygent/mcp/login": { readonly params: McpServerParams; readonly result: McpLogin };
 	readonly "pygent/mcp/logout": { readonly params: McpServerParams; readonly result: McpLogout };
+	readonly "pygent/voice/start": { readonly params: VoiceStartParams; readonly result: VoiceStatus };
+	readonly "pygent/voice/status": { readonly params: NoParams; readonly result: VoiceStatus };
+	readonly "pygent/voice/stop": { readonly params: NoParams; readonly result: VoiceStatus };
 	readonly "pygent/status": { readonly params: NoParams; readonly result: Status };
 }
 
@@ -1622,6 +1658,8 @@ export interface Notifications {
 	readonly "pygent/session/changed": SessionChanged;
 	readonly "pygent/models/changed": ModelsChanged;
 	readonly "pygent/mcp/changed": McpChanged;
+	readonly "pygent/voice/update": VoiceUpdate;
+	readonly "pygent/voice/changed": VoiceStatus;
 	readonly "pygent/question/cancelled": QuestionCancelled;
 	readonly "pygent/review/cancelled": ReviewCancelled;
 	readonly "pygent/permission/cancelled": PermissionCancelled;

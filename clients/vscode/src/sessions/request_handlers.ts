@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import type { Listeners, RequestHandlers } from "../daemon/daemon.ts";
+import type { VoiceStatus, VoiceUpdate } from "../protocol/protocol.ts";
 import { answerToDaemon } from "./daemon_questions.ts";
 import type { PendingRequests } from "./pending_requests.ts";
 import type { Sessions } from "./sessions.ts";
@@ -24,7 +25,14 @@ export function requestHandlersOf(asks: PendingRequests): RequestHandlers {
 interface Told {
 	readonly sessions: Sessions;
 	/** What shows which models and MCP servers there are. */
-	readonly windowState: { readonly refresh: () => Promise<void>; readonly mcpChanged: () => void };
+	readonly windowState: {
+		readonly refresh: () => Promise<void>;
+		readonly mcpChanged: () => void;
+		readonly voice: {
+			readonly changed: (status: VoiceStatus) => void;
+			readonly heard: (update: VoiceUpdate) => void;
+		};
+	};
 }
 
 /** Returns the handlers of notifications, which exist before the daemon sends any. */
@@ -33,6 +41,8 @@ export function listenersOf(asks: PendingRequests, told: () => Told): Listeners 
 		"pygent/session/changed": (changed) => told().sessions.changed(changed),
 		"pygent/models/changed": () => void told().windowState.refresh(),
 		"pygent/mcp/changed": () => told().windowState.mcpChanged(),
+		"pygent/voice/changed": (status) => told().windowState.voice.changed(status),
+		"pygent/voice/update": (update) => told().windowState.voice.heard(update),
 		"pygent/permission/cancelled": ({ permissionId }) => asks.withdraw(permissionId),
 		"pygent/question/cancelled": ({ questionId }) => asks.withdraw(questionId),
 		"pygent/review/cancelled": ({ reviewId }) => asks.withdraw(reviewId),

@@ -1,7 +1,7 @@
 /** What the view shows now, for components: one value that is replaced, never changed. */
 
 import { useSyncExternalStore } from "react";
-import type { Note, Page, PanelState } from "../bridge/messages.ts";
+import type { Note, Page, PanelState, VoiceShown } from "../bridge/messages.ts";
 import { reduce } from "../conversation/reducer/reducer.ts";
 import { type Conversation, EMPTY } from "../conversation/state.ts";
 
@@ -10,12 +10,19 @@ export interface View {
 	readonly panel: PanelState | null;
 	readonly conversation: Conversation;
 	readonly page: Page;
+	readonly voice: VoiceShown;
 	/** What the user asked for and did not get, in words that say what to do. */
 	readonly problem: string | null;
 }
 
 export class Store {
-	#view: View = { panel: null, conversation: EMPTY, page: "chat", problem: null };
+	#view: View = {
+		panel: null,
+		conversation: EMPTY,
+		page: "chat",
+		voice: { state: "unavailable", text: "" },
+		problem: null,
+	};
 	readonly #listeners = new Set<() => void>();
 	readonly #noteListeners = new Set<(note: Note) => void>();
 
@@ -60,6 +67,9 @@ export class Store {
 				break;
 			case "show":
 				this.update({ page: note.page });
+				break;
+			case "voice":
+				this.update({ voice: note.voice });
 				break;
 			case "attach":
 			case "write":

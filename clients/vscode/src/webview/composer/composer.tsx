@@ -19,6 +19,7 @@ import { PromptField } from "./prompt_field.tsx";
 import { Queue } from "./queue.tsx";
 import { useCompletion } from "./use_completion.ts";
 import { promptsOf, usePromptHistory } from "./use_prompt_history.ts";
+import { HeardText, VoiceButton } from "./voice.tsx";
 
 export function Composer(props: AppProps): ReactElement {
 	const { store, host, drafts } = props;
@@ -64,6 +65,7 @@ export function Composer(props: AppProps): ReactElement {
 					onLeave={() => store.take({ type: "focus", on: "ask" })}
 					onFiles={(files) => void attachFiles(props, files)}
 				/>
+				<HeardText {...props} />
 				{isRunning && !isBlank(draft) && <WhileRunning onSend={send} />}
 				<Toolbar {...props} panel={panel} isRunning={isRunning} isEmpty={isBlank(draft)} onSend={send} />
 			</div>
@@ -113,6 +115,7 @@ function Toolbar({ panel, isRunning, isEmpty, onSend, ...props }: ToolbarProps):
 		<div className="toolbar">
 			<AddContext {...props} />
 			{panel !== null && <ModelPicker {...props} panel={panel} />}
+			<VoiceButton {...props} />
 			{isRunning ? (
 				<IconButton
 					className="send"
