@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.lsp_client import editor_client
 from tests.e2e.raw import RawClient, raw_client
 from tests.e2e.test_mcp import have_ended, started, until_connected
 from tests.model_server import ModelServer, Step
@@ -195,3 +196,19 @@ def test_the_command_starts_shows_and_stops_it(folder: Path, home: Path, recordi
     assert said[2].startswith("The speech server `speech` listens to the microphone.")
     assert said[3] == said[4] == "Voice input is off."
     assert "must be one of `microphone`, `loopback`" in said[5]
+
+
+async def test_in_an_editor_without_a_plugin_the_chat_document_has_prompt_and_answer(
+    folder: Path, home: Path, recordings: dict[str, Path]
+) -> None:
+    configure(home, folder, [recordings["run the tests"]])
+    with ModelServer([Step(text="They pass.")]) as model:
+        async with editor_client(folder, {**model.env(), "PYGENT_MODEL": "openai/gpt-4o"}) as editor:
+            await editor.ask_lsp("workspace/executeCommand", {"command": "pygent.ask", "arguments": ["/voice start"]})
+            text = await editor.answered(2)
+            await editor.ask_lsp("workspace/executeCommand", {"command": "pygent.ask", "arguments": ["/voice stop"]})
+            stopped = await editor.answered(3)
+
+    assert "## You\n\n/voice start\n\n## pygent\n\nThe speech server `speech` listens to the microphone." in text
+    assert "## You\n\nrun the tests\n\n## pygent\n\nThey pass." in text
+    assert "Voice input is off." in stopped

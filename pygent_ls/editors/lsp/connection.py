@@ -62,7 +62,7 @@ class Connection:
             return buffers.uri_of(path) or uris.uri_of(path)
 
         def begin_turn(session: Session, request: TurnRequest) -> None:
-            self.requests.turns.begin(session, request, events_token=None, work_token=None)
+            self.commands.begin(session, request, follows_session=voice.are_wanted)
 
         def configure(given: object) -> Sequence[str]:
             return self.core.configure(given)

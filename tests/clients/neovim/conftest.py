@@ -15,7 +15,10 @@ from tests.clients.programs import are_here
 from tests.e2e.command_line import clean_environment
 from tests.model_server import Step
 
-collect_ignore_glob = [] if are_here("tmux") else ["test_terminal.py"]
+collect_ignore = [
+    *([] if are_here("tmux") else ["test_terminal.py"]),
+    *([] if are_here("espeak-ng") else ["test_commands_voice.py"]),
+]
 
 Start = Callable[..., Editor]
 

@@ -45,6 +45,7 @@ from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from pygent_ls.workspace.snapshots.snapshots import Snapshots
 from tests.editors.lsp.editor_documents import Documents, path_of
 from tests.extensions.mcp.view import ListedServers
+from tests.extensions.voice_input import SilentVoice
 from tests.fakes import WAIT_S, FakeClock, FakeModel, Step, bounded
 from tests.sessions.conversation import LIMITS, say_mode
 
@@ -109,6 +110,7 @@ class FakeCore:
         self.changed_files: list[Path] = []
         self.n_starts = 0
         self.mcp = ListedServers()
+        self.voice = SilentVoice()
         self.configured: list[object] = []
         self.keys = EditorKeys({})
         self._setup = setup

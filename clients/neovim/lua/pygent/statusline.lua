@@ -5,6 +5,7 @@ local client = require("pygent.daemon.client")
 local plain_text = require("pygent.chat.renderer.plain_text")
 local roots = require("pygent.daemon.root")
 local sessions = require("pygent.sessions")
+local voice = require("pygent.voice")
 
 local M = {}
 
@@ -52,6 +53,9 @@ local function text_of()
   local doing = activity_of(session)
   if doing then
     table.insert(parts, doing)
+  end
+  if voice.heard(session.id) then
+    table.insert(parts, "listening")
   end
   if session.info.usage.costUsd then
     table.insert(parts, number_format.dollars(session.info.usage.costUsd))

@@ -196,7 +196,12 @@ class ClientCommands:
         session = named or self._current_session()
         self._chat_session = None
         request = TurnRequest(parts=parts, own_words=own_words)
-        if self._client.features.chat_panel:  # which shows the answer from the session's events
+        return self.begin(session, request, follows_session=self._client.features.chat_panel)
+
+    def begin(self, session: Session, request: TurnRequest, *, follows_session: bool) -> CommandTurnOut:
+        """Start a turn. If the client does not follow the session's events, the workspace's chat document shows the
+        question and the answer. Raises as `Session.start_turn`."""
+        if follows_session:
             return self._started(session, self._turns.begin(session, request, events_token=None, work_token=None))
         return self._started(session, self._chats.ask(session, request))
 

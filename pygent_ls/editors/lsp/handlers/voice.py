@@ -15,6 +15,7 @@ class VoiceNotifications:
     def __init__(self, endpoint: RpcEndpoint, *, is_wanted: bool) -> None:
         self._endpoint = endpoint
         self.are_wanted = is_wanted
+        """Whether the client shows voice input itself, and so follows the session."""
 
     def heard(self, heard: Heard) -> None:
         """Send `pygent/voice/update`."""

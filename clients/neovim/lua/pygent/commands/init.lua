@@ -44,6 +44,7 @@ M.modules = {
   cost = "turns",
   background = "background",
   mcp = "mcp",
+  voice = "voice",
   undo = "checkpoints",
   compact = "sessions.actions",
   clear = "sessions.actions",

@@ -3,6 +3,7 @@
 local drafts = require("pygent.prompt.drafts")
 local plain_text = require("pygent.chat.renderer.plain_text")
 local text = require("pygent.text")
+local voice = require("pygent.voice")
 
 local M = {}
 
@@ -47,6 +48,20 @@ local function labels_of(draft)
   )
 end
 
+---What is heard, before the hints on keys that leave room for it.
+---@param said string empty if nothing was said yet
+---@param hints string[]
+---@return string[] the longest first
+local function with_heard(said, hints)
+  local shown = "● " .. (said ~= "" and said or "listening")
+  return vim.list_extend(
+    vim.tbl_map(function(hint)
+      return shown .. " · " .. hint
+    end, hints),
+    { shown }
+  )
+end
+
 ---@param draft pygent.Draft
 ---@return string[] the longest first
 local function key_hints(draft)
@@ -67,7 +82,9 @@ function M.of(draft, width)
   local labels = labels_of(draft)
   local is_about = labels ~= ""
   local room = width - 2 - (is_about and 2 + #ABOUT or 0) -- spaces at the ends and between
-  local keys = fitting(key_hints(draft), room, vim.fn.strdisplaywidth(labels))
+  local said = voice.heard(draft.session_id)
+  local hints = said and with_heard(said, key_hints(draft)) or key_hints(draft)
+  local keys = fitting(hints, room, vim.fn.strdisplaywidth(labels))
   local last = ("%%=%%#PygentPromptHint#%s %%*"):format(text.fit(keys, room))
   if not is_about then
     return last
