@@ -39,7 +39,7 @@ MAX_UTTERANCE_CHARS = 10_000
 """Maximum length of one utterance: ten minutes of speech."""
 
 MAX_QUEUED = 20
-"""Maximum number of prompts that may wait in the session before voice input stops: nobody speaks that far ahead."""
+"""Maximum number of prompts that may wait in the session before voice input stops: a server that is out of order or hostile could send any number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ class VoiceStatus:
 
 
 def unsent(status: VoiceStatus) -> str:
-    """Return a sentence with the text that was heard last and not sent; empty if there is none."""
+    """Return a sentence with the text that was heard last and not sent, or an empty text."""
     return f" Not sent: {status.text}" if status.text else ""
 
 

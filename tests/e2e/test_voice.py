@@ -5,30 +5,23 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.clients.speech import speech_settings, spoken
 from tests.e2e.lsp_client import editor_client
 from tests.e2e.raw import RawClient, raw_client
 from tests.e2e.test_mcp import have_ended, started, until_connected
 from tests.model_server import ModelServer, Step
-
-SPEECH = Path(__file__).parents[1] / "extensions" / "mcp" / "speech_server.py"
 
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Spoken prompts, by their text."""
     folder = tmp_path_factory.mktemp("recordings")
-    found: dict[str, Path] = {}
-    for text in ("run the tests", "show the changes", "fix the failing test"):
-        found[text] = folder / f"{text}.wav"
-        subprocess.run(["espeak-ng", "-s", "130", "-w", found[text], text], check=True, timeout=60)
-    return found
+    return {text: spoken(text, folder) for text in ("run the tests", "show the changes", "fix the failing test")}
 
 
 @pytest.fixture
@@ -41,18 +34,8 @@ def home(folder: Path) -> Path:
 
 def configure(home: Path, folder: Path, microphone: list[Path]) -> None:
     """Write settings with a speech server that hears these recordings."""
-    sound = os.pathsep.join(map(str, microphone))
-    env = {"MICROPHONE": sound, "PID_FILE": str(folder / "pids"), "STOPPED_FILE": str(folder / "stopped")}
-    listed = ", ".join(f"{name} = {json.dumps(value)}" for name, value in env.items())
-    lines = [
-        "[voice]",
-        "poll_ms = 50",
-        "[mcp_servers.speech]",
-        f"command = {json.dumps(sys.executable)}",
-        f"args = {json.dumps([str(SPEECH)])}",
-        f"env = {{ {listed} }}",
-    ]
-    (home / "config.toml").write_text("\n".join(lines))
+    files = {"PID_FILE": str(folder / "pids"), "STOPPED_FILE": str(folder / "stopped")}
+    (home / "config.toml").write_text(speech_settings(*microphone, **files))
 
 
 def new_session(client: RawClient) -> str:

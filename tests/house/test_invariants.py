@@ -74,6 +74,7 @@ OWNED_TASKS: Mapping[str, str] = {
     "editors/lsp/daemon/socket_server.py": "the daemon awaits the tasks of its clients when it ends",
     "editors/terminal/line_editor.py": "whoever waits for a line awaits the prompt that is being written",
     "extensions/mcp/servers.py": "`close` awaits the task of each server, and that what it has started",
+    "extensions/voice.py": "`close` awaits the task that polls the speech server",
     "extensions/mcp/stdio.py": "who leaves the transport awaits the process and what writes to it",
     "llm/cli/model.py": "the stream that reads what the program writes awaits its end",
     "sessions/lifecycle/eviction.py": "who wants a session that is being closed awaits it, and the "

@@ -121,7 +121,7 @@ class Toolbar:
 
     @property
     def _heard(self) -> str:
-        return f" · ● {one_line(self.voice.text, 40)}" if self.voice.state == "listening" else ""
+        return f" · ● {one_line(self.voice.text, 40)}".rstrip() if self.voice.state == "listening" else ""
 
 
 @dataclass(frozen=True, kw_only=True)

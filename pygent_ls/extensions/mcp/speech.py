@@ -90,8 +90,8 @@ def _read(text: str) -> Any:
 
 
 def updates_in(answer: Mapping[str, Any], since_seq: int) -> SpeechUpdates:
-    """Return the updates of an answer to `stt_get_updates`. Events that were seen before, or that are no objects, are
-    left out."""
+    """Return the updates of an answer to `stt_get_updates`. Skips events that were seen before, and
+    values that are not objects."""
     listed: Any = answer.get("events")
     events: list[SpeechEvent] = []
     last_seq, has_numbers = since_seq, True

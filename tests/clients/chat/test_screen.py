@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.clients.neovim.terminal import Terminal
+from tests.clients.speech import speech_settings, spoken
 from tests.clients.waiting import WAIT_S
 from tests.e2e.command_line import clean_environment, script, tool
 from tests.model_server import ModelServer
@@ -28,7 +29,7 @@ COLUMNS, ROWS = 60, 40
 def chat(folder: Path, *answers: Mapping[str, Any], arguments: tuple[str, ...] = ()) -> Generator[Terminal]:
     """A chat with a model that gives these answers, once its prompt is on the screen."""
     home, project = folder / "home", folder / "project"
-    home.mkdir()
+    home.mkdir(exist_ok=True)
     project.mkdir()
     (project / "notes.txt").write_text("water the plants\n")
     environment = clean_environment(
@@ -105,3 +106,15 @@ def test_output_that_ends_no_line_is_whole_when_the_command_ends(tmp_path: Path)
         screen = terminal.shows("Seen.", "> typed")
 
     assert "\n  │ no end of it\n" in screen
+
+
+def test_a_spoken_prompt_is_answered_like_a_typed_one(tmp_path: Path) -> None:
+    recording = spoken("run the tests", tmp_path)
+    settings = tmp_path / "home" / "config" / "pygent-ls"
+    settings.mkdir(parents=True)
+    (settings / "config.toml").write_text(speech_settings(recording))
+    with chat(tmp_path, {"text": "They pass."}) as terminal:
+        terminal.keys("/voice start", "Enter")
+        terminal.shows("> run the tests", "They pass.", " · ●")
+        terminal.keys("/voice stop", "Enter")
+        terminal.shows("Voice input is off.")

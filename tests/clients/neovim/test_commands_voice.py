@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 from tests.clients.neovim.chats import chat, open_chat
 from tests.clients.neovim.conftest import Start
 from tests.clients.neovim.prompts import bar, open_prompt, prompt_text, told
+from tests.clients.speech import speech_settings, spoken
 from tests.model_server import Step
-
-SPEECH = Path(__file__).parents[2] / "extensions" / "mcp" / "speech_server.py"
 
 NOTIFY = """
 local method, params = ...
@@ -21,25 +17,10 @@ client.handlers[method](nil, params, { client_id = client.id, method = method })
 """
 
 
-def configure(home: Path, recording: Path) -> None:
-    """Write settings with a speech server that hears this recording."""
-    config = home / "config" / "pygent-ls"
-    config.mkdir(parents=True)
-    lines = [
-        "[voice]",
-        "poll_ms = 50",
-        "[mcp_servers.speech]",
-        f"command = {json.dumps(sys.executable)}",
-        f"args = {json.dumps([str(SPEECH)])}",
-        f"env = {{ MICROPHONE = {json.dumps(str(recording))} }}",
-    ]
-    (config / "config.toml").write_text("\n".join(lines))
-
-
 def test_a_spoken_prompt_is_sent_and_answered(start: Start, home: Path, tmp_path: Path) -> None:
-    recording = tmp_path / "speech.wav"
-    subprocess.run(["espeak-ng", "-s", "130", "-w", recording, "run the tests"], check=True, timeout=60)
-    configure(home, recording)
+    settings = home / "config" / "pygent-ls"
+    settings.mkdir(parents=True)
+    (settings / "config.toml").write_text(speech_settings(spoken("run the tests", tmp_path)))
     editor = start([Step(text="They pass.")])
     open_chat(editor, enter=False)
 

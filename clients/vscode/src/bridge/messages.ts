@@ -168,7 +168,7 @@ export interface Calls {
 	/** False if it had already ended. */
 	stopBackground: { params: { readonly id: string }; result: { readonly stopped: boolean } };
 
-	/** Listens for the session, which is created if there is none yet; or stops. */
+	/** Listens for the session, which is created first if it is missing; or stops. */
 	toggleVoice: { params: null; result: null };
 
 	/** Show a place in an editor. */
