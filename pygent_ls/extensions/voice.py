@@ -39,7 +39,8 @@ MAX_UTTERANCE_CHARS = 10_000
 """Maximum length of one utterance: ten minutes of speech."""
 
 MAX_QUEUED = 20
-"""Maximum number of prompts that may wait in the session before voice input stops: a server that is out of order or hostile could send any number."""
+"""Maximum number of prompts that may wait in the session before voice input stops, because a hostile server could send
+any number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

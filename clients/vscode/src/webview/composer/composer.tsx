@@ -10,6 +10,7 @@ import { Menu } from "../chrome/menu.tsx";
 import { Problem } from "../chrome/problem.tsx";
 import { useView } from "../store.ts";
 import { Attachments } from "./attachments.tsx";
+import { useCompletion } from "./completion/use_completion.ts";
 import { draftOf, isBlank } from "./draft_state.ts";
 import { useDraftState } from "./drafts.ts";
 import { droppedUris, imageAttachment } from "./images.ts";
@@ -17,7 +18,6 @@ import { Meter } from "./meter.tsx";
 import { AgentPicker, ModelPicker, ModePicker, useNextMode } from "./pickers.tsx";
 import { PromptField } from "./prompt_field.tsx";
 import { Queue } from "./queue.tsx";
-import { useCompletion } from "./use_completion.ts";
 import { promptsOf, usePromptHistory } from "./use_prompt_history.ts";
 import { HeardText, VoiceButton } from "./voice.tsx";
 

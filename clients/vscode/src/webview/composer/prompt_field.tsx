@@ -4,9 +4,9 @@ import { type ClipboardEvent, type KeyboardEvent, type ReactElement, type RefObj
 import type { Suggestion } from "../../bridge/messages.ts";
 import { moved } from "../chrome/list_keys.ts";
 import { Spoken } from "../chrome/popup.tsx";
-import { inserted, isWritten } from "./completion.ts";
-import { Suggestions } from "./suggestions.tsx";
-import type { CompletionState } from "./use_completion.ts";
+import { inserted, isWritten } from "./completion/completion.ts";
+import { Suggestions } from "./completion/suggestions.tsx";
+import type { CompletionState } from "./completion/use_completion.ts";
 
 export interface PromptFieldProps {
 	readonly field: RefObject<HTMLTextAreaElement | null>;

@@ -1,5 +1,6 @@
 /** The button of voice input, and what is heard. */
 
+import "./voice.css";
 import type { ReactElement } from "react";
 import type { AppProps } from "../app_props.ts";
 import { ask } from "../chrome/host_calls.ts";

@@ -1,6 +1,6 @@
 /** How a prompt can go on: when to ask for it, what of an answer still fits, and what taking it makes of the prompt. */
 
-import type { Suggestion } from "../../bridge/messages.ts";
+import type { Suggestion } from "../../../bridge/messages.ts";
 
 /** An answer to how `text` can go on at `offset`; its items take the place of what stands from `start` on. */
 export interface Offer {

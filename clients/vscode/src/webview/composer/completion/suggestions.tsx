@@ -1,8 +1,8 @@
 /** The list of ways in which the prompt can go on. The focus stays where the user writes. */
 
 import { type ReactElement, useEffect } from "react";
-import type { Suggestion } from "../../bridge/messages.ts";
-import { Icon } from "../chrome/icon.tsx";
+import type { Suggestion } from "../../../bridge/messages.ts";
+import { Icon } from "../../chrome/icon.tsx";
 
 interface SuggestionsProps {
 	readonly id: string;

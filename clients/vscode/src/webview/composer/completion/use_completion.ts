@@ -1,8 +1,8 @@
 /** The list of ways to go on, as it follows what is written. */
 
 import { useEffect, useRef, useState } from "react";
-import type { Suggestion } from "../../bridge/messages.ts";
-import type { Host } from "../host.ts";
+import type { Suggestion } from "../../../bridge/messages.ts";
+import type { Host } from "../../host.ts";
 import { fitting, isCompleted, isSought, type Offer } from "./completion.ts";
 
 /** While the user types on, nothing is asked. */
