@@ -1,4 +1,4 @@
-"""Public API for your own tools.
+"""Public API for your own tools and models.
 
 A file in the folder `tools/` of the user's settings defines tools as functions:
 
@@ -15,17 +15,17 @@ The name, the docstring and the type hints are what the model is told. A first p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 from pygent_ls.errors import ToolError
 
-__all__ = ["API_VERSION", "Completed", "Context", "ToolError", "tool"]
+__all__ = ["API_VERSION", "Completed", "Context", "Models", "ToolError", "tool"]
 
-API_VERSION = "1.0"
-"""Version of this module. The major number changes when a tool that worked no longer does."""
+API_VERSION = "1.1"
+"""Version of this module. The major number changes when a tool or model that worked no longer does."""
 
 Risk = Literal["low", "medium", "high"]
 
@@ -93,3 +93,20 @@ class Context(Protocol):
     def report(self, text: str) -> None:
         """Show the user text while the tool runs."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """Models of a package, which are named after its entry point: `NAME/MODEL`."""
+
+    answer: Callable[[Mapping[str, Any]], AsyncIterator[Mapping[str, Any] | str]]
+    """Async generator function. It is given the body of a request to OpenAI's chat completions API, with `model` as the
+    name behind the slash, and yields text, or chunks of that API (`chat.completion.chunk`). It is closed if the call is
+    cancelled. Whatever it raises is shown to the user."""
+    names: Sequence[str] = ()
+    """Models to list, without the name of the entry point; others can be called, too."""
+    context_limit: int | None = None
+    """Maximum tokens of a request and its answer together; None if unknown."""
+    takes_tools: bool = True
+    """Whether it calls tools; otherwise, calls are read from its text."""
+    takes_images: bool = False

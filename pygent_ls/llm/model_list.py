@@ -6,12 +6,14 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pygent_ls.errors import ModelError, SettingError
 from pygent_ls.llm.anthropic.model import AnthropicModel
 from pygent_ls.llm.cli.programs import PREFIX, PRESETS, CliProgram
 from pygent_ls.llm.keys.saved_keys import SavedKeys
 from pygent_ls.llm.openai.chat_model import OpenAIModel
+from pygent_ls.llm.packages import load, package_models
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.providers.endpoints import Endpoints
 from pygent_ls.llm.providers.known_providers import OFFLINE, PROVIDERS, Provider, first_set, provider_named
@@ -19,8 +21,14 @@ from pygent_ls.llm.providers.provider_keys import ProviderKey, find_key
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_configured_model, missing_extra, providers_of_bare
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 MAX_A_PROVIDER = 40
 """Maximum number of models listed for one provider, to fit a menu."""
+
+LOAD_S = 5.0
+"""Maximum time to import a package before its models are listed."""
 
 ANY = "ANY"
 """Placeholder name for any listed model."""
@@ -61,6 +69,8 @@ async def listed_models(
         others = [name for name in of_table.get(provider.name, ()) if not _DATED.search(name)]
         models = [provider.default_model, *others][:MAX_A_PROVIDER]
         found += await asyncio.to_thread(lacking.judged, provider, models)
+    for name, entry in package_models().items():
+        found += await _of_package(name, entry)
     found += [_program(name, program, find) for name, program in {**PRESETS, **endpoints.common.programs}.items()]
     found.append(ListedModel(name=OFFLINE))
     return list({each.name: each for each in reversed(found)}.values())[::-1]
@@ -128,6 +138,16 @@ def _judged(name: str, lacking: _Lacking, resources: ModelResources) -> ListedMo
     if provider is None:
         return ListedModel(name=name, available=not reason, reason=reason)
     return lacking.judged(provider, [name], reason)[0]
+
+
+async def _of_package(name: str, entry: EntryPoint) -> Sequence[ListedModel]:
+    """Return the models that a package lists; of one that cannot be imported, why."""
+    try:
+        async with asyncio.timeout(LOAD_S):
+            models = await asyncio.to_thread(load, entry)
+    except (ModelError, TimeoutError) as error:
+        return [ListedModel(name=f"{name}/MODEL", available=False, reason=str(error) or "it is still being imported")]
+    return [ListedModel(name=f"{name}/{each}") for each in models.names] or [ListedModel(name=f"{name}/MODEL")]
 
 
 def _program(name: str, program: CliProgram, find: Callable[[str], str | None]) -> ListedModel:

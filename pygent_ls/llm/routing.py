@@ -23,6 +23,7 @@ from pygent_ls.llm.litellm.model import LitellmModel
 from pygent_ls.llm.openai.chat_model import OpenAIModel
 from pygent_ls.llm.openai.responses_model import ResponsesModel
 from pygent_ls.llm.openai.responses_request import needs_responses
+from pygent_ls.llm.packages import PackageModel, package_models
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.providers.endpoints import NO_PROVIDER, Endpoints, is_known_provider
 from pygent_ls.llm.providers.known_providers import (
@@ -105,8 +106,8 @@ def adapter_of(model: Model) -> str:
             return "chat completions API (built in)"
         case AnthropicModel():
             return "Anthropic's Messages API (built in)"
-        case LitellmModel():
-            return "litellm"
+        case LitellmModel() | PackageModel():
+            return "litellm" if isinstance(model, LitellmModel) else "an installed package"
         case RoutedModel(chosen=chosen):
             return adapter_of(chosen) if chosen else "chosen at the first call"
         case TextToolCalls(inner=inner):
@@ -212,6 +213,8 @@ class _Router:
             return self._native(name, known, bare)
         if bare and not is_known_provider(prefix):
             is_own = prefix in self.own_names
+            if not is_own and prefix in package_models():
+                return PackageModel(name, package_models()[prefix], self.choose(NO_PROVIDER))
             endpoint = self.choose(prefix if is_own else NO_PROVIDER)
             if endpoint.api_base:
                 return self._compatible(name, endpoint, prefix if is_own else "", bare if is_own else name)

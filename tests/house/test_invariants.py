@@ -60,6 +60,7 @@ CATCHES_ALL: Mapping[str, str] = {
     "editors/lsp/transport/stdio.py": "the read loop: no input ends the daemon",
     "editors/lsp/rpc/endpoint.py": "the read loop: no request stays without an answer",
     "extensions/own_tools/child.py": "the process of a tool: whatever the tool raises becomes its error result",
+    "llm/packages.py": "the thread of a package: whatever its code raises becomes the error of the call",
     "extensions/mcp/client.py": "a transport of the SDK raises errors of several libraries, and groups of them",
 }
 
@@ -76,6 +77,7 @@ OWNED_TASKS: Mapping[str, str] = {
     "extensions/mcp/servers.py": "`close` awaits the task of each server, and that what it has started",
     "extensions/voice.py": "`close` awaits the task that polls the speech server",
     "extensions/mcp/stdio.py": "who leaves the transport awaits the process and what writes to it",
+    "llm/packages.py": "the package awaits that each piece of its answer was taken",
     "llm/cli/model.py": "the stream that reads what the program writes awaits its end",
     "sessions/lifecycle/eviction.py": "who wants a session that is being closed awaits it, and the "
     "daemon does when it ends",

@@ -8,9 +8,11 @@ import os
 import select
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +169,32 @@ def real(place: Place, name: str, *args: str) -> ServerSpec:
     )
 
 
+@contextmanager
+def serving_page(html: str) -> Generator[str]:
+    """A site whose pages are all this one, and whose robots.txt forbids `/private/`; its address."""
+
+    class Site(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            is_rules = self.path == "/robots.txt"
+            body = (b"User-agent: *\nDisallow: /private/\n") if is_rules else html.encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain" if is_rules else "text/html")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Write no log."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 async def ended(pid: int) -> bool:
     """Whether the process ends within the limit, or has ended."""
     try:
@@ -199,6 +227,17 @@ async def test_servers_of_others_answer_side_by_side(place: Place) -> None:
     assert place.tool("mcp__git__git_status").read_only
     assert place.tool("mcp__git__git_commit").risk is not ToolRisk.LOW
     assert place.told == []
+
+
+async def test_the_fetch_server_returns_a_page_as_markdown(place: Place) -> None:
+    with serving_page("<html><body><main><h1>Plums</h1><p>They are <b>blue</b>.</p></main></body></html>") as address:
+        await place.until_connected(real(place, "fetch", "--allow-private-ips"))
+        page = await place.call("mcp__fetch__fetch", url=f"{address}/plums")
+        with pytest.raises(ToolError, match="robots"):
+            await place.call("mcp__fetch__fetch", url=f"{address}/private/stones")
+
+    assert "They are **blue**" in page
+    assert [each.command for each in place.servers.prompts] == ["mcp__fetch__fetch"]
 
 
 async def test_what_a_server_says_of_its_tools_sets_their_risk_but_never_a_low_one(place: Place) -> None:

@@ -8,6 +8,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.command_line import clean_environment, script
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "word-tools"
@@ -29,21 +31,17 @@ def run(*argv: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_tools_of_an_installed_package_are_used(tmp_path: Path) -> None:
-    python = environment_with(EXAMPLE, tmp_path / "environment")
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "fruit.txt").write_text("plum pear plum\n")
-    calls = [
-        {"name": "word_counts", "input": {"path": "fruit.txt", "most": 1}},
-        {"name": "word_total", "input": {"path": "fruit.txt"}},
-    ]
-    model = script(tmp_path, {"tool_calls": calls}, {"text": "done"})
-    options = ("--model", model, "--allowed-tools", "word_total", "--output-format", "stream-json")
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with the example."""
+    return environment_with(EXAMPLE, tmp_path_factory.mktemp("example") / "environment")
 
-    done = subprocess.run(
-        [str(python), "-m", "pygent_ls", "run", *options, "count"],
-        env=clean_environment(tmp_path / "home"),
+
+def used(python: Path, folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    """Run pygent-ls with the example in a project."""
+    return subprocess.run(
+        [str(python), "-m", "pygent_ls", *argv],
+        env=clean_environment(folder.parent / "home"),
         cwd=folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -52,8 +50,36 @@ def test_the_tools_of_an_installed_package_are_used(tmp_path: Path) -> None:
         check=False,
     )
 
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project with fruit."""
+    made = tmp_path / "project"
+    made.mkdir()
+    (made / "fruit.txt").write_text("plum pear plum\n")
+    return made
+
+
+def test_the_tools_of_an_installed_package_are_used(python: Path, folder: Path, tmp_path: Path) -> None:
+    calls = [
+        {"name": "word_counts", "input": {"path": "fruit.txt", "most": 1}},
+        {"name": "word_total", "input": {"path": "fruit.txt"}},
+    ]
+    model = script(tmp_path, {"tool_calls": calls}, {"text": "done"})
+    options = ("--model", model, "--allowed-tools", "word_total", "--output-format", "stream-json")
+
+    done = used(python, folder, "run", *options, "count")
+
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert {"word_counts", "word_total"} <= set(lines[0]["tools"])
     results = [part["content"] for line in lines if line["type"] == "user" for part in line["message"]["content"]]
     assert results == ['{"plum": 2}', "3"]
+
+
+def test_the_model_of_an_installed_package_calls_a_tool_and_answers(python: Path, folder: Path) -> None:
+    done = used(python, folder, "run", "--model", "words/counter", "--allowed-tools", "word_total", "count fruit.txt")
+    listed = used(python, folder, "run", "--model", "words/counter", "/model")
+
+    assert (done.returncode, done.stdout) == (0, "Counting. \nIt has 3 words.\n"), done.stderr
+    assert "words/counter" in listed.stdout
