@@ -53,7 +53,8 @@ class Shared:
         self, settings: Settings, folders: Callable[[], Sequence[Path]], keys: frozenset[str]
     ) -> tuple[LocalProcesses, Sandbox]:
         """Return one editor's processes and sandbox for these folders; `keys` are not passed to processes."""
-        sandbox = Sandbox(sandbox_options(settings), folders, own=self._own)
+        skills = user_file().parent / "skills"
+        sandbox = Sandbox(sandbox_options(settings), folders, own=self._own, skills=skills)
         return self._processes.beside(sandbox, hidden_variables=keys), sandbox
 
     def models(self, settings: Settings, processes: Processes) -> ModelResources:

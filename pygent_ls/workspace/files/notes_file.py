@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,8 @@ MAX_NOTE_CHARS = 500
 
 MAX_FILE_CHARS = 100_000
 """Maximum length of the file when the model adds a note."""
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 _NOTE = re.compile(r"[-*+][ \t](?P<text>.*)")
 
@@ -48,13 +50,24 @@ class NotesFile:
 
     def _change(self, note: str, replaces: str) -> None:
         with alone_in(self.path.parent):
+            before = self._bytes()
             try:
-                text = self.path.read_bytes().decode("utf-8")
-            except FileNotFoundError:
-                text = ""
-            except (OSError, UnicodeDecodeError) as error:
+                text = before.decode("utf-8")
+            except UnicodeDecodeError as error:
                 raise ToolError(f"The notes in {self.path} cannot be read: {error}") from None
-            write_atomically(self.path, changed(text, note, replaces).encode(), 0o600)
+            new = changed(text, note, replaces).encode()
+            if self._bytes() != before:  # an editor that saves the file takes no lock
+                raise ToolError("The notes were changed meanwhile. Read them with /memory, then try again.")
+            write_atomically(self.path, new, 0o600)
+
+    def _bytes(self) -> bytes:
+        """Return what the file holds; nothing if there is no file. Raises `ToolError`."""
+        try:
+            return self.path.read_bytes()
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise ToolError(f"The notes in {self.path} cannot be read: {error.strerror}.") from None
 
     async def _on_disk(self) -> str:
         if not await asyncio.to_thread(self.path.exists):
@@ -80,14 +93,14 @@ def changed(text: str, note: str, replaces: str) -> str:
     if len(note) > MAX_NOTE_CHARS:
         raise ToolError(f"A note has at most {MAX_NOTE_CHARS} characters; this one has {len(note)}. Shorten it.")
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)  # `splitlines` would split the user's text at other characters
-    known = [_note_in(line) for line in lines]
+    known = _notes_in(lines)
     if note and note in known:
         raise ToolError("This note exists already.")
+    if note and len(text) - len(replaces) > MAX_FILE_CHARS:
+        raise ToolError(f"The notes have more than {MAX_FILE_CHARS:,} characters. Remove some first.")
     if not replaces:
         if not note:
             raise ToolError("Give a note to add, or the text of one to remove in `replaces`.")
-        if len(text) > MAX_FILE_CHARS:
-            raise ToolError(f"The notes have more than {MAX_FILE_CHARS:,} characters. Replace or remove some first.")
         return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}- {note}\n"
     if replaces not in known:
         listed = "\n".join(f"- {each}" for each in known if each) or "There are no notes."
@@ -106,6 +119,22 @@ def within(text: str, max_chars: int) -> str:
         n_chars -= len(lines.pop(0)) + 1
         n_left_out += 1
     return "\n".join([f"[{n_left_out} older lines are left out]", *lines] if n_left_out else lines)
+
+
+def _notes_in(lines: Sequence[str]) -> list[str]:
+    """Return the note of each line, or an empty text. Lines in a fence are not notes, unless it is never closed."""
+    found = [_note_in(line) for line in lines]
+    fence, begins = "", 0
+    for at, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if mark is None:
+            continue
+        if not fence:
+            fence, begins = mark[1], at
+        elif mark[1].startswith(fence) and not line[mark.end() :].strip():
+            found[begins:at] = [""] * (at - begins)
+            fence = ""
+    return found
 
 
 def _note_in(line: str) -> str:

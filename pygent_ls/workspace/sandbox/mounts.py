@@ -52,6 +52,8 @@ class SandboxLimits:
     """Folder with `tmp`, which is mounted at /tmp, `empty`, an empty folder, and `nothing`, an empty file."""
     read: tuple[Path, ...] = ()
     """Folders of the home that the settings make visible."""
+    skills: Path | None = None
+    """Folder of the user's skills in the configuration, whose scripts a command may run."""
     protected: Mapping[Path, Protection] = field(default_factory=dict[Path, Protection])
     namespaces: bool = False
     """Whether bubblewrap, in addition to the filter, prevents commands from creating user namespaces."""
@@ -142,8 +144,7 @@ def _mounts(limits: SandboxLimits, folders: Sequence[Path], cwd: Path, read_only
     for path in hidden:
         if not is_around_a_folder(path):
             yield from _hiding(path, limits.temporary)
-    for path in filter(is_around_a_folder, limits.own):
-        yield from ("--ro-bind", str(path if path.exists() else limits.temporary / "empty"), str(path))
+    yield from _own_files([path for path in limits.own if is_around_a_folder(path)], limits, read_only)
     for path, how in sorted(limits.protected.items()):
         yield from ("--bind" if how == "pin" else "--ro-bind", str(path), str(path))
     for base in empty:
@@ -194,6 +195,16 @@ def _hidden(limits: SandboxLimits) -> Iterator[Path]:
             real = path.resolve()
             if is_there(real) and real != Path("/"):
                 yield real
+
+
+def _own_files(in_use: Sequence[Path], limits: SandboxLimits, read_only: ReadOnly | None) -> Iterator[str]:
+    """Yield the mounts of the daemon's folders that the user works in (`in_use`), and of the user's skills: the folder
+    around them is hidden otherwise. A skill may be a link of the user."""
+    for path in in_use:
+        yield from ("--ro-bind", str(path if path.exists() else limits.temporary / "empty"), str(path))
+    shown = () if limits.skills is None or in_use or read_only else sorted(limits.skills.glob("*/SKILL.md"))
+    for main in shown:
+        yield from ("--ro-bind", str(main.parent.resolve()), str(main.parent))
 
 
 def _hiding(path: Path, temporary: Path) -> tuple[str, ...]:

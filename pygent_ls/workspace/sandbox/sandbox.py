@@ -179,11 +179,18 @@ class Sandbox:
     """Sets up the sandbox for one daemon's commands."""
 
     def __init__(
-        self, options: SandboxOptions, folders: Callable[[], Sequence[Path]], *, own: Sequence[Path] = ()
+        self,
+        options: SandboxOptions,
+        folders: Callable[[], Sequence[Path]],
+        *,
+        own: Sequence[Path] = (),
+        skills: Path | None = None,
     ) -> None:
+        """`own` are the daemon's files, which are hidden but for the user's `skills` in them."""
         self._options = options
         self._folders = folders
         self._own = tuple(path.resolve() for path in own)
+        self._skills = skills
         self._works: tuple[object, ...] = ()
         """Conditions under which it worked last."""
         self._namespaces = True
@@ -310,6 +317,7 @@ class Sandbox:
             own=self._own,
             temporary=temporary,
             read=self._options.read,
+            skills=self._skills,
             namespaces=self._namespaces and os.geteuid() != 0,
         )
 

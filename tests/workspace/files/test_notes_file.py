@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.ports.workspace import Document
 from pygent_ls.errors import ToolError
-from pygent_ls.workspace.files.notes_file import MAX_NOTE_CHARS, NotesFile, changed, notes_file, within
+from pygent_ls.workspace.files.notes_file import MAX_FILE_CHARS, MAX_NOTE_CHARS, NotesFile, changed, notes_file, within
 
 NOTE = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=60).filter(
     lambda text: bool(text.split()) and " ".join(text.split()).isprintable()
@@ -115,3 +115,31 @@ async def test_notes_that_are_no_text_are_left_alone(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="cannot be read"):
         await notes.change("plum", "")
     assert notes.path.read_bytes() == b"\xff\xfe"
+
+
+def test_items_of_a_list_in_a_code_block_are_not_notes() -> None:
+    text = "- plum\n```yaml\n- pear\n~~~\n```\n- fig\n~~~\n- kiwi\n"
+
+    with pytest.raises(ToolError, match="No note reads 'pear'"):
+        changed(text, "", "pear")
+    assert changed(text, "pear", "").endswith("- kiwi\n- pear\n")
+    assert changed(text, "", "kiwi").endswith("- fig\n~~~\n")
+
+
+def test_notes_that_are_too_long_for_more_can_be_shortened_but_not_extended() -> None:
+    text = "- plum\n" + "x" * MAX_FILE_CHARS
+
+    for replaces in ("", "plum"):
+        with pytest.raises(ToolError, match="more than 100,000 characters"):
+            changed(text, "pear", replaces)
+    assert changed(text, "", "plum") == "x" * MAX_FILE_CHARS
+
+
+async def test_notes_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
+    notes = notes_file(tmp_path, Path("/work"))
+    notes.path.mkdir(parents=True)
+
+    with pytest.raises(ToolError, match="cannot be read"):
+        await notes.change("plum", "")
+    with pytest.raises(ToolError):
+        await notes.read()

@@ -48,7 +48,7 @@ class Place:
         """Return processes with the sandbox around these folders, or the project's."""
         known = [folder.resolve() for folder in folders or (self.folder,)]
         options = SandboxOptions(mode=self.mode, network=self.network, read=self.read, resources=self.resources)
-        sandbox = Sandbox(options, lambda: known, own=[self.own])
+        sandbox = Sandbox(options, lambda: known, own=[self.own], skills=self.own / "skills")
         return LocalProcesses(sandbox, hidden_variables=["ANTHROPIC_API_KEY"])
 
     def spec(self, command: str, *, timeout_s: float = LIMIT_S) -> ProcessSpec:
@@ -94,6 +94,30 @@ async def test_commands_that_begin_together_in_a_new_sandbox_share_it(place: Pla
         said = await asyncio.gather(*(processes.run(place.spec(f"echo {n}")) for n in range(6)))
 
         assert [result.stdout for result in said] == [f"{n}\n" for n in range(6)]
+
+
+@pytest.mark.parametrize("shows_home", [False, True])
+async def test_scripts_of_the_users_skills_run_and_the_settings_around_them_stay_hidden(
+    place: Place, shows_home: bool
+) -> None:
+    linked = place.home / "dotfiles" / "linked"
+    for skill in (place.own / "skills" / "notes", linked):
+        (skill / "scripts").mkdir(parents=True)
+        (skill / "SKILL.md").write_text("---\ndescription: Notes\n---\n")
+        (skill / "scripts" / "run.sh").write_text(f"echo {skill.name} ran\n")
+    (place.own / "skills" / "linked").symlink_to(linked)
+    (place.own / "skills" / "draft").mkdir()
+    place.read = (place.home,) if shows_home else ()
+
+    skills = place.own / "skills"
+    said = await place.run(
+        f"sh {skills}/notes/scripts/run.sh; sh {skills}/linked/scripts/run.sh; ls {skills}; "
+        f"cat {place.own}/config.toml; echo x > {skills}/notes/SKILL.md"
+    )
+
+    assert said.startswith("notes ran\nlinked ran\nlinked\nnotes\n")
+    assert "secret-model" not in said
+    assert "Notes" in (skills / "notes" / "SKILL.md").read_text()
 
 
 async def test_programs_find_a_cache_that_they_can_write(place: Place) -> None:
