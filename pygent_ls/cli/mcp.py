@@ -65,15 +65,18 @@ def serve_command(given: argparse.Namespace) -> int:
 
     from pygent_ls.app.application import read_settings
     from pygent_ls.app.run_log import Logged
-    from pygent_ls.config.sources import CommandLine
+    from pygent_ls.config.sources import CommandLine, user_file
     from pygent_ls.editors.mcp.server import serve
 
     logged = Logged("mcp serve")
     folder = folder.resolve()
     blueprint = read_settings({}, [folder], CommandLine(values={"model": given.model}))
+    mode = MODES.get(given.permission_mode)
+    if mode == "bypass" and not blueprint.taken.loaded.settings.allow_bypass:
+        given.refuse(f"--permission-mode: {given.permission_mode} needs `allow_bypass = true` in {user_file()}")
     for problem in blueprint.problems:
         sys.stderr.write(f"Settings: {visible(problem)}\n")
-    return logged.ended(serve(blueprint, folder, MODES.get(given.permission_mode)))
+    return logged.ended(serve(blueprint, folder, mode))
 
 
 def with_command_last(arguments: list[str]) -> list[str]:

@@ -19,7 +19,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.session import ClientRequestContext
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
 
-from tests.e2e.command_line import WAIT_S, clean_environment
+from tests.e2e.command_line import WAIT_S, clean_environment, run
 from tests.fakes import bounded
 from tests.model_server import Call, ModelServer, Step
 
@@ -307,3 +307,14 @@ async def test_a_killed_server_leaves_no_process(number: signal.Signals, folder:
     assert await asyncio.to_thread(select.select, [sleeper], [], [], WAIT_S) != ([], [], [])
     os.close(sleeper)
     os.close(told_pid)
+
+
+def test_a_mode_that_the_user_has_not_allowed_is_refused_at_the_start(folder: Path) -> None:
+    done = run(
+        *("mcp", "serve", "--permission-mode", "bypassPermissions"),
+        environment=clean_environment(folder.parent / "home"),
+        cwd=folder,
+    )
+
+    assert done.returncode == 2
+    assert "needs `allow_bypass = true`" in done.stderr

@@ -32,10 +32,10 @@ def home(folder: Path) -> Path:
     return made
 
 
-def configure(home: Path, folder: Path, microphone: list[Path]) -> None:
+def configure(home: Path, folder: Path, microphone: list[Path], **environment: str) -> None:
     """Write settings with a speech server that hears these recordings."""
     files = {"PID_FILE": str(folder / "pids"), "STOPPED_FILE": str(folder / "stopped")}
-    (home / "config.toml").write_text(speech_settings(*microphone, **files))
+    (home / "config.toml").write_text(speech_settings(*microphone, **files, **environment))
 
 
 def new_session(client: RawClient) -> str:
@@ -195,3 +195,23 @@ async def test_in_an_editor_without_a_plugin_the_chat_document_has_prompt_and_an
     assert "## You\n\n/voice start\n\n## pygent\n\nThe speech server `speech` listens to the microphone." in text
     assert "## You\n\nrun the tests\n\n## pygent\n\nThey pass." in text
     assert "Voice input is off." in stopped
+
+
+def test_an_utterance_is_text_for_the_model_and_neither_a_command_nor_a_mention(
+    folder: Path, home: Path, recordings: dict[str, Path]
+) -> None:
+    (folder / "plum.txt").write_text("blue")
+    said = "/export markdown out.md @plum.txt @agent-review"
+    configure(home, folder, [recordings["run the tests"]], SAYS=said)
+    with (
+        ModelServer([Step(text="No."), Step(text="They pass.")]) as model,
+        raw_client(folder, environment={**model.env(), "PYGENT_MODEL": "openai/gpt-4o"}) as client,
+    ):
+        client.initialize(folder)
+        client.request("on", "pygent/voice/start", {"sessionId": new_session(client)})
+        client.until(lambda frame: is_final("run the tests", frame))
+        client.request("off", "pygent/voice/stop")
+        client.until(lambda _: model.requests)
+
+    assert model.requests[0].texts("user")[-1] == said
+    assert not (folder / "out.md").exists()

@@ -6,8 +6,8 @@ import asyncio
 import json
 import math
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -19,6 +19,7 @@ from pygent_ls.extensions.mcp.oauth import NeedsSignInError, Tokens, only_secure
 from pygent_ls.extensions.mcp.sampling import sample
 from pygent_ls.extensions.mcp.server import McpHost, ServerLog, ServerSpec, program_of
 from pygent_ls.extensions.mcp.stdio import MAX_ERROR_CHARS, StdioTransport
+from pygent_ls.extensions.mcp.time_limits import TimeLimits
 
 if TYPE_CHECKING:  # the SDK takes a second to import, in a thread, once a server is configured
     from mcp.client import Transport
@@ -103,8 +104,7 @@ class McpConnection:
         self._spec = spec
         self._host = host
         self._log = log
-        self._limits: set[asyncio.Timeout] = set()
-        """Time limits of open requests."""
+        self._limits = TimeLimits()
 
     async def offer(self) -> Offer:
         """Return what the server lists. Raises `ToolError`."""
@@ -171,11 +171,8 @@ class McpConnection:
         name, limit = self._spec.name, asyncio.timeout(self._spec.timeout_s)
         try:
             async with limit:
-                self._limits.add(limit)
-                try:
+                with self._limits.counting(limit):
                     return await answer
-                finally:
-                    self._limits.discard(limit)
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -205,29 +202,15 @@ class McpConnection:
 
     async def _elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
         del context
-        with self._paused():
+        with self._limits.stopped():
             return await elicit(self._spec.name, params, self._host.ask)
 
     async def _sample(
         self, context: ClientRequestContext, params: CreateMessageRequestParams
     ) -> CreateMessageResult | ErrorData:
         del context
-        with self._paused():
+        with self._limits.stopped():
             return await sample(self._spec.name, params, self._host, self._log)
-
-    @contextmanager
-    def _paused(self) -> Generator[None]:
-        """Stop the time limits of open requests meanwhile: the server waits for the user."""
-        loop = asyncio.get_running_loop()
-        began_s, stopped = loop.time(), [(each, each.when()) for each in self._limits]
-        for limit, _ in stopped:
-            limit.reschedule(None)
-        try:
-            yield
-        finally:
-            for limit, when in stopped:
-                if limit in self._limits and when is not None:
-                    limit.reschedule(when + loop.time() - began_s)
 
     async def _roots(self, context: ClientRequestContext) -> ListRootsResult:
         from mcp_types import ListRootsResult, Root

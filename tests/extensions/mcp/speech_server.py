@@ -5,7 +5,8 @@ The names, arguments and results of its tools are those of the server for which 
 far is wrapped in `info` events. Instead of a device, each request for updates reads 0.2 s more of the files in
 `MICROPHONE` or `LOOPBACK`, then silence, so that a test does not depend on time.
 
-`PID_FILE` names a file for its process id, `STOPPED_FILE` one that it makes when it was told to stop.
+`SAYS` is an utterance that it hears at once, whatever the recordings hold. `PID_FILE` names a file for its process id,
+`STOPPED_FILE` one that it makes when it was told to stop.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ class Listening:
         self.decoder.add_jsgf_string("prompts", GRAMMAR)
         self.decoder.activate_search("prompts")
         self.say("info", message="stt session started")
+        if said := os.environ.get("SAYS"):
+            self.say("utterance_final", text=said, reason="endpoint")
 
     def say(self, kind: str, **payload: Any) -> None:
         """Add an event."""
