@@ -134,9 +134,16 @@ class VoiceInput(Protocol):
         status has the text."""
         ...
 
+    def give_up(self) -> None:
+        """Begin to stop, because the user is gone; returns at once."""
+        ...
+
 
 class NoVoice:
     """A `VoiceInput` of a front end that ends with its turn."""
+
+    def give_up(self) -> None:
+        """Do nothing: it is off."""
 
     status = VoiceStatus()
 
@@ -206,9 +213,13 @@ class Voice:
             await asyncio.wait([self._task])
         return self._status
 
+    def give_up(self) -> None:
+        """Implement `VoiceInput`."""
+        self._stopping.set()
+
     async def close(self) -> None:
         """Stop listening, and end."""
-        self._stopping.set()
+        self.give_up()
         if self._task is not None and not self._task.done():
             await asyncio.wait([self._task], timeout=CLOSE_S)
             self._task.cancel()
@@ -249,7 +260,8 @@ class Voice:
                 last_seq, is_listening = updates.last_seq, updates.is_listening
                 await self._take(updates)
                 options = self._host.options()
-                if updates.events or self._host.n_waiting(self._status.session_id):
+                is_speech = any(each.kind != "problem" for each in updates.events)
+                if is_speech or self._host.n_waiting(self._status.session_id):
                     spoke_at = clock()
                 if options.silence_s and clock() - spoke_at >= options.silence_s:
                     return f"Voice input was stopped after {options.silence_s:g} s of silence."

@@ -21,7 +21,11 @@ class SilentVoice:
         self.status = VoiceStatus(state="listening", session_id=session_id, source=source, server="speech")
         return self.status
 
-    async def stop(self) -> VoiceStatus:
+    def give_up(self) -> None:
         """Stop at once."""
         self.status = replace(self.status, state="off")
+
+    async def stop(self) -> VoiceStatus:
+        """Stop at once."""
+        self.give_up()
         return self.status

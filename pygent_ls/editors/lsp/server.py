@@ -102,6 +102,7 @@ class PygentServer(LanguageServer):
         self.line.cut()
         if self._connection is not None:
             self._connection.requests.attachments.end()
+            self._connection.core.voice.give_up()  # no microphone stays open for a window that may not come back
 
     def take_client(self, writer: FrameWriter) -> None:
         """Connect a returned client, which begins with `initialize` again."""

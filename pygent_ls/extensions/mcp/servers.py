@@ -18,7 +18,7 @@ from pygent_ls.extensions.mcp.oauth import NeedsSignInError, Tokens, sign_in
 from pygent_ls.extensions.mcp.prompts import ServerPrompt, prompts_of
 from pygent_ls.extensions.mcp.resources import content_of, resource_tools, resources_of, templates_of
 from pygent_ls.extensions.mcp.server import McpHost, ServerLog, ServerSpec, ServerState, ServerStatus, no_server
-from pygent_ls.extensions.mcp.speech import SPEECH_TOOLS, McpSpeech
+from pygent_ls.extensions.mcp.speech import SPEECH_TOOLS, McpSpeech, speech_of
 from pygent_ls.extensions.mcp.tools import tools_of
 from pygent_ls.extensions.voice import NO_SPEECH
 
@@ -264,8 +264,7 @@ class _Server:
         except TimeoutError:
             raise ToolError(f"The server did not list its tools within {limit_s:g} s.") from None
         self.tools, problems = tools_of(name, offer.tools, self._call)
-        is_speech = {each.name for each in offer.tools} >= SPEECH_TOOLS
-        self.speech = McpSpeech(name=name, call=self._call) if is_speech else None
+        self.speech = speech_of(name, offer.tools, self._call)
         self.prompts = prompts_of(name, offer.prompts, self._prompt)
         self.resources = resources_of(name, offer.resources)
         self.templates = templates_of(name, offer.templates)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from pygent_ls.agent.display_text import one_line
@@ -13,7 +13,7 @@ from pygent_ls.extensions.mcp.tools import CallTool, model_text
 from pygent_ls.extensions.voice import SpeechEvent, SpeechUpdates, VoiceSource
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult
+    from mcp_types import CallToolResult, Tool
 
 START, UPDATES, STOP = "stt_start_session", "stt_get_updates", "stt_stop_session"
 
@@ -32,6 +32,8 @@ class McpSpeech:
 
     name: str
     call: CallTool
+    takes: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """Names of the arguments of each tool, as it declares them; a tool that is not here takes all."""
 
     async def start(self, source: VoiceSource) -> str:
         """Implement `SpeechServer`."""
@@ -50,7 +52,9 @@ class McpSpeech:
         await self._answer(STOP, {"session_id": session})
 
     async def _answer(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        result = await self.call(tool, arguments, _unreported)
+        known = self.takes.get(tool)
+        given = {name: value for name, value in arguments.items() if known is None or name in known}
+        result = await self.call(tool, given, _unreported)
         if result.is_error:
             text, _ = model_text(result.content)
             raise ToolError(
@@ -60,6 +64,16 @@ class McpSpeech:
         if found is None:
             raise ToolError(f"The speech server {self.name} answered {tool} with something other than a JSON object.")
         return found
+
+
+def speech_of(server: str, listed: Sequence[Tool], call: CallTool) -> McpSpeech | None:
+    """Return a server as a speech server; None if it lacks one of the tools."""
+    takes = {
+        each.name: frozenset(cast("Mapping[str, Any]", properties))
+        for each in listed
+        if each.name in SPEECH_TOOLS and isinstance(properties := each.input_schema.get("properties") or None, Mapping)
+    }
+    return McpSpeech(name=server, call=call, takes=takes) if {each.name for each in listed} >= SPEECH_TOOLS else None
 
 
 async def _unreported(_text: str) -> None:

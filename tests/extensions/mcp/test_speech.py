@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult, TextContent, Tool
 
 from pygent_ls.errors import ToolError
-from pygent_ls.extensions.mcp.speech import McpSpeech, object_in, updates_in
+from pygent_ls.extensions.mcp.speech import McpSpeech, object_in, speech_of, updates_in
 from pygent_ls.extensions.voice import SpeechEvent, SpeechUpdates
 
 JSON = st.recursive(
@@ -89,6 +90,28 @@ def test_any_answer_is_read_and_never_goes_back(answer: dict[str, Any], since_se
 
     assert updates.last_seq >= since_seq
     assert {each.kind for each in updates.events} <= {"partial", "utterance", "problem"}
+
+
+async def test_a_tool_is_given_the_arguments_that_it_declares() -> None:
+    given: list[tuple[str, dict[str, Any]]] = []
+
+    async def call(tool: str, arguments: Mapping[str, Any], _report: object) -> CallToolResult:
+        given.append((tool, dict(arguments)))
+        return result_of(structured={"session_id": 7, "events": []})
+
+    schemas: dict[str, dict[str, Any]] = {
+        "stt_start_session": {"properties": {"source": {}, "model": {}}},
+        "stt_get_updates": {"properties": {"session_id": {}}},
+        "stt_stop_session": {},
+    }
+    listed = [Tool(name=name, input_schema={"type": "object", **schema}) for name, schema in schemas.items()]
+    speech = speech_of("ears", listed, call)
+
+    assert speech_of("ears", listed[1:], call) is None
+    assert speech is not None
+    session = await speech.start("loopback")
+    await speech.updates(session, 3)
+    assert given == [("stt_start_session", {"source": "loopback"}), ("stt_get_updates", {"session_id": "7"})]
 
 
 async def test_errors_of_a_server_name_it() -> None:

@@ -80,6 +80,16 @@ async def test_a_window_that_is_lost_again_before_it_was_ready_is_asked_when_it_
         assert len(editor.requests(PERMISSION)) == 2
 
 
+async def test_no_microphone_stays_open_for_a_window_that_is_lost(folder: Path) -> None:
+    async with connected(folder, Setup()) as editor:
+        session = (await editor.request("pygent/session/new"))["sessionId"]
+        started = await editor.request("pygent/voice/start", {"sessionId": session})
+        editor.server.lose_client()
+
+        assert started["state"] == "listening"
+        assert editor.core.voice.status.state == "off"
+
+
 async def test_a_window_that_never_attaches_is_asked_all_the_same(folder: Path) -> None:
     async with connected(folder, Setup(script=SCRIPT), capabilities=NAMED) as editor:
         editor.handlers[PERMISSION] = lambda _: NO_ANSWER
