@@ -61,8 +61,8 @@ end
 
 ---@type pygent.Subcommand
 M.voice = {
-  summary = "Speak prompts through a speech server, an MCP server that hears; without a word, start or stop.",
-  arguments = "[start [microphone|loopback]|stop|status]",
+  summary = "Speak prompts through a speech server; {source} is `microphone` or `loopback`. Alone, start or stop.",
+  arguments = "[start|stop|status] [{source}]",
   run = run,
   complete = function(_, words)
     if #words == 0 then

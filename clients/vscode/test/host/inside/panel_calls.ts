@@ -54,7 +54,11 @@ class Page {
 				count: () => ({ hunks: 0, files: [], rejected: [] }),
 				pendingFiles: { report: () => null },
 			},
-			windowState: { state: { defaults: {} }, onDidChange: never },
+			windowState: {
+				state: { defaults: {} },
+				onDidChange: never,
+				voice: { onDidChange: never, onDidLeaveUnsent: never, shown: () => ({ state: "unavailable", text: "" }) },
+			},
 		} as unknown as Services;
 		const webview = {
 			onDidReceiveMessage: this.#said.event,
