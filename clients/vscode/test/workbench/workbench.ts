@@ -233,6 +233,22 @@ export class Workbench implements AsyncDisposable {
 		}
 	}
 
+	/** Chooses a code action at the cursor. The menu lists what the extensions answered when it was opened. */
+	async codeAction(title: string): Promise<void> {
+		const row = this.page.locator(".action-widget .monaco-list-row").filter({ hasText: title });
+		const deadline = performance.now() + WAIT_MS;
+		for (let timeout = 2_000; ; timeout *= 2) {
+			await this.page.keyboard.press("Control+.");
+			const isDone = await row.click({ timeout }).then(
+				() => true,
+				() => false,
+			);
+			if (isDone) return;
+			if (performance.now() > deadline) throw new Error(`no code action “${title}” was offered`);
+			await this.page.keyboard.press("Escape");
+		}
+	}
+
 	/** Opens the chat in the side bar; the daemon is ready when this resolves. */
 	async openChat(): Promise<void> {
 		await this.command("pygent: Open Chat");

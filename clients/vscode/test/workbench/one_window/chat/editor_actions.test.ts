@@ -17,8 +17,7 @@ test("problems that other extensions find, comments that ask, and the status bar
 	await page.locator(".marker-widget").waitFor();
 	await page.keyboard.press("Escape");
 	await page.locator(".marker-widget").waitFor({ state: "detached" });
-	await page.keyboard.press("Control+.");
-	await page.locator(".action-widget .monaco-list-row").filter({ hasText: "Fix with pygent: Trailing comma" }).click();
+	await workbench.codeAction("Fix with pygent: Trailing comma");
 	await conversation.getByText("The comma is gone.").waitFor();
 	assert.match(JSON.stringify((await model.requests()).at(-1)?.messages), /Trailing comma/);
 
