@@ -372,7 +372,6 @@ class Agent:
         """Return the speech server of the settings, once it is connected. Raises `ToolError`."""
         from pygent_ls.extensions.voice import NO_SPEECH
 
-        self._start_servers(self._settings)
         if self._mcp is None:
             raise ToolError(NO_SPEECH)
         await self._mcp.until_started(SPEECH_SERVER_S)

@@ -142,9 +142,6 @@ class VoiceInput(Protocol):
 class NoVoice:
     """A `VoiceInput` of a front end that ends with its turn."""
 
-    def give_up(self) -> None:
-        """Do nothing: it is off."""
-
     status = VoiceStatus()
 
     async def start(self, session_id: str, source: VoiceSource) -> VoiceStatus:
@@ -154,6 +151,9 @@ class NoVoice:
     async def stop(self) -> VoiceStatus:
         """Return the status."""
         return self.status
+
+    def give_up(self) -> None:
+        """Do nothing: it is off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +208,7 @@ class Voice:
 
     async def stop(self) -> VoiceStatus:
         """Implement `VoiceInput`."""
-        self._stopping.set()
+        self.give_up()
         if self._task is not None:
             await asyncio.wait([self._task])
         return self._status

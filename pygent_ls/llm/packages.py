@@ -53,9 +53,7 @@ def load(entry: EntryPoint) -> Models:
     """Import the models of a package. Blocking. Raises `ModelError` that names the package."""
     try:
         found = entry.load()
-    except BaseException as error:  # whatever a package raises while it is imported
-        if isinstance(error, KeyboardInterrupt):
-            raise
+    except (Exception, SystemExit) as error:  # whatever a package raises while it is imported
         raise _load_error(entry, f"{type(error).__name__}: {error}") from None
     if not isinstance(found, Models):
         raise _load_error(entry, f"{entry.value} is not an instance of pygent_ls.api.Models")
@@ -188,11 +186,8 @@ class _Call:
             task.get_loop().call_soon_threadsafe(task.cancel)
         while not self._waiting.empty():
             self._waiting.get_nowait()
-        try:
-            async with asyncio.timeout(LAST_S):
-                await self._ended.wait()
-        except TimeoutError:
-            return
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), LAST_S)
 
     def _run(self) -> None:
         try:

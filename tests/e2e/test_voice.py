@@ -32,10 +32,10 @@ def home(folder: Path) -> Path:
     return made
 
 
-def configure(home: Path, folder: Path, microphone: list[Path], **environment: str) -> None:
+def configure(home: Path, folder: Path, microphone: list[Path], poll_ms: int = 50, **environment: str) -> None:
     """Write settings with a speech server that hears these recordings."""
     files = {"PID_FILE": str(folder / "pids"), "STOPPED_FILE": str(folder / "stopped")}
-    (home / "config.toml").write_text(speech_settings(*microphone, **files, **environment))
+    (home / "config.toml").write_text(speech_settings(*microphone, poll_ms=poll_ms, **files, **environment))
 
 
 def new_session(client: RawClient) -> str:
@@ -70,7 +70,7 @@ def test_spoken_prompts_run_as_turns_of_their_session(folder: Path, home: Path, 
             on = client.request("on", "pygent/voice/start", {"sessionId": session, "source": "microphone"})["result"]
             client.until(lambda frame: is_final("show the changes", frame))
             client.until(lambda frame: "None." in json.dumps(frame) and '"finished"' in json.dumps(frame))
-            server = until_told(client)
+            [server] = client.request("servers", "pygent/mcp/status")["result"]["servers"]
             off = client.request("off", "pygent/voice/stop")["result"]
             loaded = client.request("load", "pygent/session/load", {"sessionId": session})["result"]
 
@@ -87,12 +87,6 @@ def test_spoken_prompts_run_as_turns_of_their_session(folder: Path, home: Path, 
         "show the changes",
     ]
     assert [request.texts("user")[-1] for request in model.requests] == ["run the tests", "show the changes"]
-
-
-def until_told(client: RawClient) -> dict[str, Any]:
-    """The server as `pygent/mcp/status` shows it."""
-    [server] = client.request("servers", "pygent/mcp/status")["result"]["servers"]
-    return server
 
 
 def test_stopping_in_mid_utterance_sends_what_was_recognised(
@@ -119,7 +113,7 @@ def test_stopping_in_mid_utterance_sends_what_was_recognised(
 def test_the_death_of_the_server_is_told_and_loses_nothing(
     folder: Path, home: Path, recordings: dict[str, Path]
 ) -> None:
-    configure(home, folder, [recordings["fix the failing test"]])
+    configure(home, folder, [recordings["fix the failing test"]], poll_ms=500)  # it ends in mid-utterance
     with raw_client(folder, environment={"PYGENT_MODEL": "offline"}) as client:
         started(client, folder)
         session = new_session(client)
