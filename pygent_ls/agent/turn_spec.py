@@ -41,6 +41,8 @@ class ModelSettings:
     """Effort chosen for the turn, its session or its agent; None leaves it to the settings."""
     stream: bool = True
     """Whether an answer is emitted piece by piece; else once it is complete."""
+    provider_search: bool = False
+    """Whether a model whose provider can search the web does so in place of the tool `web_search`."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     fallback_models: tuple[str, ...] = ()
     """Models tried in order once a model has failed for good; the turn stays with the one that answers."""

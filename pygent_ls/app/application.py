@@ -312,7 +312,7 @@ class Agent:
             shell_timeout_s=settings.shell_timeout_s,
             has_skills=self._has_skills,
             has_memory=settings.memory.enabled,
-            has_search=search_of(settings)[0] is not None,
+            has_search=settings.web_search.provider or search_of(settings)[0] is not None,
             agents=[(each.name, each.description) for each in variants(profiles_of(settings)).profiles.values()],
         )
 

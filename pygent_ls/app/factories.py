@@ -94,6 +94,7 @@ def limits_of(settings: Settings) -> SessionLimits:
                 max_seconds=settings.retry.max_seconds,
                 initial_delay_s=settings.retry.initial_delay_s,
             ),
+            provider_search=settings.web_search.provider,
             fallback_models=tuple(settings.fallback_models),
             context=ContextRules(**settings.context.model_dump()),
             compaction=CompactionRules(strategy=settings.compaction.strategy, at=settings.compaction.at),

@@ -201,8 +201,16 @@ class WebSearchTable(BaseModel):
     service: Literal["off", "brave", "tavily", "searxng"] = Field(
         default="off",
         description=(
-            "Service that the tool `web_search` uses. Without one, the tool is not offered. Tools of an MCP server "
-            "that searches need no setting here."
+            "Service that the tool `web_search` uses. Without one, and without `provider`, the tool is not offered. "
+            "Tools of an MCP server that searches need no setting here."
+        ),
+    )
+    provider: bool = Field(
+        default=False,
+        description=(
+            "Whether Claude and OpenAI's models search with the web search of their provider, which decides by itself "
+            "what to search for, asks nobody and costs extra. Other models use `service`. A rule that denies "
+            "`web_search`, or asks about it, prevents it."
         ),
     )
     url: Annotated[str, AfterValidator(address)] = Field(

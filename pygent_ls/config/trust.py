@@ -52,6 +52,7 @@ _WORDS: Mapping[str, str] = {
     "additional_dirs": "let tools read and write in {}",
     "fallback_models": "use these models when the first one fails: {}",
     "providers": "send your prompts, your code and a key to a provider with these settings: {}",
+    "web_search.provider": "let the model's provider search the web without asking: {}",
     "web_search.service": "send what the agent searches for to the service {}",
     "web_search.url": "send what the agent searches for, and the key of its search service, to {}",
     "web_search.api_key_env": "send the key in your variable {} to the search service",

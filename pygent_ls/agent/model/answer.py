@@ -15,6 +15,7 @@ from pygent_ls.agent.ports.model import (
     FinishChunk,
     FinishReason,
     NoticeChunk,
+    SearchChunk,
     TextChunk,
     ThinkingChunk,
     ToolCallChunk,
@@ -82,7 +83,7 @@ class ModelAnswer:
                 self.usage = usage
             case FinishChunk(reason=reason):
                 self.finish = reason
-            case NoticeChunk():
+            case SearchChunk() | NoticeChunk():
                 pass
 
     def _add_text(self, text: str) -> None:

@@ -240,6 +240,14 @@ class Permissions:
         allowing = [rule for rule in rules if rule.decision == "allow"]
         return self._passed(tool, subjects, places, hook, mode, allowing)
 
+    def allows_unasked(self, tool: Tool) -> bool:
+        """Whether the tool may be used where no call can be judged: no rule denies or asks about any call, and the mode
+        denies none."""
+        if any(rule.is_about(tool.name) and rule.decision != "allow" for rule in self.rules()):
+            return False
+        verdict = self.decide(tool, ("",))
+        return verdict.decision == "allow" or (verdict.decision == "ask" and verdict.by == "mode")
+
     def _passed(
         self,
         tool: Tool,

@@ -42,6 +42,8 @@ class ModelRequest:
     """How much the model reasons; None leaves it to `max_thinking_tokens`, or else to the provider."""
     cache_key: str = ""
     """Same for all requests of a session: providers route requests with one key to one prompt cache."""
+    searches_web: bool = False
+    """Whether the provider may search the web while it answers; only for models with `searches_web`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,18 @@ class ToolCallChunk:
     arguments: str = ""
     provider_data: Mapping[str, Any] | None = None
     """Data for the provider; the last one of a call counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchChunk:
+    """Web search that the provider runs while it answers: once when it begins, and once with its `result`, as the user
+    is shown it. What the model reads of it goes back as `ThinkingChunk.provider_data`."""
+
+    id: str
+    input: Mapping[str, Any]
+    """Search terms (`query`), or the page that is read (`url`)."""
+    result: str | None = None
+    is_error: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,9 +133,9 @@ CALL_CHARS = 500
 """Characters that a tool call counts for besides its arguments."""
 
 
-Chunk = TextChunk | ThinkingChunk | ToolCallChunk | UsageChunk | FinishChunk | NoticeChunk
+Chunk = TextChunk | ThinkingChunk | ToolCallChunk | SearchChunk | UsageChunk | FinishChunk | NoticeChunk
 
-FinishReason = Literal["end_turn", "tools", "length", "refusal", "unknown"]
+FinishReason = Literal["end_turn", "tools", "paused", "length", "refusal", "unknown"]
 
 FINISH_REASONS: Mapping[str, FinishReason] = {
     "stop": "end_turn",
@@ -130,6 +144,7 @@ FINISH_REASONS: Mapping[str, FinishReason] = {
     "tool_calls": "tools",
     "tool_use": "tools",
     "function_call": "tools",
+    "pause_turn": "paused",
     "length": "length",
     ENDLESS: "length",
     "max_tokens": "length",
@@ -139,7 +154,8 @@ FINISH_REASONS: Mapping[str, FinishReason] = {
     "safety": "refusal",
     "sensitive": "refusal",
 }
-"""Finish reasons by the providers' spellings; any other is `unknown`."""
+"""Finish reasons by the providers' spellings; any other is `unknown`. A `paused` answer continues when it is sent
+back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +173,8 @@ class ModelFacts:
     """Whether it accepts images; False only if it is known not to."""
     formats_output: bool = False
     """Whether it accepts an `output_schema`."""
+    searches_web: bool = False
+    """Whether its provider can search the web while it answers."""
     family: str = ""
     """Name shared by models that read each other's `provider_data`; empty for models that send none."""
 
@@ -247,6 +265,8 @@ def _size_of(chunk: Chunk) -> int:
         case ToolCallChunk():
             named = len(chunk.id or "") + len(chunk.name or "") + _length_of(chunk.provider_data)
             return len(chunk.arguments) + named + CHUNK_CHARS
+        case SearchChunk():
+            return len(chunk.result or "") + _length_of(chunk.input) + CHUNK_CHARS
         case UsageChunk() | FinishChunk() | NoticeChunk():
             return CHUNK_CHARS
 
@@ -270,7 +290,7 @@ async def completed(chunks: AsyncGenerator[Chunk], request: ModelRequest) -> Com
                     usage = told
                 case FinishChunk(reason=reason):
                     finish = reason
-                case ThinkingChunk() | ToolCallChunk() | NoticeChunk():
+                case ThinkingChunk() | ToolCallChunk() | SearchChunk() | NoticeChunk():
                     pass
     if finish is None:
         raise ModelError("The answer broke off. Try again.", type="network")

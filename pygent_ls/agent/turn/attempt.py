@@ -8,22 +8,33 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from pygent_ls.agent.events import ModelAnswered, Notice, Text, TextDelta, Thinking, ThinkingDelta, UsageReported
+from pygent_ls.agent.display_text import one_line
+from pygent_ls.agent.events import (
+    ModelAnswered,
+    Notice,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    ToolResult,
+    UsageReported,
+)
+from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.model.answer import ModelAnswer
 from pygent_ls.agent.model.retry import Failed
 from pygent_ls.agent.ports.model import (
     Chunk,
-    FinishChunk,
     Model,
     ModelRequest,
     NoticeChunk,
+    SearchChunk,
     TextChunk,
     ThinkingChunk,
-    ToolCallChunk,
-    UsageChunk,
     within_limit,
 )
 from pygent_ls.agent.telemetry import ModelCallSpan, observed
+from pygent_ls.agent.turn.request_builder import WEB_SEARCH
 from pygent_ls.agent.turn.state import TurnState
 from pygent_ls.errors import ModelError
 
@@ -41,6 +52,10 @@ class Attempt:
 
     def __post_init__(self) -> None:
         self.answer.model = self.model.name
+        self._texts: dict[str, str] = {}
+        """Text of each item. A text that follows a search of the provider is an item of its own."""
+        self._searches: dict[str, float] = {}
+        """Start times of the provider's searches, by their ids."""
 
     async def run(self, request: ModelRequest) -> ModelAnswer | Failed:
         """Send the request, emit its deltas, and return the complete answer, which `report` emits. When cancelled, the
@@ -69,7 +84,7 @@ class Attempt:
 
     def failed(self, error: ModelError) -> Failed:
         """Return the failure, with the emitted items to withdraw."""
-        said = ((self._text_id, self.answer.text), (self._thinking_id, self.answer.thinking))
+        said = (*self._texts.items(), (self._thinking_id, self.answer.thinking))
         return Failed(error=error, withdrawn=tuple(item for item, content in said if content))
 
     async def report(self) -> None:
@@ -77,8 +92,8 @@ class Attempt:
         try:
             if self.answer.thinking:
                 await self.state.emit(Thinking(item_id=self._thinking_id, content=self.answer.thinking))
-            if self.answer.text:
-                await self.state.emit(Text(item_id=self._text_id, content=self.answer.text))
+            for item_id, content in self._texts.items():
+                await self.state.emit(Text(item_id=item_id, content=content))
             await self.state.emit(UsageReported(usage=self.state.root.total, answered=self._answered))
         except asyncio.CancelledError:
             self.keep_cut_off()
@@ -100,7 +115,9 @@ class Attempt:
 
     @property
     def _text_id(self) -> str:
-        return f"{self.item_prefix}-text"
+        """Item of the text that is written now."""
+        n_before = len(self._searches)
+        return f"{self.item_prefix}-text" + (f"-{n_before}" if n_before else "")
 
     @property
     def _thinking_id(self) -> str:
@@ -111,9 +128,45 @@ class Attempt:
             async for chunk in chunks:
                 span.first_chunk_ns = span.first_chunk_ns or time.time_ns()
                 self.answer.add(chunk)
-                if isinstance(chunk, NoticeChunk):
-                    await self.state.emit(Notice(content=chunk.content, level="warning"))
+                match chunk:
+                    case NoticeChunk(content=content):
+                        await self.state.emit(Notice(content=content, level="warning"))
+                    case SearchChunk():
+                        await self._show_search(chunk)
+                    case TextChunk(text=text) if text:
+                        self._texts[self._text_id] = self._texts.get(self._text_id, "") + text
+                    case _:
+                        pass
                 await self._emit_delta(chunk)
+
+    async def _show_search(self, chunk: SearchChunk) -> None:
+        """Show a search of the provider as a call of the tool, which it stands for."""
+        tool_id = f"{self.item_prefix}-search-{chunk.id}"
+        began_s = self._searches.setdefault(tool_id, self.clock())
+        if chunk.result is None:
+            shown = chunk.input.get("query") or chunk.input.get("url") or ""
+            called = ToolCall(
+                tool_id=tool_id,
+                tool_name=WEB_SEARCH,
+                input=chunk.input,
+                title=f"Read {one_line(shown)}" if "url" in chunk.input else f"Search the web for {one_line(shown)}",
+                kind="search",
+                risk=ToolRisk.MEDIUM,
+                read_only=True,
+                locations=(),
+            )
+            await self.state.emit(called)
+            return
+        result = ToolResult(
+            tool_id=tool_id,
+            tool_name=WEB_SEARCH,
+            content=chunk.result,
+            is_error=chunk.is_error,
+            cached=False,
+            truncated=False,
+            duration_s=self.clock() - began_s,
+        )
+        await self.state.emit(result)
 
     async def _emit_delta(self, chunk: Chunk) -> None:
         if not self.state.spec.model_settings.stream:
@@ -123,5 +176,5 @@ class Attempt:
                 await self.state.emit(TextDelta(item_id=self._text_id, content=text))
             case ThinkingChunk(thinking=thinking) if thinking:
                 await self.state.emit(ThinkingDelta(item_id=self._thinking_id, content=thinking))
-            case TextChunk() | ThinkingChunk() | ToolCallChunk() | UsageChunk() | FinishChunk() | NoticeChunk():
+            case _:
                 pass  # nothing to show, shown once complete, or already emitted

@@ -332,6 +332,8 @@ class Turn:
         if answer.finish_reason == "length":
             return self._cut_off(answer)
         state.text_before = ""
+        if answer.finish_reason == "paused":
+            return await self._resume(answer)
         if answer.finish_reason == "refusal":
             state.keep(answer.message_without_calls(spec.turn_id, cut_off=False))
             return "refusal"
@@ -345,6 +347,11 @@ class Turn:
         message = answer.message(spec.turn_id, state.taken_ids(), readers)
         state.keep(message if message.text or message.tool_calls else None)
         return await self._run_tools(message.tool_calls) if message.tool_calls else await self._take_words()
+
+    async def _resume(self, answer: ModelAnswer) -> StopReason | None:
+        """Keep an answer in which the provider paused: sent back as it is, it goes on."""
+        self._state.keep(answer.message(self.spec.turn_id, self._state.taken_ids()))
+        return await self._stopped_after_answer()
 
     async def _take_words(self) -> StopReason | None:
         """Finish with an answer without calls, or ask for the structured answer if one is required."""

@@ -23,6 +23,10 @@ LEAST_ANSWER = 1_024
 """Minimum tokens that are left for an answer, however full the window is."""
 
 
+WEB_SEARCH = "web_search"
+"""Tool that the provider's own web search stands for."""
+
+
 def chars_of_tools(tools: ToolRegistry) -> int:
     """Return the characters of the tool definitions in a request."""
     definitions = tools.list_definitions()
@@ -193,7 +197,11 @@ class RequestBuilder:
         if now is not None:
             marked = replace(now, text=context.memory.marks.around(now.text))
             messages[-1] = replace(messages[-1], content=(*messages[-1].blocks, marked))
-        asked = state.structured.asked_of(model.facts, spec.system, context.tools.list_definitions())
+        searches = self._lets_search(model)
+        offered = context.tools.list_definitions()
+        if searches or context.environment.search is None:
+            offered = [each for each in offered if each.name != WEB_SEARCH]
+        asked = state.structured.asked_of(model.facts, spec.system, offered)
         return ModelRequest(
             system=context.memory.marks.explained(asked.system),
             messages=messages,
@@ -204,7 +212,16 @@ class RequestBuilder:
             max_thinking_tokens=self.settings.max_thinking_tokens,
             effort=self.settings.effort,
             cache_key=context.memory.session_id,
+            searches_web=searches,
         )
+
+    def _lets_search(self, model: Model) -> bool:
+        """Whether the provider may search the web in place of the tool, which the agent must have."""
+        context = self.state.context
+        tool = context.tools.get(WEB_SEARCH)
+        if tool is None or not self.settings.provider_search or not model.facts.searches_web:
+            return False
+        return context.memory.permissions.allows_unasked(tool)
 
     def _fitting_cut(self, model: Model, n_around: int) -> ContextCut:
         """Return the cut that fits into the window with room for an answer, if nothing was compacted."""

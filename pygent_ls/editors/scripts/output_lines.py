@@ -207,5 +207,7 @@ def stop_reason_of(answered: ModelAnswered) -> str:
             return "max_tokens"
         case "refusal":
             return "refusal"
+        case "paused":
+            return "pause_turn"
         case "unknown":
             return "tool_use" if answered.n_calls else "end_turn"

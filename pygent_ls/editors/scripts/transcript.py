@@ -217,6 +217,8 @@ class Transcript:
         )
         yield from self._part_ends(speaker)
         yield _assistant(speaker, message, block)
+        if message.answered is None:  # a search of the provider, within the answer
+            return
         message.n_calls -= 1
         if message.n_calls <= 0:
             yield from self._message_ends(speaker)

@@ -27,6 +27,11 @@ class AnthropicModel(NativeModel):
         """Return the tools in the format of the Messages API."""
         return anthropic_tools(tools)
 
+    @property
+    def searches_web(self) -> bool:
+        """True for Claude models; other vendors behind this API have no such tool."""
+        return self.family == "anthropic"
+
     def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> HttpExchange:
         native = self._native
         body = messages_request(request, target.model, native.known, learned, native.endpoint.cache_ttl)

@@ -14,9 +14,12 @@ from pygent_ls.agent.messages import (
     ToolUseBlock,
 )
 from pygent_ls.agent.ports.model import ModelRequest, ToolDefinition
+from pygent_ls.llm.anthropic import web_search
+from pygent_ls.llm.anthropic.web_search import search_id, searches_to_send
 from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
 from pygent_ls.llm.http.refusals import Learned
+from pygent_ls.llm.json_fields import obj
 from pygent_ls.llm.message_rules import NO_REASONING, RULES
 from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, parameters, utf8
 
@@ -46,12 +49,16 @@ def messages_request(
 ) -> dict[str, Any]:
     """Return the request body, without what the model refused before; an empty `cache_ttl` means five minutes."""
     refused = learned.left_out
+    searches = request.searches_web and "web_search" not in refused
     messages = anthropic_messages(
-        request.messages, thinking="thinking_back" not in refused, unsealed="claude" not in model
+        request.messages,
+        thinking="thinking_back" not in refused,
+        unsealed="claude" not in model,
+        searches=searches_to_send(request.messages) if searches else frozenset(),
     )
     if learned.wants_reasoning:
         _think_before_calls(messages)
-    tools = anthropic_tools(request.tools)
+    tools = [*anthropic_tools(request.tools), *([dict(web_search.TOOL)] if searches else [])]
     body: dict[str, Any] = {"model": model, "messages": messages, "stream": True}
     if request.system.strip():
         body["system"] = [{"type": "text", "text": utf8(request.system)}]
@@ -93,6 +100,8 @@ def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
             sent["idle_thoughts"] = True
     if "format" in body.get("output_config", {}):
         sent["response_format"] = True
+    if any(tool.get("type") == web_search.TOOL["type"] for tool in body.get("tools", ())):
+        sent["web_search"] = True
     return {**sent, "cache_ttl": True, "cache_control": True}
 
 
@@ -108,16 +117,19 @@ def anthropic_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
     ]
 
 
-def anthropic_messages(messages: Sequence[Message], *, thinking: bool, unsealed: bool = False) -> list[dict[str, Any]]:
+def anthropic_messages(
+    messages: Sequence[Message], *, thinking: bool, unsealed: bool = False, searches: frozenset[str] = frozenset()
+) -> list[dict[str, Any]]:
     """Return the conversation with alternating roles, starting with the user; empty messages are left out.
 
-    `unsealed` also sends thinking without a signature: models of other vendors behind this API sign none.
+    `unsealed` also sends thinking without a signature: models of other vendors behind this API sign none. `searches`
+    are the ids of the provider's web searches that are sent back.
     """
     given: list[dict[str, Any]] = []
     ids: dict[str, str] = {}
     for message in messages:
         ids |= {call.id: _RULES.sent_id(call) for call in message.tool_calls}
-        parts = list(_parts(message, ids, thinking=thinking, unsealed=unsealed))
+        parts = list(_parts(message, ids, searches, thinking=thinking, unsealed=unsealed))
         while parts and message.role == "assistant" and parts[-1]["type"] in _THOUGHTS:
             parts.pop()  # left by an answer that was cut off: no message may end with thinking
         if not parts:
@@ -153,19 +165,21 @@ def _is_no_result(part: Part) -> bool:
     return part["type"] != "tool_result"
 
 
-def _parts(message: Message, ids: Mapping[str, str], *, thinking: bool, unsealed: bool) -> Iterator[Part]:
-    for block in message.blocks:
+def _parts(
+    message: Message, ids: Mapping[str, str], searches: frozenset[str], *, thinking: bool, unsealed: bool
+) -> Iterator[Part]:
+    blocks = message.blocks
+    for place, block in enumerate(blocks):
         match block:
             case TextBlock(text=text) if text.strip():
-                yield {"type": "text", "text": utf8(text)}
+                yield {"type": "text", "text": utf8(text)} | (_cited(blocks[place + 1 :]) if searches else {})
             case ImageBlock(mime_type=mime_type, data=data):
                 yield {"type": "image", "source": {"type": "base64", "media_type": mime_type, "data": data}}
-            case ThinkingBlock(redacted=str(data)) if thinking:
-                yield {"type": "redacted_thinking", "data": data}
-            case ThinkingBlock(thinking=thought, signature=str(signature)) if thinking:
-                yield {"type": "thinking", "thinking": utf8(thought), "signature": signature}
-            case ThinkingBlock(thinking=thought) if thinking and unsealed and thought.strip():
-                yield {"type": "thinking", "thinking": utf8(thought), "signature": ""}
+            case ThinkingBlock(provider_data=data) if data and (sent := obj(data.get(web_search.BLOCK))):
+                if search_id(sent) in searches:
+                    yield dict(sent)
+            case ThinkingBlock() if thinking:
+                yield from _thought(block, unsealed=unsealed)
             case ToolUseBlock(id=call_id, name=name, input=given):
                 yield {"type": "tool_use", "id": ids[call_id], "name": function_name(name), "input": _utf8_in(given)}
             case ToolResultBlock(tool_use_id=call_id, content=content, is_error=is_error):
@@ -174,6 +188,24 @@ def _parts(message: Message, ids: Mapping[str, str], *, thinking: bool, unsealed
                 yield {**result, "is_error": True} if is_error else result
             case TextBlock() | ThinkingBlock():
                 pass
+
+
+def _thought(block: ThinkingBlock, *, unsealed: bool) -> Iterator[Part]:
+    if block.redacted is not None:
+        yield {"type": "redacted_thinking", "data": block.redacted}
+    elif block.signature is not None:
+        yield {"type": "thinking", "thinking": utf8(block.thinking), "signature": block.signature}
+    elif unsealed and block.thinking.strip():
+        yield {"type": "thinking", "thinking": utf8(block.thinking), "signature": ""}
+
+
+def _cited(following: Sequence[object]) -> Part:
+    """Return the citations of a text, which follow it."""
+    match following:
+        case [ThinkingBlock(provider_data={web_search.CITATIONS: [_, *_] as citations}), *_]:
+            return {"citations": citations}
+        case _:
+            return {}
 
 
 def _utf8_in(value: Any) -> Any:

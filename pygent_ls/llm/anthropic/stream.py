@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pygent_ls.agent.ports.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
+from pygent_ls.llm.anthropic.web_search import SearchBlocks
 from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.errors.answer_errors import AnswerError, parsed, stream_error, unreadable
 from pygent_ls.llm.json_fields import number, obj, text
@@ -39,6 +40,9 @@ class MessageStream:
     """Tokens written to the one-hour cache."""
     _called: set[int] = field(default_factory=set[int])
     """Indices of the blocks that call our tools; the provider's own tools have input too."""
+    _searches: SearchBlocks = field(default_factory=SearchBlocks)
+    _n_searches: int = 0
+    """Web searches of the provider, as it counts them."""
 
     def chunks(self, event: SentEvent) -> Iterator[Chunk]:
         """Yield the chunks of one event. Raises `AnswerError` for an error event and for an unreadable one."""
@@ -53,6 +57,8 @@ class MessageStream:
                 yield from self._begun(number(piece.get("index")), obj(piece.get("content_block")))
             case "content_block_delta":
                 yield from self._delta(number(piece.get("index")), obj(piece.get("delta")))
+            case "content_block_stop":
+                yield from self._searches.ended(number(piece.get("index")))
             case "message_delta":
                 self.finish = text(obj(piece.get("delta")).get("stop_reason")) or self.finish
                 self._count(obj(piece.get("usage")))
@@ -61,7 +67,7 @@ class MessageStream:
             case "error":
                 raise AnswerError(event.data, body=piece)
             case _:
-                pass  # pings, ends of blocks, and events added in the future
+                pass  # pings, and events added in the future
 
     def whole(self, body: Mapping[str, Any]) -> Iterator[Chunk]:
         """Yield the chunks of an answer that was not streamed. Raises `AnswerError` if the object is not an answer."""
@@ -72,6 +78,7 @@ class MessageStream:
             yield from self._begun(index, block)
             if block.get("type") == "thinking" and text(block.get("signature")):
                 yield ThinkingChunk(thinking="", signature=text(block.get("signature")))
+            yield from self._searches.ended(index)
         self.finish = text(body.get("stop_reason")) or self.finish
         self._count(obj(body.get("usage")))
         self.was_closed = True
@@ -80,15 +87,14 @@ class MessageStream:
         """Yield what is known once the stream is over."""
         if self._usage:
             read, write = (self._usage.get(name, 0) for name in _COUNTS[2:])
-            yield UsageChunk(
-                usage=self.known.counted(
-                    n_input=self._usage.get("input_tokens", 0) + read + write,
-                    n_output=self._usage.get("output_tokens", 0),
-                    cache_read=read,
-                    cache_write=write,
-                    cache_write_1h=min(self._n_kept_1h, write),
-                )
+            usage = self.known.counted(
+                n_input=self._usage.get("input_tokens", 0) + read + write,
+                n_output=self._usage.get("output_tokens", 0),
+                cache_read=read,
+                cache_write=write,
+                cache_write_1h=min(self._n_kept_1h, write),
             )
+            yield UsageChunk(usage=self.known.with_searches(usage, self._n_searches))
         if self.finish is not None or self.was_closed:  # a complete answer may come without a stop reason
             yield FinishChunk(reason=self.finish or "")
 
@@ -106,12 +112,15 @@ class MessageStream:
         self._n_kept_1h = number(written.get("ephemeral_1h_input_tokens")) or self._n_kept_1h
         if written and not usage.get("cache_creation_input_tokens"):
             usage = {**usage, "cache_creation_input_tokens": sum(map(number, written.values()))}
+        searched = obj(usage.get("server_tool_use"))
+        self._n_searches = number(searched.get("web_search_requests")) or self._n_searches
         for name in _COUNTS:
             if isinstance(usage.get(name), int):
                 self._usage[name] = number(usage[name]) or self._usage.get(name, 0)
 
     def _begun(self, index: int, block: Mapping[str, Any]) -> Iterator[Chunk]:
         self._called.discard(index)
+        yield from self._searches.begun(index, block)
         match block.get("type"):
             case "text" if text(block.get("text")):
                 yield TextChunk(text=text(block.get("text")))
@@ -138,4 +147,4 @@ class MessageStream:
             case "input_json_delta" if index in self._called:
                 yield self._calls.add(index, "", "", text(delta.get("partial_json")))
             case _:
-                pass
+                self._searches.add(index, delta)

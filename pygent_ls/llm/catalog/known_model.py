@@ -17,6 +17,10 @@ LISTS_ABILITIES = frozenset({"openai", "anthropic", "gemini", "mistral", "xai", 
 OWN = "your settings"
 """Source of prices that the user set."""
 
+SEARCH_USD = 0.01
+"""Price of a provider's web search in dollars, if litellm's table lists none: that of Anthropic and of OpenAI's
+reasoning models (platform.claude.com/docs/en/about-claude/pricing, platform.openai.com/docs/pricing)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnFacts:
@@ -70,6 +74,8 @@ class KnownModel:
     caches_prompts: bool = False
     formats_output: bool = False
     """Whether its text can follow a JSON Schema while it is offered tools."""
+    search_usd: float = SEARCH_USD
+    """Price of one web search of the provider, in dollars."""
     tells_cost: bool = False
     """Whether the provider reports the cost of each call."""
     source: str = field(default="", compare=False)
@@ -111,7 +117,8 @@ class KnownModel:
         """
         if cost_usd is None:
             cost_usd = self._cost(n_input, n_output, cache_read, cache_write)
-            cost_usd = None if cost_usd is None else cost_usd + self._extra_1h(n_input, cache_write_1h)
+            if cost_usd is not None:
+                cost_usd += self._extra_1h(n_input, cache_write_1h)
         return Usage(
             input_tokens=n_input,
             output_tokens=n_output,
@@ -121,6 +128,12 @@ class KnownModel:
             context_tokens=n_input + n_output,
             context_limit=self.context_limit,
         )
+
+    def with_searches(self, usage: Usage, n_searches: int) -> Usage:
+        """Return the usage with the price of the provider's web searches, if its cost was computed from prices."""
+        if usage.cost_usd is None:
+            return usage
+        return replace(usage, cost_usd=usage.cost_usd + n_searches * self.search_usd)
 
     def _rates_for(self, n_input: int) -> Rates | None:
         """Return the rates of the highest tier reached, which apply to every token."""
@@ -210,6 +223,7 @@ def known_model(entry: Mapping[str, Any]) -> KnownModel:
         efforts=_efforts(entry),
         caches_prompts=bool(entry.get("supports_prompt_caching")),
         formats_output=_formats_output(entry),
+        search_usd=_search_usd(entry),
     )
 
 
@@ -284,6 +298,15 @@ def _rate(entry: Mapping[str, Any], suffix: str, above: int) -> Rates | None:
         cache_write=price if write is None else write,
         cache_write_1h=None if write is None else write_1h,
     )
+
+
+def _search_usd(entry: Mapping[str, Any]) -> float:
+    """Return the price of a search with the amount of context that a provider uses by default."""
+    prices: object = entry.get("search_context_cost_per_query")
+    if not isinstance(prices, dict):
+        return SEARCH_USD
+    listed = _dollars(cast("dict[str, Any]", prices), "search_context_size_medium")
+    return SEARCH_USD if listed is None else listed
 
 
 def _dollars(entry: Mapping[str, Any], key: str) -> float | None:

@@ -70,6 +70,11 @@ class Native:
         return self._target is not None and name in self.learned(self._target).left_out
 
     @property
+    def has_no_responses(self) -> bool:
+        """Whether the server turned out to lack the Responses API."""
+        return self._target is not None and self.learned(self._target).has_no_responses
+
+    @property
     def facts(self) -> ModelFacts:
         """Known facts, combined with what was learned from answers."""
         facts = self.known.facts

@@ -34,12 +34,18 @@ class NativeModel(ABC):
     @property
     def facts(self) -> ModelFacts:
         """Facts from litellm's table, which `prepare` reads, and from the settings."""
-        return replace(self._native.facts, family=self.family)
+        searches = self.searches_web and not self._native.has_refused("web_search")
+        return replace(self._native.facts, family=self.family, searches_web=searches)
 
     @property
     @abstractmethod
     def family(self) -> str:
         """Family of models that can read each other's `provider_data`."""
+
+    @property
+    def searches_web(self) -> bool:
+        """Whether its provider can search the web while it answers, as far as known without calling it."""
+        return False
 
     async def prepare(self) -> None:
         """Load what a call needs. Raises `ModelError` for a missing key or an invalid address."""

@@ -27,7 +27,7 @@ _NO_MODEL = re.compile(
 
 _REFUSES = re.compile(
     r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|extra|not permitted|not allowed|deprecated|cannot"
-    r"|may only be|must be|should be|(must|should) not|only the default"
+    r"|not enabled|may only be|must be|should be|(must|should) not|only the default"
     r"|invalid|too (large|many|high)|at most|maximum|(greater|less) than|expected"
     r"|could not be (verified|decrypted)|not found|verified to",
     re.I,
@@ -105,6 +105,7 @@ _EFFORT = re.compile(
 )
 
 _NAMED: Mapping[str, re.Pattern[str]] = {
+    "web_search": re.compile(r"\bweb.?search", re.I),
     "temperature": re.compile(r"\btemperature\b|sampling param", re.I),
     "max_tokens": re.compile(r"\bmax_tokens\b", re.I),
     "max_completion_tokens": re.compile(r"\bmax_completion_tokens\b", re.I),

@@ -21,6 +21,11 @@ class ResponsesModel(OpenAIModel):
         """`openai` for OpenAI's models, which read each other's reasoning; else one family per model of a server."""
         return "openai" if self._native.provider.name == "openai" else super().family
 
+    @property
+    def searches_web(self) -> bool:
+        """True at OpenAI; compatible servers have no such tool."""
+        return self._native.provider.name == "openai" and not self._native.has_no_responses
+
     def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
         """Return the tools in the format of the Responses API."""
         return responses_tools(tools)

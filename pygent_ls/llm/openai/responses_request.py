@@ -26,10 +26,18 @@ REASONING = "reasoning"
 MESSAGE = "message"
 """Key of provider data that follows a text and holds the further fields of its output item."""
 
+SEARCH = "web_search_call"
+"""Key of provider data that holds a whole item of the provider's web search, and type of that item."""
+
+SEARCH_TOOL: Mapping[str, Any] = {"type": "web_search"}
+"""Declaration of the provider's web search (platform.openai.com/docs/guides/tools-web-search)."""
+
 LEAST_OUTPUT = 16
 """Minimum output limit that the API accepts, in tokens."""
 
 _ENCRYPTED = "reasoning.encrypted_content"
+
+_SOURCES = "web_search_call.action.sources"
 
 _NEEDS_RESPONSES = re.compile(r"gpt-(?:5|[6-9]|\d\d)(?!.*(?:chat|search))|.*codex|o\d-(?:pro|deep-research)")
 
@@ -56,11 +64,15 @@ def responses_request(
     }
     if request.system.strip():
         body["instructions"] = utf8(request.system)
-    if request.tools:
-        body["tools"] = responses_tools(request.tools)
+    searches = request.searches_web and "web_search" not in learned.left_out
+    if request.tools or searches:
+        body["tools"] = [*responses_tools(request.tools), *([dict(SEARCH_TOOL)] if searches else [])]
     if request.output_schema and "response_format" not in learned.left_out:
         body["text"] = {"format": {"type": "json_schema", **named_schema(request.output_schema)}}
-    return body | _optional(request, target, known, learned)
+    optional = _optional(request, target, known, learned)
+    if searches and "include" not in learned.left_out:
+        optional["include"] = [*optional.get("include", ()), _SOURCES]
+    return body | optional
 
 
 def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -76,6 +88,8 @@ def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
         sent["response_format"] = True
     if any(item.get("type") == "reasoning" for item in body["input"]):
         sent["thinking_back"] = True
+    if SEARCH_TOOL in body.get("tools", ()):
+        sent["web_search"] = True
     return sent
 
 
@@ -136,6 +150,9 @@ def _assistant(message: Message, ids: Mapping[str, str], *, reasoning: bool) -> 
             case ThinkingBlock(provider_data={"reasoning": {"type": "reasoning", "encrypted_content": str()} as item}):
                 if reasoning:
                     yield {name: value for name, value in item.items() if value is not None}
+            case ThinkingBlock(provider_data={"web_search_call": {"type": "web_search_call"} as item}):
+                if reasoning:  # the API refuses one without the other
+                    yield dict(item)
             case TextBlock(text=text) if text.strip():
                 yield {"type": "message", "role": "assistant", "content": utf8(text)} | _phase(blocks[place + 1 :])
             case ToolUseBlock(id=call_id, name=name, input=given):

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pygent_ls.agent.ports.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
+from pygent_ls.agent.display_text import one_line
+from pygent_ls.agent.ports.model import Chunk, FinishChunk, SearchChunk, TextChunk, ThinkingChunk, UsageChunk
 from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.errors.answer_errors import AnswerError, parsed, stream_error, unreadable
 from pygent_ls.llm.json_fields import number, obj, text
 from pygent_ls.llm.openai.call_fragments import CallFragments
 from pygent_ls.llm.openai.chat_stream import DONE
-from pygent_ls.llm.openai.responses_request import MESSAGE, REASONING
+from pygent_ls.llm.openai.responses_request import MESSAGE, REASONING, SEARCH
 from pygent_ls.llm.openai.usage import charged_usd
 from pygent_ls.llm.server_sent_events import SentEvent
 
@@ -32,6 +33,8 @@ _OF_ITEMS = frozenset(
     }
 )
 """Events with a piece of an output item."""
+
+MAX_URL_CHARS = 2_000
 
 _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
@@ -85,6 +88,8 @@ class ResponsesStream:
     _places: _Places = field(default_factory=_Places)
     _done: set[int] = field(default_factory=set[int])
     """Output items that are complete."""
+    _n_searches: int = 0
+    """Web searches of the provider; pages that it read do not count."""
 
     def chunks(self, event: SentEvent) -> Iterator[Chunk]:
         """Yield the chunks of one event. Raises `AnswerError` for an error event and for an unreadable one."""
@@ -145,15 +150,15 @@ class ResponsesStream:
         """Yield what is known once the stream is over."""
         if self._usage is not None:
             details = obj(self._usage.get("input_tokens_details"))
-            yield UsageChunk(
-                usage=self.known.counted(
-                    n_input=number(self._usage.get("input_tokens")),
-                    n_output=number(self._usage.get("output_tokens")),
-                    cache_read=number(details.get("cached_tokens")),
-                    cache_write=number(details.get("cache_write_tokens")),
-                    cost_usd=charged_usd(self._usage, self.known),
-                )
+            charged = charged_usd(self._usage, self.known)
+            usage = self.known.counted(
+                n_input=number(self._usage.get("input_tokens")),
+                n_output=number(self._usage.get("output_tokens")),
+                cache_read=number(details.get("cached_tokens")),
+                cache_write=number(details.get("cache_write_tokens")),
+                cost_usd=charged,
             )
+            yield UsageChunk(usage=usage if charged is not None else self.known.with_searches(usage, self._n_searches))
         if self.finish is not None or self.was_closed:
             yield FinishChunk(reason="refusal" if self._refused else self.finish or "")
 
@@ -189,8 +194,23 @@ class ResponsesStream:
             case "function_call":
                 arguments = "" if has_come else text(item.get("arguments"))
                 yield self._calls.add(index, text(item.get("call_id")), text(item.get("name")), arguments)
+            case "web_search_call":
+                yield from self._searched(item)
             case _:
                 pass
+
+    def _searched(self, item: Mapping[str, Any]) -> Iterator[Chunk]:
+        """Yield a search, or a page that the provider read. Its action is known only when it is over."""
+        action = obj(item.get("action"))
+        kind, query, url = (text(action.get(name)) for name in ("type", "query", "url"))
+        self._n_searches += kind == "search"
+        given = {"url": url} if url else {"query": query or "; ".join(_strings(action.get("queries")))}
+        failed = item.get("status") == "failed"
+        found = [one_line(each, MAX_URL_CHARS) for each in _urls(action.get("sources"))]
+        said = "The provider's search failed." if failed else "\n".join(found) or "Done by the provider."
+        yield ThinkingChunk(thinking="", provider_data={SEARCH: dict(item)})
+        yield SearchChunk(id=text(item.get("id")), input=given)
+        yield SearchChunk(id=text(item.get("id")), input=given, result=said, is_error=failed)
 
     def _message(self, index: int, item: Mapping[str, Any]) -> Iterator[Chunk]:
         if index not in self._streamed:
@@ -223,6 +243,15 @@ def _check_dialect(piece: Mapping[str, Any]) -> None:
     """Raise `AnswerError` for a chat completion: some gateways without a Responses API send one at any path."""
     if isinstance(piece.get("choices"), list) and "type" not in piece:
         raise AnswerError("it sent a chat completion", status=404)
+
+
+def _strings(values: object) -> list[str]:
+    return [each for each in map(text, cast("list[object]", values)) if each] if isinstance(values, list) else []
+
+
+def _urls(sources: object) -> list[str]:
+    found = cast("list[object]", sources) if isinstance(sources, list) else []
+    return [url for each in found if (url := text(obj(each).get("url")))]
 
 
 def _texts(parts: object) -> list[str]:

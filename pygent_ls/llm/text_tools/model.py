@@ -22,6 +22,7 @@ from pygent_ls.agent.ports.model import (
     ModelFacts,
     ModelRequest,
     NoticeChunk,
+    SearchChunk,
     TextChunk,
     ThinkingChunk,
     ToolCallChunk,
@@ -130,7 +131,7 @@ class _CallFinder:
                 yield from self.pieces(self.blocks.close())
                 ended = FINISH_REASONS.get(reason, "unknown") in ("end_turn", "unknown")
                 yield FinishChunk(reason="tool_calls") if ended and self._n_calls else chunk
-            case ThinkingChunk() | ToolCallChunk() | UsageChunk() | NoticeChunk():
+            case ThinkingChunk() | ToolCallChunk() | SearchChunk() | UsageChunk() | NoticeChunk():
                 yield chunk
 
     def pieces(self, pieces: Iterable[Piece]) -> Iterator[Chunk]:

@@ -1,0 +1,140 @@
+"""Web search that Anthropic runs while the model answers
+(platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool). Pure.
+
+Its blocks are no part of the text: they go back to Anthropic verbatim, as do the citations of each text that follows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from pygent_ls.agent.display_text import one_line
+from pygent_ls.agent.messages import Message, ThinkingBlock, ToolResultBlock
+from pygent_ls.agent.ports.model import Chunk, SearchChunk, ThinkingChunk
+from pygent_ls.llm.json_fields import obj, text
+
+NAME = "web_search"
+
+TOOL: Mapping[str, Any] = {"type": "web_search_20250305", "name": NAME, "max_uses": 8}
+"""Declaration in a request. All models that search accept this version; 8 searches are enough for one answer."""
+
+BLOCK = "web_search_block"
+"""Key of provider data that holds a block of a search."""
+
+CITATIONS = "citations"
+"""Key of provider data that follows a text and holds its citations; empty if it has none."""
+
+USE, RESULT = "server_tool_use", "web_search_tool_result"
+
+
+@dataclass(slots=True)
+class SearchBlocks:
+    """Blocks of an answer that belong to searches."""
+
+    _open: dict[int, dict[str, Any]] = field(default_factory=dict[int, dict[str, Any]])
+    """Searches whose input is streamed, by the index of their block."""
+    _inputs: dict[int, str] = field(default_factory=dict[int, str])
+    _citations: dict[int, list[Any]] = field(default_factory=dict[int, "list[Any]"])
+    """Citations of the texts that are streamed."""
+    _asked: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, "Mapping[str, Any]"])
+    """Inputs of the searches, by their ids."""
+
+    def begun(self, index: int, block: Mapping[str, Any]) -> Iterator[Chunk]:
+        """Note a block that begins; yield the chunks of a result, which comes as a whole."""
+        for each in (self._open, self._inputs, self._citations):
+            each.pop(index, None)
+        match block.get("type"):
+            case "server_tool_use" if block.get("name") == NAME:
+                self._open[index] = dict(block)
+            case "web_search_tool_result":
+                search_id = text(block.get("tool_use_id"))
+                said, is_error = _found(block.get("content"))
+                yield ThinkingChunk(thinking="", provider_data={BLOCK: dict(block)})
+                yield SearchChunk(id=search_id, input=self._asked.get(search_id, {}), result=said, is_error=is_error)
+            case "text" if self._asked:
+                given = block.get("citations")
+                self._citations[index] = list(cast("list[Any]", given)) if isinstance(given, list) else []
+            case _:
+                pass
+
+    def add(self, index: int, delta: Mapping[str, Any]) -> None:
+        """Add a piece of a block."""
+        match delta.get("type"):
+            case "input_json_delta" if index in self._open:
+                self._inputs[index] = self._inputs.get(index, "") + text(delta.get("partial_json"))
+            case "citations_delta" if index in self._citations:
+                self._citations[index].append(delta.get("citation"))
+            case _:
+                pass
+
+    def ended(self, index: int) -> Iterator[Chunk]:
+        """Yield the chunks of a search or a text that is complete."""
+        if index in self._citations:
+            yield ThinkingChunk(thinking="", provider_data={CITATIONS: self._citations.pop(index)})
+        block = self._open.pop(index, None)
+        if block is None:
+            return
+        given = obj(_parsed(self._inputs.pop(index, ""))) or obj(block.get("input"))
+        search_id = text(block.get("id"))
+        self._asked[search_id] = given
+        yield ThinkingChunk(thinking="", provider_data={BLOCK: {**block, "input": given}})
+        yield SearchChunk(id=search_id, input=given)
+
+
+def searches_to_send(messages: Sequence[Message]) -> frozenset[str]:
+    """Return the ids of the searches that may be sent back: those with a result, and those of the last answer that the
+    API has yet to run, if nothing of the user follows it."""
+    asked: set[str] = set()
+    done: set[str] = set()
+    for message in messages:
+        for block in search_blocks(message):
+            if block.get("type") == USE:
+                asked.add(text(block.get("id")))
+            elif text(block.get("tool_use_id")) in asked:
+                done.add(text(block.get("tool_use_id")))
+    given = [message for message in messages if message.role == "assistant"]
+    if given and all(isinstance(block, ToolResultBlock) for block in _after_last_answer(messages)):
+        done |= {text(block.get("id")) for block in search_blocks(given[-1]) if block.get("type") == USE}
+    return frozenset(done)
+
+
+def search_id(block: Mapping[str, Any]) -> str:
+    """Return the id of the search that a block belongs to."""
+    return text(block.get("id") if block.get("type") == USE else block.get("tool_use_id"))
+
+
+def search_blocks(message: Message) -> Iterator[Mapping[str, Any]]:
+    """Yield the blocks of searches in an answer."""
+    for block in message.blocks:
+        if isinstance(block, ThinkingBlock) and block.provider_data and (found := obj(block.provider_data.get(BLOCK))):
+            yield found
+
+
+def _after_last_answer(messages: Sequence[Message]) -> Iterator[object]:
+    for message in reversed(messages):
+        if message.role == "assistant":
+            return
+        yield from message.blocks
+
+
+def _found(content: object) -> tuple[str, bool]:
+    """Return the results of a search as text for the user, and whether it failed."""
+    if not isinstance(content, list):
+        code = text(obj(content).get("error_code")) or "unknown error"
+        return f"The provider's search failed: {one_line(code)}.", True
+    found = [obj(each) for each in cast("list[object]", content)]
+    lines = [f"{one_line(text(each.get('title')))}\n{one_line(text(each.get('url')), MAX_URL_CHARS)}" for each in found]
+    return "\n\n".join(lines) or "Nothing was found.", False
+
+
+MAX_URL_CHARS = 2_000
+
+
+def _parsed(given: str) -> object:
+    try:
+        return json.loads(given) if given else None
+    except ValueError:
+        return None
