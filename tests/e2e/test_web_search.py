@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.raw import raw_client
+from tests.llm.answers import named_events
+from tests.llm.anthropic.test_web_search import PAUSED, RESUMED, SONNET
 from tests.model_server import Call, ModelServer, Step
 from tests.workspace.web.test_search_services import KEY, served
 
@@ -31,6 +33,26 @@ def test_a_search_asks_and_its_results_are_marked_as_text_from_outside(folder: P
     assert "Plum 1\nhttps://plums.example/1\nripe plums…" in result
     assert "Plum 2" not in result
     assert KEY not in json.dumps(client.frames)
+
+
+def test_the_provider_searches_instead_where_the_model_has_a_search(folder: Path) -> None:
+    script = [named_events(*PAUSED), named_events(*RESUMED)]
+    with ModelServer(script) as model, served() as address:
+        environment = {"ANTHROPIC_API_KEY": "k", "PYGENT_API_BASE": model.url, "PYGENT_MODEL": SONNET}
+        environment |= {"PYGENT_WEB_SEARCH_PROVIDER": "true", "PYGENT_WEB_SEARCH_SERVICE": "brave"}
+        environment |= {"BRAVE_API_KEY": KEY, "PYGENT_WEB_SEARCH_URL": address}
+        with raw_client(folder, environment=environment) as client:
+            client.initialize(folder)
+            client.request("turn", "pygent/turn/start", {"prompt": "search", "partialResultToken": "events"})
+
+    tools = [each["name"] for each in model.requests[0].body["tools"] if each["name"] == "web_search"]
+    assert tools == ["web_search"]
+    assert model.requests[0].body["tools"][-1]["type"] == "web_search_20250305"
+    assert [part["type"] for part in model.requests[1].body["messages"][-1]["content"]] == ["text", "server_tool_use"]
+    told = json.dumps(client.frames)
+    assert "Search the web for ripe plums" in told
+    assert "https://plums.example/1" in told
+    assert "showMessageRequest" not in told
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.events import (
     ModelAnswered,
     Notice,
@@ -16,11 +15,8 @@ from pygent_ls.agent.events import (
     TextDelta,
     Thinking,
     ThinkingDelta,
-    ToolCall,
-    ToolResult,
     UsageReported,
 )
-from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.model.answer import ModelAnswer
 from pygent_ls.agent.model.retry import Failed
 from pygent_ls.agent.ports.model import (
@@ -34,7 +30,6 @@ from pygent_ls.agent.ports.model import (
     within_limit,
 )
 from pygent_ls.agent.telemetry import ModelCallSpan, observed
-from pygent_ls.agent.turn.request_builder import WEB_SEARCH
 from pygent_ls.agent.turn.state import TurnState
 from pygent_ls.errors import ModelError
 
@@ -54,8 +49,7 @@ class Attempt:
         self.answer.model = self.model.name
         self._texts: dict[str, str] = {}
         """Text of each item. A text that follows a search of the provider is an item of its own."""
-        self._searches: dict[str, float] = {}
-        """Start times of the provider's searches, by their ids."""
+        self._n_splits = 0
 
     async def run(self, request: ModelRequest) -> ModelAnswer | Failed:
         """Send the request, emit its deltas, and return the complete answer, which `report` emits. When cancelled, the
@@ -116,8 +110,7 @@ class Attempt:
     @property
     def _text_id(self) -> str:
         """Item of the text that is written now."""
-        n_before = len(self._searches)
-        return f"{self.item_prefix}-text" + (f"-{n_before}" if n_before else "")
+        return f"{self.item_prefix}-text" + (f"-{self._n_splits}" if self._n_splits else "")
 
     @property
     def _thinking_id(self) -> str:
@@ -132,41 +125,13 @@ class Attempt:
                     case NoticeChunk(content=content):
                         await self.state.emit(Notice(content=content, level="warning"))
                     case SearchChunk():
-                        await self._show_search(chunk)
+                        self._n_splits = len(self._texts)
+                        await self.state.searches.show(chunk)
                     case TextChunk(text=text) if text:
                         self._texts[self._text_id] = self._texts.get(self._text_id, "") + text
                     case _:
                         pass
                 await self._emit_delta(chunk)
-
-    async def _show_search(self, chunk: SearchChunk) -> None:
-        """Show a search of the provider as a call of the tool, which it stands for."""
-        tool_id = f"{self.item_prefix}-search-{chunk.id}"
-        began_s = self._searches.setdefault(tool_id, self.clock())
-        if chunk.result is None:
-            shown = chunk.input.get("query") or chunk.input.get("url") or ""
-            called = ToolCall(
-                tool_id=tool_id,
-                tool_name=WEB_SEARCH,
-                input=chunk.input,
-                title=f"Read {one_line(shown)}" if "url" in chunk.input else f"Search the web for {one_line(shown)}",
-                kind="search",
-                risk=ToolRisk.MEDIUM,
-                read_only=True,
-                locations=(),
-            )
-            await self.state.emit(called)
-            return
-        result = ToolResult(
-            tool_id=tool_id,
-            tool_name=WEB_SEARCH,
-            content=chunk.result,
-            is_error=chunk.is_error,
-            cached=False,
-            truncated=False,
-            duration_s=self.clock() - began_s,
-        )
-        await self.state.emit(result)
 
     async def _emit_delta(self, chunk: Chunk) -> None:
         if not self.state.spec.model_settings.stream:

@@ -165,7 +165,7 @@ class Turn:
             if spec.parent_tool_id is not None:
                 raise
             _take_cancel()
-            for last_words in (self._take_steering(), state.emit(Cancelled())):
+            for last_words in (state.searches.end(), self._take_steering(), state.emit(Cancelled())):
                 with suppress(asyncio.CancelledError):  # a further cancellation changes nothing
                     await last_words
         except ModelError as error:
@@ -206,6 +206,7 @@ class Turn:
             await self._state.emit(Notice(content=notice, level="warning"))
 
     async def _end(self) -> None:
+        await self._state.searches.end()
         await self._take_steering()  # steering that could not be answered stays in the history for the next turn
         if self.spec.parent_tool_id is None:
             changed = self._tool_calls.files_changed

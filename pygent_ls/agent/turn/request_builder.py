@@ -15,16 +15,13 @@ from pygent_ls.agent.events import Notice, UsageReported
 from pygent_ls.agent.messages import Message, TextBlock, Usage
 from pygent_ls.agent.ports.model import Model, ModelRequest
 from pygent_ls.agent.tools.tool import ToolRegistry
+from pygent_ls.agent.turn.provider_searches import WEB_SEARCH
 from pygent_ls.agent.turn.state import TurnState
 from pygent_ls.agent.turn_spec import ModelSettings
 from pygent_ls.errors import ModelError
 
 LEAST_ANSWER = 1_024
 """Minimum tokens that are left for an answer, however full the window is."""
-
-
-WEB_SEARCH = "web_search"
-"""Tool that the provider's own web search stands for."""
 
 
 def chars_of_tools(tools: ToolRegistry) -> int:

@@ -14,6 +14,7 @@ from pygent_ls.agent.ports.workspace import FileChange
 from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.tools.structured_output import Structured
+from pygent_ls.agent.turn.provider_searches import ProviderSearches
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
 from pygent_ls.agent.turn_spec import TurnSpec
 from pygent_ls.errors import ModelError
@@ -80,6 +81,10 @@ class TurnState:
     """What the user said since the last model call began."""
     remarks: list[str] = field(default_factory=list[str])
     """Remarks for the model's next request that come from neither the user nor the model."""
+    searches: ProviderSearches = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.searches = ProviderSearches(emit=self.emit)
 
     @property
     def spec(self) -> TurnSpec:

@@ -8,6 +8,7 @@ from typing import Any
 from pygent_ls.agent.messages import (
     ImageBlock,
     Message,
+    Role,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
@@ -15,7 +16,6 @@ from pygent_ls.agent.messages import (
 )
 from pygent_ls.agent.ports.model import ModelRequest, ToolDefinition
 from pygent_ls.llm.anthropic import web_search
-from pygent_ls.llm.anthropic.web_search import search_id, searches_to_send
 from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
 from pygent_ls.llm.http.refusals import Learned
@@ -54,7 +54,7 @@ def messages_request(
         request.messages,
         thinking="thinking_back" not in refused,
         unsealed="claude" not in model,
-        searches=searches_to_send(request.messages) if searches else frozenset(),
+        searches=searches,
     )
     if learned.wants_reasoning:
         _think_before_calls(messages)
@@ -118,26 +118,30 @@ def anthropic_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
 
 
 def anthropic_messages(
-    messages: Sequence[Message], *, thinking: bool, unsealed: bool = False, searches: frozenset[str] = frozenset()
+    messages: Sequence[Message], *, thinking: bool, unsealed: bool = False, searches: bool = False
 ) -> list[dict[str, Any]]:
     """Return the conversation with alternating roles, starting with the user; empty messages are left out.
 
     `unsealed` also sends thinking without a signature: models of other vendors behind this API sign none. `searches`
-    are the ids of the provider's web searches that are sent back.
+    also sends the provider's web searches.
     """
-    given: list[dict[str, Any]] = []
+    rows: list[tuple[Role, list[Part]]] = []
     ids: dict[str, str] = {}
     for message in messages:
         ids |= {call.id: _RULES.sent_id(call) for call in message.tool_calls}
-        parts = list(_parts(message, ids, searches, thinking=thinking, unsealed=unsealed))
-        while parts and message.role == "assistant" and parts[-1]["type"] in _THOUGHTS:
+        parts = _parts(message, ids, thinking=thinking, unsealed=unsealed, searches=searches)
+        rows.append((message.role, list(parts)))
+    web_search.drop_unpaired(rows)
+    given: list[dict[str, Any]] = []
+    for role, parts in rows:
+        while parts and role == "assistant" and parts[-1]["type"] in _THOUGHTS:
             parts.pop()  # left by an answer that was cut off: no message may end with thinking
         if not parts:
             continue
-        if given and given[-1]["role"] == message.role:
+        if given and given[-1]["role"] == role:
             given[-1]["content"] += parts
         else:
-            given.append({"role": message.role, "content": parts})
+            given.append({"role": role, "content": parts})
     for each in given:  # tool results must precede the rest of a user message
         each["content"].sort(key=_is_no_result)
     if given and given[0]["role"] != "user":
@@ -166,7 +170,7 @@ def _is_no_result(part: Part) -> bool:
 
 
 def _parts(
-    message: Message, ids: Mapping[str, str], searches: frozenset[str], *, thinking: bool, unsealed: bool
+    message: Message, ids: Mapping[str, str], *, thinking: bool, unsealed: bool, searches: bool
 ) -> Iterator[Part]:
     blocks = message.blocks
     for place, block in enumerate(blocks):
@@ -176,7 +180,7 @@ def _parts(
             case ImageBlock(mime_type=mime_type, data=data):
                 yield {"type": "image", "source": {"type": "base64", "media_type": mime_type, "data": data}}
             case ThinkingBlock(provider_data=data) if data and (sent := obj(data.get(web_search.BLOCK))):
-                if search_id(sent) in searches:
+                if searches:
                     yield dict(sent)
             case ThinkingBlock() if thinking:
                 yield from _thought(block, unsealed=unsealed)

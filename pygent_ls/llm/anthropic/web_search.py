@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pygent_ls.agent.display_text import one_line
-from pygent_ls.agent.messages import Message, ThinkingBlock, ToolResultBlock
+from pygent_ls.agent.messages import Role
 from pygent_ls.agent.ports.model import Chunk, SearchChunk, ThinkingChunk
 from pygent_ls.llm.json_fields import obj, text
 
@@ -27,7 +27,7 @@ BLOCK = "web_search_block"
 CITATIONS = "citations"
 """Key of provider data that follows a text and holds its citations; empty if it has none."""
 
-USE, RESULT = "server_tool_use", "web_search_tool_result"
+MAX_URL_CHARS = 2_000
 
 
 @dataclass(slots=True)
@@ -40,7 +40,9 @@ class SearchBlocks:
     _citations: dict[int, list[Any]] = field(default_factory=dict[int, "list[Any]"])
     """Citations of the texts that are streamed."""
     _asked: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, "Mapping[str, Any]"])
-    """Inputs of the searches, by their ids."""
+    """Inputs of the searches of this answer, by their ids."""
+    _has_searched: bool = False
+    """Whether a search came before, perhaps one that an earlier answer asked for."""
 
     def begun(self, index: int, block: Mapping[str, Any]) -> Iterator[Chunk]:
         """Note a block that begins; yield the chunks of a result, which comes as a whole."""
@@ -50,11 +52,12 @@ class SearchBlocks:
             case "server_tool_use" if block.get("name") == NAME:
                 self._open[index] = dict(block)
             case "web_search_tool_result":
+                self._has_searched = True
                 search_id = text(block.get("tool_use_id"))
                 said, is_error = _found(block.get("content"))
                 yield ThinkingChunk(thinking="", provider_data={BLOCK: dict(block)})
                 yield SearchChunk(id=search_id, input=self._asked.get(search_id, {}), result=said, is_error=is_error)
-            case "text" if self._asked:
+            case "text" if self._has_searched:
                 given = block.get("citations")
                 self._citations[index] = list(cast("list[Any]", given)) if isinstance(given, list) else []
             case _:
@@ -80,44 +83,37 @@ class SearchBlocks:
         given = obj(_parsed(self._inputs.pop(index, ""))) or obj(block.get("input"))
         search_id = text(block.get("id"))
         self._asked[search_id] = given
+        self._has_searched = True
         yield ThinkingChunk(thinking="", provider_data={BLOCK: {**block, "input": given}})
         yield SearchChunk(id=search_id, input=given)
 
 
-def searches_to_send(messages: Sequence[Message]) -> frozenset[str]:
-    """Return the ids of the searches that may be sent back: those with a result, and those of the last answer that the
-    API has yet to run, if nothing of the user follows it."""
-    asked: set[str] = set()
-    done: set[str] = set()
-    for message in messages:
-        for block in search_blocks(message):
-            if block.get("type") == USE:
-                asked.add(text(block.get("id")))
-            elif text(block.get("tool_use_id")) in asked:
-                done.add(text(block.get("tool_use_id")))
-    given = [message for message in messages if message.role == "assistant"]
-    if given and all(isinstance(block, ToolResultBlock) for block in _after_last_answer(messages)):
-        done |= {text(block.get("id")) for block in search_blocks(given[-1]) if block.get("type") == USE}
-    return frozenset(done)
-
-
-def search_id(block: Mapping[str, Any]) -> str:
-    """Return the id of the search that a block belongs to."""
-    return text(block.get("id") if block.get("type") == USE else block.get("tool_use_id"))
-
-
-def search_blocks(message: Message) -> Iterator[Mapping[str, Any]]:
-    """Yield the blocks of searches in an answer."""
-    for block in message.blocks:
-        if isinstance(block, ThinkingBlock) and block.provider_data and (found := obj(block.provider_data.get(BLOCK))):
-            yield found
-
-
-def _after_last_answer(messages: Sequence[Message]) -> Iterator[object]:
-    for message in reversed(messages):
-        if message.role == "assistant":
-            return
-        yield from message.blocks
+def drop_unpaired(rows: Sequence[tuple[Role, list[dict[str, Any]]]]) -> None:
+    """Remove the blocks that the API would refuse: a result without its search before, and a search without a result,
+    unless it is in the last answer and nothing of the user follows: the API has yet to run it."""
+    n_answers = max((number for number, (role, _) in enumerate(rows, 1) if role == "assistant"), default=0)
+    may_be_open = all(part["type"] == "tool_result" for _, parts in rows[n_answers:] for part in parts)
+    seen: set[str] = set()
+    open_at: dict[str, int] = {}
+    for number, (_, parts) in enumerate(rows, 1):
+        kept: list[dict[str, Any]] = []
+        for part in parts:
+            match part["type"]:
+                case "server_tool_use":
+                    if (search_id := text(part.get("id"))) in seen:
+                        continue
+                    seen.add(search_id)
+                    open_at[search_id] = number
+                case "web_search_tool_result":
+                    if open_at.pop(text(part.get("tool_use_id")), None) is None:
+                        continue
+                case _:
+                    pass
+            kept.append(part)
+        parts[:] = kept
+    lost = {search_id for search_id, number in open_at.items() if number != n_answers or not may_be_open}
+    for _, parts in rows:
+        parts[:] = [part for part in parts if part["type"] != "server_tool_use" or part.get("id") not in lost]
 
 
 def _found(content: object) -> tuple[str, bool]:
@@ -128,9 +124,6 @@ def _found(content: object) -> tuple[str, bool]:
     found = [obj(each) for each in cast("list[object]", content)]
     lines = [f"{one_line(text(each.get('title')))}\n{one_line(text(each.get('url')), MAX_URL_CHARS)}" for each in found]
     return "\n\n".join(lines) or "Nothing was found.", False
-
-
-MAX_URL_CHARS = 2_000
 
 
 def _parsed(given: str) -> object:

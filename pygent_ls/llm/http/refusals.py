@@ -105,7 +105,7 @@ _EFFORT = re.compile(
 )
 
 _NAMED: Mapping[str, re.Pattern[str]] = {
-    "web_search": re.compile(r"\bweb.?search", re.I),
+    "web_search": re.compile(r"\bweb.?search|\b(?:google.?search|tool use with function calling)\b", re.I),
     "temperature": re.compile(r"\btemperature\b|sampling param", re.I),
     "max_tokens": re.compile(r"\bmax_tokens\b", re.I),
     "max_completion_tokens": re.compile(r"\bmax_completion_tokens\b", re.I),

@@ -30,9 +30,11 @@ from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
 from pygent_ls.llm.errors.model_errors import model_error
 from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, Refusals, learn
 from pygent_ls.llm.keys.saved_keys import SavedKeys
+from pygent_ls.llm.litellm import gemini_search
 from pygent_ls.llm.litellm.restrictions import restrict
 from pygent_ls.llm.litellm.stream import ChunkTranslation, forget_pieces
 from pygent_ls.llm.litellm.target import EnvironmentCheck, LitellmTarget, TargetChoice
+from pygent_ls.llm.message_rules import signs_calls
 from pygent_ls.llm.openai.chat_format import chat_messages, chat_tools, mark_for_cache
 from pygent_ls.llm.openai.chat_request import takes_temperature
 from pygent_ls.llm.openai.think_tags import ThinkTags, opens_in_prompt
@@ -232,7 +234,12 @@ class LitellmModel:
         if target is None:
             return facts
         has_tools = facts.has_native_tools and not self._learned(target).has_no_tools
-        return replace(facts, family=target.family, has_native_tools=has_tools)
+        searches = self._has_search(target) and "web_search" not in self._learned(target).left_out
+        return replace(facts, family=target.family, has_native_tools=has_tools, searches_web=searches)
+
+    def _has_search(self, target: LitellmTarget) -> bool:
+        """Whether it is Gemini 3 or newer, which combines a search with functions."""
+        return target.called.provider == "gemini" and signs_calls(target.model)
 
     def _learned(self, target: LitellmTarget) -> Learned:
         return self._refusals.of(target.called.address or target.called.provider, target.model)
@@ -283,17 +290,15 @@ class LitellmModel:
         reply: Any = None
         translation = ChunkTranslation(known=self._known, tags=ThinkTags(may_be_open=opens_in_prompt(target.bare)))
         try:
-            reply = await self._begun(target, request)
-            while True:
-                async with asyncio.timeout(timeout_s):
-                    piece = await anext(reply, None)
-                if piece is None:
-                    break
-                timeout_s = self._endpoint.idle_timeout_s
+            reply, piece = await self._begun(target, request)
+            timeout_s = self._endpoint.idle_timeout_s
+            while piece is not None:
                 forget_pieces(reply)
                 for chunk in translation.chunks(piece):
                     yield chunk
                 await asyncio.sleep(0)
+                async with asyncio.timeout(timeout_s):
+                    piece = await anext(reply, None)
             for chunk in translation.end(reply):
                 yield chunk
         except TimeoutError:
@@ -310,8 +315,9 @@ class LitellmModel:
             if reply is not None:
                 await reply.aclose()
 
-    async def _begun(self, target: LitellmTarget, request: ModelRequest) -> Any:
-        """Return litellm's stream. A request is repeated without the parts that the provider refused."""
+    async def _begun(self, target: LitellmTarget, request: ModelRequest) -> tuple[Any, Any]:
+        """Return litellm's stream and its first piece, None if it has none: some providers are called only for that
+        piece. A request is repeated without the parts that the provider refused."""
         import openai
 
         learned = self._learned(target)
@@ -320,10 +326,13 @@ class LitellmModel:
             arguments = self._arguments(target, request, learned)
             try:
                 async with asyncio.timeout(self._endpoint.first_byte_timeout_s):
-                    return await self._loader.litellm.acompletion(**arguments)
+                    reply = await self._loader.litellm.acompletion(**arguments)
+                    return reply, await _first_piece(reply)
             except openai.OpenAIError as error:
                 status, body = getattr(error, "status_code", None), getattr(error, "body", None)
                 sent = {name: arguments[name] for name in _ADJUSTABLE if name in arguments} | {"thinking_back": True}
+                if gemini_search.ARGUMENTS.items() <= arguments.items():
+                    sent["web_search"] = True
                 if n_repeats == MAX_REPEATS or not learn(status, body, str(error), sent, learned):
                     raise
                 n_repeats += 1
@@ -338,8 +347,10 @@ class LitellmModel:
         messages = chat_messages(request.system, request.messages, rules, thinks=learned.wants_reasoning)
         if self._known.caches_prompts and is_claude:
             mark_for_cache(messages)
+        searches = request.searches_web and "web_search" not in learned.left_out
         optional = {
-            "tools": chat_tools(request.tools),
+            "tools": [*chat_tools(request.tools), *([gemini_search.TOOL] if searches else [])],
+            **(gemini_search.ARGUMENTS if searches else {}),
             "api_base": self._endpoint.api_base,
             "api_key": target.api_key,
             "extra_headers": self._headers(target),
@@ -382,3 +393,12 @@ class LitellmModel:
             return {}
         level = nearest(effort, learned.efforts or self._known.efforts)
         return {"reasoning_effort": level} if level else {}
+
+
+async def _first_piece(reply: Any) -> Any:
+    """Return the first piece of a stream, or None. Closes the stream if it fails."""
+    try:
+        return await anext(reply, None)
+    except BaseException:
+        await reply.aclose()
+        raise

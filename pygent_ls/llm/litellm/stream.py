@@ -10,6 +10,7 @@ from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.ports.model import Chunk, FinishChunk, ThinkingChunk, UsageChunk
 from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.json_fields import obj
+from pygent_ls.llm.litellm.gemini_search import GeminiSearches
 from pygent_ls.llm.openai.call_fragments import CallFragments
 from pygent_ls.llm.openai.think_tags import ThinkTags
 from pygent_ls.llm.openai.usage import counted_usage
@@ -30,6 +31,9 @@ class ChunkTranslation:
     _calls: CallFragments = field(default_factory=CallFragments)
     _usage: Any = None
     _finish: str | None = None
+    _searches: GeminiSearches = field(default_factory=GeminiSearches)
+    _signatures: list[str] = field(default_factory=list[str])
+    """Thought signatures that belong to no call."""
 
     def chunks(self, piece: Any) -> Iterator[Chunk]:
         """Yield the chunks of one piece."""
@@ -46,9 +50,10 @@ class ChunkTranslation:
             yield ThinkingChunk(thinking=thinking or "", signature=signature)
         for hidden in _sealed(delta, "data"):
             yield ThinkingChunk(thinking="", redacted=hidden)
+        yield from self._searches.add(_fields(delta))
         signatures = _fields(delta).get("thought_signatures")
         if signatures and not delta.tool_calls:
-            yield ThinkingChunk(thinking="", provider_data={_FIELDS: {"thought_signatures": list(signatures)}})
+            self._signatures = list(signatures)
         if isinstance(delta.content, str) and delta.content:
             yield from self.tags.feed(delta.content)
         if delta.tool_calls:
@@ -64,6 +69,9 @@ class ChunkTranslation:
     def end(self, reply: Any) -> Iterator[Chunk]:
         """Yield what is known once the stream is over."""
         yield from self.tags.close()
+        back = {**({"thought_signatures": self._signatures} if self._signatures else {}), **self._searches.to_send_back}
+        if back:
+            yield ThinkingChunk(thinking="", provider_data={_FIELDS: back})
         if self._usage is not None:
             yield UsageChunk(usage=self._counted())
         reason = self._finish_word(reply)
@@ -85,7 +93,7 @@ class ChunkTranslation:
     def _counted(self) -> Usage:
         usage = self._usage
         told: object = usage.model_dump() if hasattr(usage, "model_dump") else usage
-        return counted_usage(obj(told), self.known)
+        return self.known.with_searches(counted_usage(obj(told), self.known), self._searches.n_queries)
 
 
 MAX_PIECES = 5_000

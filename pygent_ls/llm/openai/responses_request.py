@@ -16,6 +16,7 @@ from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
+from pygent_ls.llm.json_fields import obj
 from pygent_ls.llm.message_rules import COMMON
 from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, named_schema, parameters, utf8
 from pygent_ls.llm.openai.chat_request import takes_temperature
@@ -152,7 +153,7 @@ def _assistant(message: Message, ids: Mapping[str, str], *, reasoning: bool) -> 
                     yield {name: value for name, value in item.items() if value is not None}
             case ThinkingBlock(provider_data={"web_search_call": {"type": "web_search_call"} as item}):
                 if reasoning:  # the API refuses one without the other
-                    yield dict(item)
+                    yield _search(item)
             case TextBlock(text=text) if text.strip():
                 yield {"type": "message", "role": "assistant", "content": utf8(text)} | _phase(blocks[place + 1 :])
             case ToolUseBlock(id=call_id, name=name, input=given):
@@ -161,6 +162,14 @@ def _assistant(message: Message, ids: Mapping[str, str], *, reasoning: bool) -> 
                 yield call | {"arguments": arguments}
             case TextBlock() | ThinkingBlock() | ImageBlock() | ToolResultBlock():
                 pass
+
+
+def _search(item: Mapping[str, Any]) -> Item:
+    """Return a search without the sources that only answers have: the API's type of a request lists pages alone."""
+    action = dict(obj(item.get("action")))
+    if isinstance(action.get("sources"), list):
+        action["sources"] = [each for each in action["sources"] if obj(each).get("type") == "url"]
+    return {**item, "action": action}
 
 
 def _phase(following: Sequence[object]) -> dict[str, Any]:

@@ -206,7 +206,7 @@ class ResponsesStream:
         self._n_searches += kind == "search"
         given = {"url": url} if url else {"query": query or "; ".join(_strings(action.get("queries")))}
         failed = item.get("status") == "failed"
-        found = [one_line(each, MAX_URL_CHARS) for each in _urls(action.get("sources"))]
+        found = [one_line(each, MAX_URL_CHARS) for each in _sources(action.get("sources"))]
         said = "The provider's search failed." if failed else "\n".join(found) or "Done by the provider."
         yield ThinkingChunk(thinking="", provider_data={SEARCH: dict(item)})
         yield SearchChunk(id=text(item.get("id")), input=given)
@@ -249,9 +249,9 @@ def _strings(values: object) -> list[str]:
     return [each for each in map(text, cast("list[object]", values)) if each] if isinstance(values, list) else []
 
 
-def _urls(sources: object) -> list[str]:
+def _sources(sources: object) -> list[str]:
     found = cast("list[object]", sources) if isinstance(sources, list) else []
-    return [url for each in found if (url := text(obj(each).get("url")))]
+    return [name for each in found if (name := text(obj(each).get("url")) or text(obj(each).get("name")))]
 
 
 def _texts(parts: object) -> list[str]:
