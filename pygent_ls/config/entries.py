@@ -208,8 +208,8 @@ class WebSearchTable(BaseModel):
     provider: bool = Field(
         default=False,
         description=(
-            "Whether Claude and OpenAI's models search with the web search of their provider, which decides by itself "
-            "what to search for, asks nobody and costs extra. Other models use `service`. A rule that denies "
+            "Whether Claude, OpenAI's models and Gemini search with the web search of their provider. You are not "
+            "asked about each search, and each costs extra. Other models use `service`. A rule that denies "
             "`web_search`, or asks about it, prevents it."
         ),
     )

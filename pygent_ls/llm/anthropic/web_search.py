@@ -1,7 +1,7 @@
 """Web search that Anthropic runs while the model answers
 (platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool). Pure.
 
-Its blocks are no part of the text: they go back to Anthropic verbatim, as do the citations of each text that follows.
+Its blocks go back to Anthropic verbatim, as do the citations of each text that follows.
 """
 
 from __future__ import annotations

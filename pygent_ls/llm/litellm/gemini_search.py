@@ -51,7 +51,7 @@ class GeminiSearches:
 
     @property
     def to_send_back(self) -> Mapping[str, Any]:
-        """The field that sends them back; empty if there are none."""
+        """The field that sends them back; empty without a search."""
         return {FIELD: list(self._found.values())} if self._found else {}
 
 

@@ -76,7 +76,8 @@ async def test_a_whole_message_is_read_as_the_answer() -> None:
     calls = [(call.id, call.name, dict(call.input)) for call in answer.message("t", ()).tool_calls]
     assert calls == [("toolu_1", "weather", {"city": "Berlin"})]
     assert (answer.text, thinking_of(chunks), answer.finish) == ("I look.", "Let me see.", "tool_use")
-    assert [chunk.signature for chunk in chunks if isinstance(chunk, ThinkingChunk)] == [None, "sealed"]
+    thoughts = [chunk for chunk in chunks if isinstance(chunk, ThinkingChunk) and chunk.provider_data is None]
+    assert [chunk.signature for chunk in thoughts] == [None, "sealed"]
     assert (answer.usage.input_tokens, answer.usage.output_tokens, answer.usage.cache_read_tokens) == (17, 34, 5)
 
 

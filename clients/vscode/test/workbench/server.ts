@@ -17,6 +17,7 @@ export const STEADY_SETTINGS: Readonly<Record<string, unknown>> = {
 	"extensions.ignoreRecommendations": true,
 	"git.openRepositoryInParentFolders": "never",
 	"security.workspace.trust.enabled": false,
+	"search.quickOpen.includeHistory": false, // files of other tests in the same window, which are gone
 };
 
 export class WorkbenchServer {

@@ -148,7 +148,7 @@ test("a conversation, its questions, its changes and the sessions can be looked 
 	await conversation.getByText("shall I change that, too?").waitFor();
 	const bar = chat.getByRole("region", { name: "Changes to review" });
 	await bar.getByText("changes in 1 file").waitFor();
-	await page.locator(".codelens-decoration").filter({ hasText: "Change 1 of" }).waitFor();
+	await page.locator(".codelens-decoration").filter({ hasText: "Change 1 of 3" }).waitFor();
 	await picture(workbench, "review");
 
 	await conversation.press("Home");
