@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import socket
 
     from pygent_ls.editors.lsp.transport.recording import Trace
+    from pygent_ls.editors.ports import ReadSettings
+    from pygent_ls.editors.shutdown import Closable
 
 STREAMS = (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY))
 
@@ -196,6 +198,12 @@ def _parser() -> argparse.ArgumentParser:
     from pygent_ls.cli import mcp
 
     mcp.add_parser(commands)
+    serving = commands.add_parser(
+        "acp",
+        help="be an agent for clients of the Agent Client Protocol, on standard input and output",
+        description="Be an agent for an editor that speaks the Agent Client Protocol, such as Zed or a JetBrains IDE.",
+    )
+    serving.set_defaults(act=_acp)
     prompt = commands.add_parser(
         "prompt",
         help="show the system prompt of a turn in this folder",
@@ -291,6 +299,22 @@ def _serve(listener: socket.socket | None = None, trace: Trace | None = None, li
         code = serve_socket(listener, partial(read_settings, shared=shared), shared, trace, linger_s=linger_s)
     generated.save()
     return logged.ended(code)
+
+
+def _acp(_given: argparse.Namespace) -> int:
+    from pygent_ls.app.run_log import Logged
+    from pygent_ls.editors.acp.serve import serve
+
+    return Logged("acp").ended(serve(_load_shared))
+
+
+def _load_shared() -> tuple[ReadSettings, Closable]:
+    """Return the reader of settings for several cores in one process, and what they share."""
+    from pygent_ls.app.application import read_settings
+    from pygent_ls.app.shared import Shared
+
+    shared = Shared()
+    return partial(read_settings, shared=shared), shared
 
 
 def _demo(_given: argparse.Namespace) -> int:

@@ -191,20 +191,18 @@ async def test_sessions_of_the_folder_are_resources_and_others_are_not(folder: P
 
 @pytest.mark.parametrize("mode", ERAS)
 async def test_a_cancelled_call_stops_its_turn(folder: Path, mode: Era) -> None:
-    waiting = Call(name="shell", arguments={"command": "touch begun; sleep 1000"})
+    waiting = Call(name="shell", arguments={"command": "echo now > begun; sleep 1000"})
+    os.mkfifo(folder / "begun")
+    begun = os.open(folder / "begun", os.O_RDONLY | os.O_NONBLOCK)
     with ModelServer([Step(calls=(waiting,)), Step(text="It slept."), Step(text="Hello.")]) as model:
-        async with agent(folder, model, "--permission-mode", "trust", mode=mode) as client:
-            begun = asyncio.Event()
-
-            async def note(progress: float, total: float | None, message: str | None) -> None:
-                begun.set()
-
-            calling = asyncio.create_task(client.call_tool("run", {"prompt": "sleep"}, progress_callback=note))
-            await bounded(begun.wait())
+        async with agent(folder, model, user=User([accepted("Allow once")]), mode=mode) as client:
+            calling = asyncio.create_task(client.call_tool("run", {"prompt": "sleep"}))
+            assert await asyncio.to_thread(select.select, [begun], [], [], WAIT_S) != ([], [], [])
             calling.cancel()
             await asyncio.wait([calling])
             result = await bounded(client.call_tool("ask", {"prompt": "hello?"}))
 
+    os.close(begun)
     assert calling.cancelled()
     assert text_of(result) == "It slept."
 

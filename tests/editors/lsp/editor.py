@@ -144,7 +144,8 @@ class FakeCore:
     def tools(self) -> ToolRegistry:
         """Implement `Core`."""
         given = self._setup.tools
-        return ToolRegistry(offered_tools(has_folder=True, shell_timeout_s=10.0) if given is None else given)
+        usual = offered_tools(has_folder=True, shell_timeout_s=10.0, has_search=False)
+        return ToolRegistry(usual if given is None else given)
 
     async def beginning(self) -> SessionStart:
         """Implement `Core`."""

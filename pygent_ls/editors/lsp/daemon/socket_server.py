@@ -17,11 +17,11 @@ from pygent_ls.editors.lsp.daemon.stdio_server import LAST_WORDS_S, cancel_the_r
 from pygent_ls.editors.lsp.server import PygentServer
 from pygent_ls.editors.lsp.transport.stdio import (
     Tap,
-    claim_standard_streams,
     untapped,
 )
 from pygent_ls.editors.lsp.transport.unix_socket import peer
 from pygent_ls.editors.shutdown import Closable, close
+from pygent_ls.editors.standard_streams import claim_standard_streams
 
 if TYPE_CHECKING:
     from pygent_ls.editors.lsp.transport.recording import Trace

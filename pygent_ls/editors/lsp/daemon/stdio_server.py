@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pygent_ls.editors.lsp.server import PygentServer
-from pygent_ls.editors.lsp.transport.stdio import UNTAPPED, FrameReader, FrameWriter, claim_standard_streams
+from pygent_ls.editors.lsp.transport.stdio import UNTAPPED, FrameReader, FrameWriter
+from pygent_ls.editors.standard_streams import claim_standard_streams
 
 if TYPE_CHECKING:
     from pygent_ls.editors.lsp.transport.recording import Trace

@@ -1,0 +1,277 @@
+"""The agent of one client: handles the requests of the Agent Client Protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from pygent_ls.editors.acp.capabilities import ClientFeatures, client_features, initialize_result
+from pygent_ls.editors.acp.session import STOP_REASONS, AcpSession
+from pygent_ls.editors.acp.updates import Update
+from pygent_ls.editors.ports import ReadSettings
+from pygent_ls.editors.scripts.writer import LineWriter
+from pygent_ls.errors import ModelError, PygentError, SessionError
+from pygent_ls.sessions.index.session_list import SessionFilter
+from pygent_ls.sessions.lifecycle.defaults import NewSession
+
+if TYPE_CHECKING:  # imported once `initialize` is answered
+    from acp._transport import Transport
+    from acp.connection import Connection
+
+log = logging.getLogger(__name__)
+
+AUTH_REQUIRED, INVALID_PARAMS, INTERNAL_ERROR, NOT_FOUND = -32000, -32602, -32603, -32002
+
+MAX_LISTED = 50
+"""Sessions in one page of a list."""
+
+NO_MODEL = "No model is set up. Run `pygent-ls setup` in a terminal, or set the key of a provider in the environment."
+
+
+@dataclass(kw_only=True)
+class AcpAgent:
+    """The agent for one client. Its public methods are the protocol's, with the parameters that the SDK has checked."""
+
+    read_settings: ReadSettings
+    writer: LineWriter
+    features: ClientFeatures = field(default_factory=ClientFeatures)
+    connection: Connection = field(init=False)
+    _open: dict[str, AcpSession] = field(default_factory=dict[str, AcpSession])
+
+    async def run(self, transport: Transport) -> None:
+        """Handle messages until the input ends."""
+        from acp.connection import Connection
+
+        self.connection = Connection(handler_of(self), transport, listening=False)
+        await self.connection.main_loop()
+
+    # The client
+
+    def update(self, session_id: str, update: Update) -> None:
+        """Implement `Client`."""
+        params = {"sessionId": session_id, "update": update}
+        self.writer.write({"jsonrpc": "2.0", "method": "session/update", "params": params})
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Implement `Client`."""
+        from acp.exceptions import RequestError
+
+        try:
+            answer: object = await self.connection.send_request(method, dict(params))
+        except (RequestError, ConnectionError) as error:
+            log.debug("the client refused %s: %s", method, type(error).__name__)
+            return None
+        return answer if isinstance(answer, dict) else {}  # pyright: ignore[reportUnknownVariableType]
+
+    # Requests
+
+    async def initialize(self, params: object) -> dict[str, Any]:
+        """Handle `initialize`, whose parameters are as they came."""
+        self.features = client_features(params)
+        return initialize_result(params)
+
+    async def authenticate(self, method_id: str, **_: object) -> dict[str, Any]:
+        """Handle `authenticate`: check whether a model is set up now, by whichever method."""
+        del method_id
+        if (await self._lobby(None).core.beginning()).needs_model:
+            raise SessionError(NO_MODEL, kind="auth_required")
+        return {}
+
+    async def new_session(
+        self,
+        cwd: str,
+        mcp_servers: list[Any] | None = None,
+        additional_directories: list[str] | None = None,
+        **_: object,
+    ) -> dict[str, Any]:
+        """Handle `session/new`."""
+        opened = self._opened(uuid4().hex, cwd, mcp_servers, additional_directories)
+        beginning = await opened.core.beginning()
+        if beginning.needs_model:
+            await opened.close()
+            raise SessionError(NO_MODEL, kind="auth_required")
+        opened.core.sessions.new(NewSession(id=opened.id, working_directory=opened.folders[0]))
+        return {"sessionId": opened.id, **await self._ready(opened)}
+
+    async def load_session(
+        self,
+        cwd: str,
+        session_id: str,
+        mcp_servers: list[Any] | None = None,
+        additional_directories: list[str] | None = None,
+        **_: object,
+    ) -> dict[str, Any]:
+        """Handle `session/load`: the conversation is sent before the response."""
+        opened = await self._resumed(cwd, session_id, mcp_servers, additional_directories)
+        opened.replay()
+        return await self._ready(opened)
+
+    async def resume_session(
+        self,
+        cwd: str,
+        session_id: str,
+        mcp_servers: list[Any] | None = None,
+        additional_directories: list[str] | None = None,
+        **_: object,
+    ) -> dict[str, Any]:
+        """Handle `session/resume`."""
+        return await self._ready(await self._resumed(cwd, session_id, mcp_servers, additional_directories))
+
+    async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: object) -> dict[str, Any]:
+        """Handle `session/list`."""
+        folder = None if cwd is None else Path(cwd)
+        wanted = SessionFilter(folder=folder, cursor=cursor, limit=MAX_LISTED, used=True)
+        page = await self._lobby(folder).core.sessions.page(wanted)
+        listed = [
+            {
+                "sessionId": each.id,
+                "cwd": str(each.working_directory),
+                "title": each.name,
+                "updatedAt": each.updated_at.isoformat(),
+            }
+            for each in page.sessions
+        ]
+        return {"sessions": listed} | ({"nextCursor": page.cursor} if page.cursor else {})
+
+    async def delete_session(self, session_id: str, **_: object) -> dict[str, Any]:
+        """Handle `session/delete`."""
+        await self.close_session(session_id)
+        with suppress(SessionError):  # the protocol wants success for a session that does not exist
+            await self._lobby(None).core.sessions.delete(session_id)
+        return {}
+
+    async def close_session(self, session_id: str, **_: object) -> dict[str, Any]:
+        """Handle `session/close`."""
+        opened = self._open.pop(session_id, None)
+        if opened is not None:
+            await opened.core.sessions.close_one(session_id)
+            await opened.close()
+        return {}
+
+    async def prompt(self, session_id: str, prompt: list[Any], **_: object) -> dict[str, Any]:
+        """Handle `session/prompt`."""
+        blocks = [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in prompt]
+        result = await self._session(session_id).prompt(blocks)
+        if result.stop_reason == "error":
+            raise result.error or ModelError("The turn ended with an error.")
+        return {"stopReason": STOP_REASONS[result.stop_reason]}
+
+    async def cancel(self, session_id: str, **_: object) -> None:
+        """Handle `session/cancel`."""
+        opened = self._open.get(session_id)
+        if opened is not None:
+            opened.cancel()
+
+    async def set_session_mode(self, session_id: str, mode_id: str, **_: object) -> dict[str, Any]:
+        """Handle `session/set_mode`."""
+        self._session(session_id).configure("mode", mode_id)
+        return {}
+
+    async def set_config_option(self, config_id: str, session_id: str, value: object, **_: object) -> dict[str, Any]:
+        """Handle `session/set_config_option`."""
+        opened = self._session(session_id)
+        opened.configure(config_id, value)
+        return {"configOptions": await opened.options()}
+
+    # Sessions
+
+    def _session(self, session_id: str) -> AcpSession:
+        opened = self._open.get(session_id)
+        if opened is None:
+            raise SessionError(f"There is no session {session_id!r}. Load it first.", kind="unknown_session")
+        return opened
+
+    def _opened(self, session_id: str, cwd: str, servers: list[Any] | None, more: list[str] | None) -> AcpSession:
+        """Return a session with its core. Raises `SessionError` for a folder that cannot be used."""
+        from pygent_ls.editors.acp.mcp_servers import settings_of
+
+        folders = [_folder(each) for each in (cwd, *(more or ()))]
+        opened = AcpSession(id=session_id, client=self, folders=folders)
+        opened.build(self.read_settings, settings_of(servers or ()))
+        self._open[session_id] = opened
+        return opened
+
+    async def _resumed(
+        self, cwd: str, session_id: str, servers: list[Any] | None, more: list[str] | None
+    ) -> AcpSession:
+        await self.close_session(session_id)
+        opened = self._opened(session_id, cwd, servers, more)
+        try:
+            await opened.core.sessions.hold(session_id)
+        except SessionError:
+            self._open.pop(session_id, None)
+            await opened.close()
+            raise
+        return opened
+
+    async def _ready(self, opened: AcpSession) -> dict[str, Any]:
+        """Return what a client is told of a session that it has opened; its commands follow."""
+        modes, options = await opened.modes(), await opened.options()
+        opened.later(opened.tell_commands())
+        return {"modes": modes, "configOptions": options}
+
+    def _lobby(self, folder: Path | None) -> AcpSession:
+        """Return a core for requests that belong to no session."""
+        known = self._open.get("")
+        if known is None:
+            known = AcpSession(id="", client=self, folders=[folder or Path.cwd()])
+            known.build(self.read_settings, {})
+            self._open[""] = known
+        return known
+
+    async def close(self) -> None:
+        """Close all sessions."""
+        opened, self._open = list(self._open.values()), {}
+        await asyncio.gather(*(each.close() for each in opened))
+
+
+def _folder(path: str) -> Path:
+    folder = Path(path)
+    if not folder.is_absolute() or not folder.is_dir():
+        raise SessionError(f"cwd: {path!r} is not the absolute path of a folder.", kind="no_folder")
+    return folder
+
+
+Handler = Callable[[str, Any, bool], Awaitable[Any]]
+
+
+def handler_of(agent: AcpAgent) -> Handler:
+    """Return the handler of all messages: the SDK's router, with methods that it lacks, and with our errors."""
+    from acp.agent.router import build_agent_router
+    from acp.exceptions import RequestError
+    from acp.router import Route
+    from acp.schema import DeleteSessionRequest
+
+    router: Any = build_agent_router(agent, use_unstable_protocol=True)  # pyright: ignore[reportArgumentType]
+    router.route_request("session/delete", DeleteSessionRequest, agent, "delete_session")
+    router.add_route(Route(method="initialize", func=agent.initialize, kind="request"))
+
+    async def handle(method: str, params: Any, is_notification: bool) -> Any:  # noqa: FBT001 - the SDK's form
+        try:
+            return await router(method, params, is_notification)
+        except PygentError as error:
+            raise RequestError(_code(error), str(error), _data(error)) from None
+
+    return handle
+
+
+def _code(error: PygentError) -> int:
+    match error:
+        case SessionError(kind="auth_required") | ModelError(type="auth"):
+            return AUTH_REQUIRED
+        case SessionError(kind="unknown_session"):
+            return NOT_FOUND
+        case SessionError():
+            return INVALID_PARAMS
+        case _:
+            return INTERNAL_ERROR
+
+
+def _data(error: PygentError) -> dict[str, Any]:
+    return {"kind": error.kind} if isinstance(error, SessionError) else {"type": type(error).__name__}

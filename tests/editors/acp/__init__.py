@@ -1,0 +1,1 @@
+"""The front end for clients of the Agent Client Protocol."""
