@@ -66,6 +66,7 @@ CATCHES_ALL: Mapping[str, str] = {
 
 OWNED_TASKS: Mapping[str, str] = {
     "agent/edits/commit.py": "whoever begins an edit awaits it, also where they are cancelled",
+    "editors/acp/session.py": "`close` awaits what follows the answer to a request",
     "editors/lsp/chat_document/registry.py": "the connection awaits the answers that are written into "
     "documents when it closes",
     "editors/lsp/commands/session_options.py": "the connection ends the open question of a command before it closes",

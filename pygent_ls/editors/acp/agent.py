@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from pygent_ls.editors.acp.capabilities import ClientFeatures, client_features, initialize_result
+from pygent_ls.editors.acp.capabilities import AcpFeatures, client_features, initialize_result
+from pygent_ls.editors.acp.mcp_servers import settings_of
 from pygent_ls.editors.acp.session import STOP_REASONS, AcpSession
 from pygent_ls.editors.acp.updates import Update
 from pygent_ls.editors.ports import ReadSettings
@@ -40,7 +41,7 @@ class AcpAgent:
 
     read_settings: ReadSettings
     writer: LineWriter
-    features: ClientFeatures = field(default_factory=ClientFeatures)
+    features: AcpFeatures = field(default_factory=AcpFeatures)
     connection: Connection = field(init=False)
     _open: dict[str, AcpSession] = field(default_factory=dict[str, AcpSession])
 
@@ -54,12 +55,12 @@ class AcpAgent:
     # The client
 
     def update(self, session_id: str, update: Update) -> None:
-        """Implement `Client`."""
+        """Implement `SessionClient`."""
         params = {"sessionId": session_id, "update": update}
         self.writer.write({"jsonrpc": "2.0", "method": "session/update", "params": params})
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Implement `Client`."""
+        """Implement `SessionClient`."""
         from acp.exceptions import RequestError
 
         try:
@@ -189,11 +190,11 @@ class AcpAgent:
 
     def _opened(self, session_id: str, cwd: str, servers: list[Any] | None, more: list[str] | None) -> AcpSession:
         """Return a session with its core. Raises `SessionError` for a folder that cannot be used."""
-        from pygent_ls.editors.acp.mcp_servers import settings_of
-
         folders = [_folder(each) for each in (cwd, *(more or ()))]
         opened = AcpSession(id=session_id, client=self, folders=folders)
-        opened.build(self.read_settings, settings_of(servers or ()))
+        opened.build(
+            self.read_settings, settings_of([each.model_dump(mode="json", by_alias=True) for each in servers or ()])
+        )
         self._open[session_id] = opened
         return opened
 

@@ -24,7 +24,7 @@ KEY_VARIABLES = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientFeatures:
+class AcpFeatures:
     """What the client can do."""
 
     reads_files: bool = False
@@ -36,11 +36,11 @@ class ClientFeatures:
     """Whether it runs an authentication method in a terminal."""
 
 
-def client_features(params: object) -> ClientFeatures:
+def client_features(params: object) -> AcpFeatures:
     """Return the capabilities in the parameters of `initialize`; a missing or broken one counts as absent."""
     given = _table(_table(params).get("clientCapabilities"))
     files, form = _table(given.get("fs")), _table(given.get("elicitation")).get("form")
-    return ClientFeatures(
+    return AcpFeatures(
         reads_files=files.get("readTextFile") is True,
         writes_files=files.get("writeTextFile") is True,
         asks_forms=isinstance(form, dict),
@@ -70,7 +70,7 @@ def initialize_result(params: object) -> dict[str, Any]:
     }
 
 
-def _auth_methods(features: ClientFeatures) -> list[dict[str, Any]]:
+def _auth_methods(features: AcpFeatures) -> list[dict[str, Any]]:
     """Return the ways to get a model. A client that cannot run a program shows the description of `setup`."""
     setup: dict[str, Any] = {
         "id": SETUP,

@@ -93,7 +93,7 @@ def diff_content(changes: Sequence[FileChange]) -> list[dict[str, Any]]:
 
 
 def _texts(change: FileChange) -> Iterator[tuple[str | None, str]]:
-    """Yield old and new texts; the old one is None for a new file."""
+    """Yield old and new texts; None as the old one of a new file."""
     is_new = change.kind == "create"
     if change.old_text or change.new_text:
         yield None if is_new else change.old_text, change.new_text

@@ -1,4 +1,4 @@
-"""MCP servers that a client gives a session, as settings."""
+"""MCP servers that a client gives a session, as settings. Pure."""
 
 from __future__ import annotations
 
@@ -6,30 +6,28 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from acp.schema import HttpMcpServer, McpServerStdio
-
 from pygent_ls.errors import SessionError
 
 _UNUSABLE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
-def settings_of(servers: Sequence[object]) -> Mapping[str, Any]:
+def settings_of(servers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return the setting `mcpServers`. Raises `SessionError` for a kind of server that `initialize` did not offer."""
-    table: dict[str, Any] = {}
-    for server in servers:
-        match server:
-            case McpServerStdio():
-                found: dict[str, Any] = {
-                    "command": server.command,
-                    "args": list(server.args),
-                    "env": {each.name: each.value for each in server.env},
-                }
-            case HttpMcpServer():
-                found = {"url": server.url, "headers": {each.name: each.value for each in server.headers}}
-            case _:
-                raise SessionError(
-                    "mcpServers: only servers on standard input and output, and over HTTP, can be used.",
-                    kind="unusable_server",
-                )
-        table[_UNUSABLE.sub("-", server.name).strip("-") or "server"] = found
-    return table
+    return {_UNUSABLE.sub("-", str(each.get("name"))).strip("-") or "server": _entry(each) for each in servers}
+
+
+def _entry(server: Mapping[str, Any]) -> Mapping[str, Any]:
+    match server:
+        case {"type": "http", "url": str(url), "headers": [*headers]}:
+            return {"url": url, "headers": _named(headers)}
+        case {"command": str(command), "args": [*args], "env": [*env]}:
+            return {"command": command, "args": args, "env": _named(env)}
+        case _:
+            raise SessionError(
+                "mcpServers: only servers on standard input and output, and over HTTP, can be used.",
+                kind="unusable_server",
+            )
+
+
+def _named(pairs: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    return {each["name"]: each["value"] for each in pairs}

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from pygent_ls.agent.kinds import Mode, StopReason
 from pygent_ls.agent.ports.model import EFFORTS
 from pygent_ls.agent.turn.state import TurnResult
-from pygent_ls.editors.acp.capabilities import ClientFeatures
+from pygent_ls.editors.acp.capabilities import AcpFeatures
 from pygent_ls.editors.acp.content import prompt_parts
 from pygent_ls.editors.acp.questions import ClientUser
 from pygent_ls.editors.acp.updates import TurnUpdates, Update, command_update, conversation
@@ -55,11 +55,11 @@ STOP_REASONS: Mapping[StopReason, str] = {
 """The protocol's stop reasons. A turn that ends with an error has none."""
 
 
-class Client(Protocol):
+class SessionClient(Protocol):
     """The client at the other end."""
 
     @property
-    def features(self) -> ClientFeatures: ...
+    def features(self) -> AcpFeatures: ...
 
     @property
     def writer(self) -> LineWriter: ...
@@ -77,7 +77,7 @@ class Client(Protocol):
 class SessionFiles:
     """Files as the client has them; the implementation of `ClientFiles`."""
 
-    client: Client
+    client: SessionClient
     session_id: str
 
     @property
@@ -111,7 +111,7 @@ class AcpSession:
     """A session that the client has open. Each has a core of its own: folder and MCP servers are the client's."""
 
     id: str
-    client: Client
+    client: SessionClient
     folders: Sequence[Path]
     core: Core = field(init=False)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set["asyncio.Task[None]"])
