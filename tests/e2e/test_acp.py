@@ -84,6 +84,40 @@ async def test_what_the_user_types_while_they_are_asked_is_not_overwritten(folde
     assert "changed by the user" in model.requests[2].texts("tool")[-1]
 
 
+async def test_an_edit_is_undone_in_the_buffer(folder: Path, home: Path) -> None:
+    path = str(folder / "a.py")
+    with ModelServer([Step(calls=(READ,)), Step(calls=(EDIT,)), Step(text="Changed.")]) as model:
+        async with acp_client(folder, home, **settings(model)) as client:
+            client.buffers[path] = UNSAVED
+            await client.initialize()
+            session = await client.new(folder)
+            await client.prompt(session, "change y")
+            assert client.buffers[path] == "x = 1\ny = 3\n"
+            await client.prompt(session, "/undo")
+
+    assert client.buffers[path] == UNSAVED
+    assert (folder / "a.py").read_text() == "x = 1\n"
+
+
+async def test_a_folder_that_is_a_link_is_named_as_the_client_names_it(
+    folder: Path, home: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    path = str(link / "a.py")
+    with ModelServer([Step(calls=(READ,)), Step(calls=(EDIT,)), Step(text="Changed.")]) as model:
+        async with acp_client(folder, home, **settings(model)) as client:
+            client.buffers[path] = UNSAVED
+            await client.initialize()
+            await client.prompt(await client.new(link), "change y")
+            listed = await client.request("session/list", {"cwd": str(link)}, ListSessionsResponse)
+
+    assert client.buffers == {path: "x = 1\ny = 3\n"}
+    assert client.asked[0]["toolCall"]["content"][0]["path"] == path
+    assert {each["path"] for call in client.calls() for each in call["locations"]} == {path}
+    assert len(listed.sessions) == 1
+
+
 async def test_an_edit_that_the_client_drops_is_told_to_the_model(folder: Path, home: Path) -> None:
     path = str(folder / "a.py")
     with ModelServer([Step(calls=(READ,)), Step(calls=(EDIT,)), Step(text="Sorry.")]) as model:
@@ -299,7 +333,10 @@ async def test_lines_that_are_no_messages_are_answered_and_the_end_of_input_ends
     answers = {each.get("id"): each for each in map(json.loads, out.splitlines())}
     codes = [each["error"]["code"] for each in map(json.loads, out.splitlines()) if each.get("id") is None]
     assert codes == [-32700, -32600, -32700]
-    assert answers[1]["error"]["code"] == -32602
+    assert (answers[1]["error"]["code"], answers[1]["error"]["message"]) == (
+        -32602,
+        "cwd: Field required; mcpServers: Field required",
+    )
     assert answers[2]["error"]["code"] == -32601
     assert answers[3]["result"]["protocolVersion"] == 1
     assert process.returncode == 0

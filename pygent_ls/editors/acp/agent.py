@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from pydantic import ValidationError
+
 from pygent_ls.editors.acp.capabilities import AcpFeatures, client_features, initialize_result
 from pygent_ls.editors.acp.mcp_servers import settings_of
 from pygent_ls.editors.acp.session import STOP_REASONS, AcpSession
@@ -28,6 +30,9 @@ if TYPE_CHECKING:  # imported once `initialize` is answered
 log = logging.getLogger(__name__)
 
 AUTH_REQUIRED, INVALID_PARAMS, INTERNAL_ERROR, NOT_FOUND = -32000, -32602, -32603, -32002
+
+MAX_PROBLEMS = 5
+"""Maximum number of problems in one error message."""
 
 MAX_LISTED = 50
 """Sessions in one page of a list."""
@@ -97,7 +102,7 @@ class AcpAgent:
         if beginning.needs_model:
             await opened.close()
             raise SessionError(NO_MODEL, kind="auth_required")
-        opened.core.sessions.new(NewSession(id=opened.id, working_directory=opened.folders[0]))
+        opened.core.sessions.new(NewSession(id=opened.id, working_directory=opened.folders[0].resolve()))
         return {"sessionId": opened.id, **await self._ready(opened)}
 
     async def load_session(
@@ -126,7 +131,7 @@ class AcpAgent:
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: object) -> dict[str, Any]:
         """Handle `session/list`."""
-        folder = None if cwd is None else Path(cwd)
+        folder = None if cwd is None else _folder(cwd).resolve()
         wanted = SessionFilter(folder=folder, cursor=cursor, limit=MAX_LISTED, used=True)
         page = await self._lobby(folder).core.sessions.page(wanted)
         listed = [
@@ -214,7 +219,7 @@ class AcpAgent:
     async def _ready(self, opened: AcpSession) -> dict[str, Any]:
         """Return what a client is told of a session that it has opened; its commands follow."""
         modes, options = await opened.modes(), await opened.options()
-        opened.later(opened.tell_commands())
+        opened.later(opened.introduce())
         return {"modes": modes, "configOptions": options}
 
     def _lobby(self, folder: Path | None) -> AcpSession:
@@ -258,8 +263,16 @@ def handler_of(agent: AcpAgent) -> Handler:
             return await router(method, params, is_notification)
         except PygentError as error:
             raise RequestError(_code(error), str(error), _data(error)) from None
+        except ValidationError as error:  # its details may hold what JSON cannot
+            raise RequestError(INVALID_PARAMS, _wrong(error)) from None
 
     return handle
+
+
+def _wrong(error: ValidationError) -> str:
+    """Return what is wrong with parameters, without their values."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found[:MAX_PROBLEMS])
 
 
 def _code(error: PygentError) -> int:

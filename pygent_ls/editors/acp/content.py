@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -83,10 +83,10 @@ def output_content(text: str) -> list[dict[str, Any]]:
     return [{"type": "content", "content": text_block(f"{fence}\n{shown}\n{fence}")}] if shown.strip() else []
 
 
-def diff_content(changes: Sequence[FileChange]) -> list[dict[str, Any]]:
+def diff_content(changes: Sequence[FileChange], spelled: Callable[[Path], str]) -> list[dict[str, Any]]:
     """Return the changes of text files as diffs: of whole files if their texts are known, else one for each hunk."""
     return [
-        {"type": "diff", "path": str(change.path), "oldText": old, "newText": new}
+        {"type": "diff", "path": spelled(change.path), "oldText": old, "newText": new}
         for change in changes
         for old, new in _texts(change)
     ]

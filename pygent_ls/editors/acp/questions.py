@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, cast
 from uuid import uuid4
 
@@ -38,8 +39,10 @@ class Ask(Protocol):
 class ClientUser:
     """The user of one session, who is asked through the client. Approver and questioner."""
 
-    def __init__(self, ask: Ask, *, asks_forms: bool) -> None:
+    def __init__(self, ask: Ask, spelled: Callable[[Path], str], *, asks_forms: bool) -> None:
+        """`spelled` returns a path as the client spells it."""
         self._ask = ask
+        self._spelled = spelled
         self._asks_forms = asks_forms
 
     async def approve(self, request: PermissionRequest) -> PermissionAnswer:
@@ -48,7 +51,7 @@ class ClientUser:
         given = await self._ask(
             "session/request_permission",
             {
-                "toolCall": _call_of(request),
+                "toolCall": _call_of(request, self._spelled),
                 "options": [_option(choice) for choice in choices],
             },
         )
@@ -103,7 +106,7 @@ class ClientUser:
         return QuestionAnswered(text=answer)
 
 
-def _call_of(request: PermissionRequest) -> dict[str, Any]:
+def _call_of(request: PermissionRequest, spelled: Callable[[Path], str]) -> dict[str, Any]:
     """Return the call as the user is shown it: the diff, or all of what it will do."""
     source = f" ({visible(request.source)})" if request.source else ""
     lines = [request.description, request.action + source, request.confinement.capitalize()]
@@ -113,8 +116,8 @@ def _call_of(request: PermissionRequest) -> dict[str, Any]:
         "title": request.title or request.tool_name,
         "kind": request.kind,
         "status": "pending",
-        "content": [*diff_content(request.changes), said],
-        "locations": [{"path": str(path)} for path in request.paths],
+        "content": [*diff_content(request.changes, spelled), said],
+        "locations": [{"path": spelled(path)} for path in request.paths],
         "rawInput": dict(request.input),
     }
 

@@ -14,7 +14,7 @@ from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.editors.acp.capabilities import AcpFeatures
 from pygent_ls.editors.acp.content import prompt_parts
 from pygent_ls.editors.acp.questions import ClientUser
-from pygent_ls.editors.acp.updates import TurnUpdates, Update, command_update, conversation
+from pygent_ls.editors.acp.updates import TurnUpdates, Update, command_update, conversation, remark
 from pygent_ls.editors.acp.workspace import AcpWorkspace
 from pygent_ls.editors.ports import Core, FrontEnd, ReadSettings, TrustQuestion
 from pygent_ls.editors.scripts.writer import LineWriter
@@ -73,12 +73,29 @@ class SessionClient(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ClientPaths:
+    """Paths as the client spells them: its folders may be links, and its buffers have the names below these."""
+
+    folders: Sequence[Path]
+    """Folders in the client's spelling."""
+
+    def spelled(self, path: Path) -> str:
+        """Return a path with links resolved in the client's spelling."""
+        for folder in self.folders:
+            resolved = folder.resolve()
+            if resolved != folder and path.is_relative_to(resolved):
+                return str(folder / path.relative_to(resolved))
+        return str(path)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFiles:
     """Files as the client has them; the implementation of `ClientFiles`."""
 
     client: SessionClient
     session_id: str
+    paths: ClientPaths
 
     @property
     def can_write(self) -> bool:
@@ -89,13 +106,13 @@ class SessionFiles:
         """Implement `ClientFiles`."""
         if not self.client.features.reads_files:
             return None
-        answer = await self._asked("fs/read_text_file", {"path": str(path)})
+        answer = await self._asked("fs/read_text_file", {"path": self.paths.spelled(path)})
         content = answer.get("content") if answer is not None else None
         return content if isinstance(content, str) else None
 
     async def write(self, path: Path, text: str) -> None:
         """Implement `ClientFiles`."""
-        if await self._asked("fs/write_text_file", {"path": str(path), "content": text}) is None:
+        if await self._asked("fs/write_text_file", {"path": self.paths.spelled(path), "content": text}) is None:
             raise RefusedEditError(f"The editor refused to write {path}. Nothing was changed.")
 
     async def _asked(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -114,13 +131,17 @@ class AcpSession:
     client: SessionClient
     folders: Sequence[Path]
     core: Core = field(init=False)
+    problems: Sequence[str] = ()
+    """Problems in the settings, as text for the user."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set["asyncio.Task[None]"])
 
     def build(self, read_settings: ReadSettings, servers: Mapping[str, Any]) -> None:
         """Build the core, with the MCP servers of the client. Raises `PygentError`."""
+        paths = ClientPaths(self.folders)
         blueprint = read_settings({"mcpServers": dict(servers)} if servers else {}, self.folders)
-        files = SessionFiles(client=self.client, session_id=self.id)
-        user = ClientUser(self._ask, asks_forms=self.client.features.asks_forms)
+        self.problems = blueprint.problems
+        files = SessionFiles(client=self.client, session_id=self.id, paths=paths)
+        user = ClientUser(self._ask, paths.spelled, asks_forms=self.client.features.asks_forms)
         self.core = blueprint.build(
             FrontEnd(
                 workspace=AcpWorkspace(self.folders, files)
@@ -131,6 +152,7 @@ class AcpSession:
                 pauser=user,
                 ask_trust=_leave_untrusted,
                 on_session_change=self._changed,
+                tell=self._tell,
             )
         )
         self.core.start_loading()
@@ -161,14 +183,19 @@ class AcpSession:
     def _update(self, update: Update) -> None:
         self.client.update(self.id, update)
 
+    def _tell(self, text: str) -> None:
+        self._update(remark(text))
+
     def later(self, work: Any) -> None:
         """Do this once the current request is answered."""
         task: asyncio.Task[None] = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def tell_commands(self) -> None:
-        """Send the slash commands."""
+    async def introduce(self) -> None:
+        """Send what is wrong with the settings, and the slash commands."""
+        for problem in self.problems:
+            self._tell(f"Settings: {problem}")
         listed = await self.core.sessions.listed_commands()
         self._update(command_update([(each.name, each.description, each.takes) for each in listed]))
 
@@ -231,7 +258,8 @@ class AcpSession:
     async def prompt(self, blocks: Sequence[Mapping[str, Any]]) -> TurnResult:
         """Run a turn to its end. Raises `PygentError` if it cannot begin. A cancelled request cancels the turn."""
         request = TurnRequest(parts=prompt_parts(blocks))
-        updates = TurnUpdates(send=self._update, writer=self.client.writer)
+        spelled = ClientPaths(self.folders).spelled
+        updates = TurnUpdates(send=self._update, writer=self.client.writer, spelled=spelled)
         turn = self.session.start_turn(request, updates, self.core.sessions)
         assert turn.task is not None
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pygent_ls.agent import events as ev
@@ -14,6 +15,9 @@ from pygent_ls.editors.scripts.writer import LineWriter
 from pygent_ls.sessions.event_stream import SessionEvent
 
 Update = dict[str, Any]
+
+Spell = Callable[[Path], str]
+"""Returns a path as the client spells it."""
 
 SendUpdate = Callable[[Update], None]
 
@@ -27,6 +31,7 @@ class TurnUpdates:
 
     send: SendUpdate
     writer: LineWriter
+    spelled: Spell
     _sent: dict[str, int] = field(default_factory=dict[str, int])
     """Characters of each item that were sent in pieces."""
     _outputs: dict[str, str] = field(default_factory=dict[str, str])
@@ -60,7 +65,7 @@ class TurnUpdates:
             case ev.Steered(content=content):
                 return [_chunk("user_message_chunk", content)] if content else []
             case ev.Notice() | ev.LlmError() | ev.Compacted():
-                return [_remark(_told(event))]
+                return [remark(_told(event))]
             case (
                 ev.IterationLimitReached()
                 | ev.TokenLimitReached()
@@ -68,7 +73,7 @@ class TurnUpdates:
                 | ev.TimeLimitReached()
                 | ev.LoopDetected()
             ):
-                return [_remark(f"{event.type.replace('_', ' ').capitalize()}: {event.value:g} of {event.limit:g}.")]
+                return [remark(f"{event.type.replace('_', ' ').capitalize()}: {event.value:g} of {event.limit:g}.")]
             case (
                 ev.TurnQueued()
                 | ev.TurnStarted()
@@ -98,7 +103,12 @@ class TurnUpdates:
             case ev.ToolCall():
                 is_known = event.tool_id in self._outputs
                 self._outputs[event.tool_id] = ""
-                return [{"sessionUpdate": "tool_call_update" if is_known else "tool_call", **call_fields(event)}]
+                return [
+                    {
+                        "sessionUpdate": "tool_call_update" if is_known else "tool_call",
+                        **call_fields(event, self.spelled),
+                    }
+                ]
             case ev.PermissionResolved(tool_id=tool_id):
                 return [_call_update(tool_id, status="in_progress")]
             case ev.PermissionDenied(tool_id=tool_id, reason=reason):
@@ -108,12 +118,12 @@ class TurnUpdates:
                 return [_call_update(tool_id, status="in_progress", content=output_content(output))]
             case ev.ToolResult(tool_id=tool_id):
                 self._outputs.pop(tool_id, None)
-                content = diff_content(event.changes) or output_content(event.content)
+                content = diff_content(event.changes, self.spelled) or output_content(event.content)
                 status = "failed" if event.is_error else "completed"
                 return [_call_update(tool_id, status=status, content=content)]
 
 
-def call_fields(call: ev.ToolCall) -> dict[str, Any]:
+def call_fields(call: ev.ToolCall, spelled: Spell) -> dict[str, Any]:
     """Return the fields of a tool call that begins."""
     return {
         "toolCallId": call.tool_id,
@@ -121,7 +131,8 @@ def call_fields(call: ev.ToolCall) -> dict[str, Any]:
         "kind": call.kind,
         "status": "pending",
         "locations": [
-            {"path": str(each.path)} | ({"line": each.first_line} if each.first_line else {}) for each in call.locations
+            {"path": spelled(each.path)} | ({"line": each.first_line} if each.first_line else {})
+            for each in call.locations
         ],
         "rawInput": dict(call.input),
     }
@@ -186,7 +197,7 @@ def _chunk(kind: str, text: str, item_id: str = "") -> Update:
     return {**update, "messageId": item_id} if item_id else update
 
 
-def _remark(text: str) -> Update:
+def remark(text: str) -> Update:
     """Return a line of ours. The protocol has no notices; a thought is shown apart from the answer."""
     return _chunk("agent_thought_chunk", f"\n{text}\n")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -51,23 +52,40 @@ class AcpWorkspace(DiskWorkspace):
         super().__init__(folders)
         self._files = files
         self._applying = asyncio.Lock()
-        self._written: set[Path] = set()
-        """Files that were written through the client, which may not have saved them. It is asked for no other file that
-        is missing on the disk: many are only tried."""
+        self._unsaved: dict[Path, Document] = {}
+        """Documents in which the client last held another text than the disk."""
 
     async def read(self, path: Path) -> Document:
         """Implement `Workspace`."""
         try:
             on_disk = await super().read(path)
         except ToolError:
-            text = await self._files.text(path) if path in self._written else None
-            if not text:  # some clients answer with an empty text for a file that does not exist
+            if path not in self._unsaved:  # the client is not asked: many files are only tried
                 raise
-            return _document(path, text, TextEncoding())
+            text = await self._files.text(path)
+            if not text:  # some clients answer with an empty text for a file that does not exist
+                del self._unsaved[path]
+                raise
+            return self._held(path, text, TextEncoding())
         text = await self._files.text(path)
         if text is None or _is_same(text, on_disk.text):
+            self._unsaved.pop(path, None)
             return on_disk
-        return _document(path, text, on_disk.encoding)
+        return self._held(path, text, on_disk.encoding)
+
+    def _held(self, path: Path, text: str, encoding: TextEncoding) -> Document:
+        told = digest(text)
+        document = Document(path=path, text=text, digest=told, stamp=f"client {told}", encoding=encoding)
+        self._unsaved[path] = document
+        return document
+
+    def unsaved(self) -> Sequence[Document]:
+        """Return the documents that had unsaved changes when they were last read."""
+        return list(self._unsaved.values())
+
+    def open_document(self, path: Path) -> Document | None:
+        """Return the document as it was last read, if it had unsaved changes. It is read again before it is written."""
+        return self._unsaved.get(path)
 
     async def stamp(self, path: Path) -> Stamp:
         """Implement `Workspace`."""
@@ -138,8 +156,10 @@ class AcpWorkspace(DiskWorkspace):
         """Write through the client, and verify what it holds then. Raises `ToolError`."""
         path = operation.path
         await self._files.write(path, operation.text)
-        self._written.add(path)
         held = await self._files.text(path)
+        self._held(path, operation.text if held is None else held, operation.written_as)
+        with suppress(ToolError):
+            await self.read(path)  # whether the client has saved it
         if held is None or _is_same(held, operation.text):
             return
         before = operation.before.text if operation.before else ""
@@ -149,11 +169,6 @@ class AcpWorkspace(DiskWorkspace):
             f"The editor holds another text of {self.shown(path)} than was written. Current text:\n{excerpt(held)}",
             [Quote(held, str(path))],
         )
-
-
-def _document(path: Path, text: str, encoding: TextEncoding) -> Document:
-    told = digest(text)
-    return Document(path=path, text=text, digest=told, stamp=f"client {told}", encoding=encoding)
 
 
 def _is_same(one: str, other: str) -> bool:
