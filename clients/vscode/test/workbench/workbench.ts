@@ -201,10 +201,33 @@ export class Workbench implements AsyncDisposable {
 		await this.#pick("F1", `>${title}`, title);
 	}
 
-	/** Opens a file of the folder in an editor. */
-	async openFile(path: string): Promise<void> {
-		await this.#pick("Control+P", path, path);
-		await this.tab(path).waitFor();
+	/**
+	 * Opens a file of the folder in an editor, which shows what is on the disk. The list may offer a file of the same name
+	 * that an earlier test had in this window, and an editor may keep its text: it is closed, and the file opened again.
+	 */
+	async openFile(name: string): Promise<void> {
+		const word = await this.#longestWord(name);
+		const deadline = performance.now() + WAIT_MS;
+		for (;;) {
+			await this.#pick("Control+P", name, name);
+			await this.tab(name).waitFor();
+			const line = this.lines.filter({ hasText: word }).first();
+			const isShown = await line.waitFor({ timeout: WAIT_MS / 6 }).then(
+				() => true,
+				() => false,
+			);
+			if (isShown) return;
+			if (performance.now() > deadline) throw new Error(`the editor does not show ${word} of ${name}`);
+			await this.command("View: Close Editor");
+		}
+	}
+
+	/** A word of the first line of a file of the folder; of a file elsewhere, an empty text, which each line has. */
+	async #longestWord(name: string): Promise<string> {
+		const found = (await readdir(this.folder, { recursive: true })).find((path) => basename(path) === name);
+		if (found === undefined) return "";
+		const [first = ""] = (await readFile(join(this.folder, found), "utf8")).split("\n");
+		return (first.match(/\w+/g) ?? [""]).reduce((one, other) => (other.length > one.length ? other : one));
 	}
 
 	/**
