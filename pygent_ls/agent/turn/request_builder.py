@@ -218,7 +218,8 @@ class RequestBuilder:
         tool = context.tools.get(WEB_SEARCH)
         if tool is None or not self.settings.provider_search or not model.facts.searches_web:
             return False
-        return context.memory.permissions.allows_unasked(tool)
+        is_hooked = context.hooks.listens("pre_tool_use", WEB_SEARCH)
+        return not is_hooked and context.memory.permissions.allows_unasked(tool)
 
     def _fitting_cut(self, model: Model, n_around: int) -> ContextCut:
         """Return the cut that fits into the window with room for an answer, if nothing was compacted."""

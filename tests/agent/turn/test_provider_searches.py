@@ -18,6 +18,7 @@ from pygent_ls.errors import ModelError
 from pygent_ls.tools.web import web_search
 from tests.agent.turns import cancel_turn, new_turn, run_turn
 from tests.fakes import FakeModel, Gate, Rig, Step, make_rig, say
+from tests.hooks import FakeHooks, deny
 
 BEGUN = SearchChunk(id="s1", input={"query": "plums"})
 DONE = SearchChunk(id="s1", input={"query": "plums"}, result="Plums\nhttps://plums.example")
@@ -71,6 +72,13 @@ async def test_it_is_off_unless_the_setting_is_on() -> None:
 async def test_a_rule_about_searches_prevents_what_it_could_not_judge(text: str, decision: str) -> None:
     rule = Rule(text=text, decision=decision, origin="user")  # pyright: ignore[reportArgumentType]
     assert await offered(rig_of(rule, has_service=True), model_of(say("Hm."))) == (False, ["web_search"])
+
+
+async def test_a_hook_that_would_judge_searches_prevents_it() -> None:
+    rig = rig_of(has_service=True)
+    hooks = FakeHooks({"pre_tool_use": deny()})
+    rig.services = replace(rig.services, environment=replace(rig.services.environment, hooks=hooks))
+    assert await offered(rig, model_of(say("Hm."))) == (False, ["web_search"])
 
 
 async def test_an_agent_without_the_tool_has_no_search() -> None:

@@ -230,6 +230,7 @@ async def test_a_paused_answer_goes_on_when_it_is_sent_back(resources: ModelReso
     assert [message["role"] for message in resumed] == ["user", "assistant"]
     assert without_nothing(resumed[-1]["content"]) == paused
     assert without_nothing(after[1]["content"]) == [*paused, *as_the_sdk_assembles(RESUMED)]
+    assert [problems("anthropic", "messages", request.body) for request in requests] == [[], [], []]
     assert [message.text for message in history if message.role == "assistant"] == ["I look.", "In August.", "Yes."]
     ((call,), (found,)) = rig.events.of(ToolCall), rig.events.of(ToolResult)
     assert (found.tool_id, found.is_error) == (call.tool_id, False)
