@@ -90,6 +90,27 @@ async def test_what_the_user_types_while_they_are_asked_is_not_overwritten(folde
     assert "changed by the user" in model.requests[2].texts("tool")[-1]
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        Call(name="delete_file", arguments={"path": "a.py"}),
+        Call(name="move_file", arguments={"source": "a.py", "destination": "b.py"}),
+    ],
+    ids=["delete", "move"],
+)
+async def test_a_file_with_unsaved_text_is_neither_deleted_nor_moved(folder: Path, home: Path, call: Call) -> None:
+    path = str(folder / "a.py")
+    with ModelServer([Step(calls=(READ,)), Step(calls=(call,)), Step(text="Done.")]) as model:
+        async with acp_client(folder, home, **settings(model)) as client:
+            client.buffers[path] = UNSAVED
+            await client.initialize()
+            await client.prompt(await client.new(folder), "away with it")
+            assert (folder / "a.py").exists()
+            assert client.calls()[1]["status"] == "failed"
+
+    assert "unsaved changes" in model.requests[2].texts("tool")[-1]
+
+
 async def test_an_edit_is_undone_in_the_buffer(folder: Path, home: Path) -> None:
     path = str(folder / "a.py")
     with ModelServer([Step(calls=(READ,)), Step(calls=(EDIT,)), Step(text="Changed.")]) as model:

@@ -11,9 +11,12 @@ from typing import Protocol
 from pygent_ls.agent.display_text import excerpt
 from pygent_ls.agent.ports.workspace import (
     Applied,
+    CopyBytes,
+    DeleteFile,
     Document,
     EditPlan,
     FileOperation,
+    MoveFile,
     Stamp,
     TextEncoding,
     WriteText,
@@ -124,11 +127,14 @@ class AcpWorkspace(DiskWorkspace):
         return type(error)(f"{error} Earlier changes were undone.", error.quotes) if done else error
 
     async def _carry_out(self, operation: FileOperation, plan: EditPlan) -> None:
-        if isinstance(operation, WriteText):
-            await self._check_base(operation)
-            if self._files.can_write:
-                await self._write(operation)
-                return
+        match operation:
+            case WriteText():
+                await self._check_base(operation)
+                if self._files.can_write:
+                    await self._write(operation)
+                    return
+            case DeleteFile(path=path) | MoveFile(source=path) | CopyBytes(source=path):
+                await self._must_be_saved(path)
         one = EditPlan(label=plan.label, operations=(operation,), result="", previewed=False)
         await apply_plan(one, self.shown)
 
@@ -146,7 +152,19 @@ class AcpWorkspace(DiskWorkspace):
                 f"{excerpt(current.text)}\nMake the edit again from this text.",
                 [Quote(current.text, str(path))],
             )
-        if not self._files.can_write and current.digest != (await super().read(path)).digest:
+        if not self._files.can_write:
+            await self._must_be_saved(path)
+
+    async def _must_be_saved(self, path: Path) -> None:
+        """Raise `ToolError` if the client holds unsaved text of a file that it cannot change itself."""
+        text = await self._files.text(path) if self.kind_of(path) == "file" else None
+        if text is None:
+            return
+        try:
+            on_disk = (await super().read(path)).text
+        except ToolError:  # it is not text
+            return
+        if not _is_same(text, on_disk):
             raise ToolError(
                 f"{self.shown(path)} has unsaved changes, and this editor cannot apply the edit itself. Nothing was "
                 "written. Ask the user to save the file first."
