@@ -274,6 +274,28 @@ async def test_modes_models_agents_and_efforts_are_chosen_and_told(folder: Path,
     assert client.calls()[0]["status"] == "failed"
 
 
+async def test_a_question_of_the_model_is_a_choice_or_a_form(folder: Path, home: Path) -> None:
+    choices = [{"title": "Plums"}, {"title": "Pears"}]
+    script = [
+        Step(calls=(Call(name="ask_user", arguments={"question": "Which?", "choices": choices}),)),
+        Step(text="Ok."),
+    ]
+    forms: Mapping[str, Any] = {"elicitation": {"form": {}}}
+    for capabilities, answer in (({}, "Plums"), (forms, "Pears")):
+        with ModelServer(script) as model:
+            async with acp_client(folder, home, **settings(model)) as client:
+                client.form_answer = "Pears"
+                await client.initialize(capabilities)
+                await client.prompt(await client.new(folder), "ask me")
+        assert answer in model.requests[1].texts("tool")[-1]
+        shown = [each["name"] for each in client.asked[0]["options"]] if client.asked else client.forms[0]
+        expected = {"answer": {"type": "string", "title": "Answer", "enum": ["Plums", "Pears"]}}
+        assert shown in (
+            ["Plums", "Pears"],
+            ("Which?", {"type": "object", "properties": expected, "required": ["answer"]}),
+        )
+
+
 async def test_files_pictures_and_resources_of_a_prompt_reach_the_model(folder: Path, home: Path) -> None:
     with ModelServer([Step(text="Seen.")]) as model:
         async with acp_client(folder, home, **settings(model)) as client:

@@ -19,6 +19,7 @@ from acp.client.connection import ClientSideConnection
 from acp.connection import StreamDirection, StreamEvent
 from acp.exceptions import RequestError
 from acp.schema import (
+    AcceptElicitationResponse,
     AllowedOutcome,
     DeniedOutcome,
     InitializeResponse,
@@ -51,6 +52,9 @@ class AcpClient:
     before_answer: Callable[[], None] = lambda: None
     buffers: dict[str, str] = field(default_factory=dict[str, str])
     drops_writes: bool = False
+    form_answer: str = ""
+    forms: list[tuple[str, dict[str, Any]]] = field(default_factory=list[tuple[str, dict[str, Any]]])
+    """Message and schema of each form that was shown."""
     n_requests: int = 0
     """Requests so far; the SDK numbers them from 0."""
     updates: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -72,6 +76,11 @@ class AcpClient:
         if chosen is None:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=chosen))
+
+    async def create_elicitation(self, message: str, mode: Any, **_: Any) -> AcceptElicitationResponse:
+        """Fill in the form as the user would."""
+        self.forms.append((message, mode.requested_schema.model_dump(mode="json", by_alias=True, exclude_none=True)))
+        return AcceptElicitationResponse(action="accept", content={"answer": self.form_answer})
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
         """The update was noted as it came."""
@@ -199,6 +208,7 @@ async def acp_client(folder: Path, home: Path, **environment: str) -> AsyncGener
             cwd=folder,
             transport_kwargs={"stderr": None},
             observers=[client.watch],
+            use_unstable_protocol=True,  # forms are stable since, in the TypeScript SDK
         ) as (connection, process)
     ):
         client.connection, client.process = connection, process
