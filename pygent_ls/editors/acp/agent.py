@@ -117,25 +117,17 @@ class AcpAgent:
     ) -> dict[str, Any]:
         """Handle `session/new`."""
         opened = self._opened(uuid4().hex, cwd, mcp_servers, additional_directories)
-        beginning = await opened.core.beginning()
-        if beginning.needs_model:
-            await opened.close()
+        if (await opened.core.beginning()).needs_model:
+            await self._discard(opened)
             raise SessionError(NO_MODEL, kind="auth_required")
         opened.core.sessions.new(NewSession(id=opened.id, working_directory=opened.folders[0].resolve()))
         return {"sessionId": opened.id, **await self._ready(opened)}
 
-    async def load_session(
-        self,
-        cwd: str,
-        session_id: str,
-        mcp_servers: list[Any] | None = None,
-        additional_directories: list[str] | None = None,
-        **_: object,
-    ) -> dict[str, Any]:
-        """Handle `session/load`: the conversation is sent before the response."""
-        opened = await self._resumed(cwd, session_id, mcp_servers, additional_directories)
-        opened.replay()
-        return await self._ready(opened)
+    async def load_session(self, session_id: str, **given: Any) -> dict[str, Any]:
+        """Handle `session/load`: it is resumed, and the conversation is sent before the response."""
+        described = await self.resume_session(session_id=session_id, **given)
+        self._session(session_id).replay()
+        return described
 
     async def resume_session(
         self,
@@ -146,7 +138,14 @@ class AcpAgent:
         **_: object,
     ) -> dict[str, Any]:
         """Handle `session/resume`."""
-        return await self._ready(await self._resumed(cwd, session_id, mcp_servers, additional_directories))
+        await self.close_session(session_id)
+        opened = self._opened(session_id, cwd, mcp_servers, additional_directories)
+        try:
+            await opened.core.sessions.hold(session_id)
+        except SessionError:
+            await self._discard(opened)
+            raise
+        return await self._ready(opened)
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: object) -> dict[str, Any]:
         """Handle `session/list`."""
@@ -222,24 +221,16 @@ class AcpAgent:
         self._open[session_id] = opened
         return opened
 
-    async def _resumed(
-        self, cwd: str, session_id: str, servers: list[Any] | None, more: list[str] | None
-    ) -> AcpSession:
-        await self.close_session(session_id)
-        opened = self._opened(session_id, cwd, servers, more)
-        try:
-            await opened.core.sessions.hold(session_id)
-        except SessionError:
-            self._open.pop(session_id, None)
-            await opened.close()
-            raise
-        return opened
+    async def _discard(self, opened: AcpSession) -> None:
+        """Close a session that could not begin."""
+        self._open.pop(opened.id, None)
+        await opened.close()
 
     async def _ready(self, opened: AcpSession) -> dict[str, Any]:
         """Return what a client is told of a session that it has opened; its commands follow."""
-        modes, options = await opened.modes(), await opened.options()
+        described = await opened.described()
         opened.later(opened.introduce())
-        return {"modes": modes, "configOptions": options}
+        return described
 
     def _lobby(self, folder: Path | None) -> AcpSession:
         """Return a core for requests that belong to no session."""

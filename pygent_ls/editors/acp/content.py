@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from pygent_ls.agent.context.attachments import FilePart, NotePart, PromptPart
+from pygent_ls.agent.context.conversation_text import fenced
 from pygent_ls.agent.context.images import picture_from_base64
 from pygent_ls.agent.display_text import visible
 from pygent_ls.agent.ports.editor_state import LineRange
@@ -78,9 +79,7 @@ def output_content(text: str) -> list[dict[str, Any]]:
     shown = visible(text)
     if len(shown) > MAX_SHOWN_CHARS:
         shown = f"[{len(shown) - MAX_SHOWN_CHARS:,} characters left out]\n{shown[-MAX_SHOWN_CHARS:]}"
-    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return [{"type": "content", "content": text_block(f"{fence}\n{shown}\n{fence}")}] if shown.strip() else []
+    return [{"type": "content", "content": text_block(fenced(shown, ""))}] if shown.strip() else []
 
 
 def diff_content(changes: Sequence[FileChange], spelled: Callable[[Path], str]) -> list[dict[str, Any]]:

@@ -209,18 +209,22 @@ class AcpSession:
 
     # Configuration
 
-    async def modes(self) -> dict[str, Any]:
-        """Return the permission modes."""
+    async def described(self) -> dict[str, Any]:
+        """Return the permission modes, and what can be chosen for the session: what a client is told of it."""
         allowed = (await self.core.beginning()).modes
         listed = [{"id": mode, "name": MODE_NAMES[mode][0], "description": MODE_NAMES[mode][1]} for mode in allowed]
-        return {"currentModeId": self.session.mode, "availableModes": listed}
+        modes = {"currentModeId": self.session.mode, "availableModes": listed}
+        return {"modes": modes, "configOptions": await self._options(allowed)}
 
     async def options(self) -> list[dict[str, Any]]:
         """Return what can be chosen for the session, with the current values."""
+        return await self._options((await self.core.beginning()).modes)
+
+    async def _options(self, allowed: Sequence[Mode]) -> list[dict[str, Any]]:
         session = self.session
         models = [each.name for each in await self.core.models() if each.available]
         agents = [(each.name, each.name, each.description) for each in self.core.agents]
-        modes = [(mode, *MODE_NAMES[mode]) for mode in (await self.core.beginning()).modes]
+        modes = [(mode, *MODE_NAMES[mode]) for mode in allowed]
         efforts = [(AUTOMATIC, "Automatic", ""), *((each, each.capitalize(), "") for each in EFFORTS)]
         return [
             _select("mode", "Mode", "mode", session.mode, modes),

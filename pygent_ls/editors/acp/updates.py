@@ -12,6 +12,7 @@ from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResu
 from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.editors.acp.content import MAX_SHOWN_CHARS, diff_content, output_content, text_block
 from pygent_ls.editors.scripts.writer import LineWriter
+from pygent_ls.editors.turn_summary import Limit, failure_line, limit_line
 from pygent_ls.sessions.event_stream import SessionEvent
 
 Update = dict[str, Any]
@@ -64,16 +65,17 @@ class TurnUpdates:
                 return [] if is_subagent else usage_updates(usage)
             case ev.Steered(content=content):
                 return [_chunk("user_message_chunk", content)] if content else []
-            case ev.Notice() | ev.LlmError() | ev.Compacted():
-                return [remark(_told(event))]
             case (
-                ev.IterationLimitReached()
+                ev.Notice()
+                | ev.LlmError()
+                | ev.Compacted()
+                | ev.IterationLimitReached()
                 | ev.TokenLimitReached()
                 | ev.BudgetLimitReached()
                 | ev.TimeLimitReached()
                 | ev.LoopDetected()
             ):
-                return [remark(f"{event.type.replace('_', ' ').capitalize()}: {event.value:g} of {event.limit:g}.")]
+                return [remark(_told(event))]
             case (
                 ev.TurnQueued()
                 | ev.TurnStarted()
@@ -202,15 +204,16 @@ def remark(text: str) -> Update:
     return _chunk("agent_thought_chunk", f"\n{text}\n")
 
 
-def _told(event: ev.Notice | ev.LlmError | ev.Compacted) -> str:
+def _told(event: ev.Notice | ev.LlmError | ev.Compacted | Limit) -> str:
     match event:
         case ev.Notice(content=content):
             return content
-        case ev.LlmError(error_message=message, fallback_model=fallback):
-            goes_on = f" Continuing with {fallback}." if fallback else " Trying again." if event.will_retry else ""
-            return message + goes_on
-        case ev.Compacted():
-            return f"The conversation was compacted from {event.tokens_before:,} to {event.tokens_after:,} tokens."
+        case ev.LlmError():
+            return failure_line(event)
+        case ev.Compacted(tokens_before=before, tokens_after=after):
+            return f"The conversation was compacted from {before:,} to {after:,} tokens."
+        case _:
+            return limit_line(event)
 
 
 def _call_update(tool_id: str, **fields: object) -> Update:
