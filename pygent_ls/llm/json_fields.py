@@ -20,6 +20,16 @@ def text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def objects(value: object) -> list[Mapping[str, Any]]:
+    """Return the items of a list; an empty list for any other value. An item of another type counts as empty."""
+    return [obj(each) for each in cast("list[object]", value)] if isinstance(value, list) else []
+
+
+def texts(value: object) -> list[str]:
+    """Return the texts in a list that are not empty; an empty list for any other value."""
+    return [each for each in map(text, cast("list[object]", value)) if each] if isinstance(value, list) else []
+
+
 def number(value: object) -> int:
     """Return the value if it is a plausible count, else 0."""
     return value if isinstance(value, int) and 0 < value <= MAX_COUNT else 0

@@ -8,15 +8,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from pygent_ls.agent.events import (
-    ModelAnswered,
-    Notice,
-    Text,
-    TextDelta,
-    Thinking,
-    ThinkingDelta,
-    UsageReported,
-)
+from pygent_ls.agent.events import ModelAnswered, Notice, Text, TextDelta, Thinking, ThinkingDelta, UsageReported
 from pygent_ls.agent.model.answer import ModelAnswer
 from pygent_ls.agent.model.retry import Failed
 from pygent_ls.agent.ports.model import (

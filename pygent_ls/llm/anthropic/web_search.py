@@ -14,7 +14,8 @@ from typing import Any, cast
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.messages import Role
 from pygent_ls.agent.ports.model import Chunk, SearchChunk, ThinkingChunk
-from pygent_ls.llm.json_fields import obj, text
+from pygent_ls.llm.json_fields import obj, objects, text
+from pygent_ls.llm.search_results import shown_url
 
 NAME = "web_search"
 
@@ -26,8 +27,6 @@ BLOCK = "web_search_block"
 
 CITATIONS = "citations"
 """Key of provider data that follows a text and holds its citations; empty if it has none."""
-
-MAX_URL_CHARS = 2_000
 
 
 @dataclass(slots=True)
@@ -121,8 +120,8 @@ def _found(content: object) -> tuple[str, bool]:
     if not isinstance(content, list):
         code = text(obj(content).get("error_code")) or "unknown error"
         return f"The provider's search failed: {one_line(code)}.", True
-    found = [obj(each) for each in cast("list[object]", content)]
-    lines = [f"{one_line(text(each.get('title')))}\n{one_line(text(each.get('url')), MAX_URL_CHARS)}" for each in found]
+    found = objects(cast("list[object]", content))
+    lines = [f"{one_line(text(each.get('title')))}\n{shown_url(text(each.get('url')))}" for each in found]
     return "\n\n".join(lines) or "Nothing was found.", False
 
 

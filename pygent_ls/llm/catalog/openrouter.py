@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from pygent_ls.llm.catalog.known_model import KnownModel, Rates
-from pygent_ls.llm.json_fields import number, obj, text
+from pygent_ls.llm.json_fields import number, obj, objects, text
 
 MAX_AGE_S = 86_400
 """Age after which a list is fetched again."""
@@ -132,7 +132,7 @@ def _entries(body: bytes) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         return {}
     found: dict[str, Any] = {}
-    for entry in map(obj, cast("list[object]", data) if isinstance(data, list) else []):
+    for entry in objects(data):
         kept = {name: entry[name] for name in _FIELDS if name in entry}
         if text(entry.get("id")) and kept:
             found[text(entry.get("id"))] = kept

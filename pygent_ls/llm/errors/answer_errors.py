@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
+from pygent_ls.llm.json_fields import objects
 from pygent_ls.llm.server_sent_events import SentEvent
 
 REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid", "x-goog-request-id", "apim-request-id")
@@ -89,9 +90,8 @@ def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> fl
 
 def retry_delay_s(error: Mapping[str, Any]) -> float | None:
     """Return the retry delay in the details of Google's errors: `{"retryDelay": "34.07s"}`."""
-    details = error.get("details")
-    for each in cast("list[Any]", details) if isinstance(details, list) else ():
-        said = cast("dict[str, Any]", each).get("retryDelay") if isinstance(each, dict) else None
+    for each in objects(error.get("details")):
+        said = each.get("retryDelay")
         if isinstance(said, str) and said.endswith("s"):
             return _number(said.removesuffix("s"))
     return None

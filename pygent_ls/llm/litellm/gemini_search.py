@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from pygent_ls.agent.ports.model import Chunk, SearchChunk
-from pygent_ls.llm.json_fields import obj, text
+from pygent_ls.llm.json_fields import obj, objects, text, texts
+from pygent_ls.llm.search_results import SEARCHED
 
 FIELD = "server_side_tool_invocations"
 """Field of `provider_specific_fields` that holds the searches of an answer."""
@@ -19,8 +20,6 @@ ARGUMENTS: Mapping[str, Any] = {"include_server_side_tool_invocations": True}
 """Arguments of a call with the tool; without them, Gemini takes no functions beside it."""
 
 TOOL: Mapping[str, Any] = {"googleSearch": {}}
-
-DONE = "Done by the provider."
 
 
 @dataclass(slots=True)
@@ -33,8 +32,7 @@ class GeminiSearches:
 
     def add(self, fields: Mapping[str, Any]) -> Iterator[Chunk]:
         """Take the searches of a piece; yield the chunks that show them."""
-        given = fields.get(FIELD)
-        for each in map(obj, cast("list[object]", given) if isinstance(given, list) else ()):
+        for each in objects(fields.get(FIELD)):
             search_id = text(each.get("id"))
             is_new = search_id not in self._found
             known = self._found.setdefault(search_id, {})
@@ -47,7 +45,7 @@ class GeminiSearches:
                 self.n_queries += len(_queries(known))
                 yield SearchChunk(id=search_id, input=asked)
             if "response" in each:
-                yield SearchChunk(id=search_id, input=asked, result=DONE)
+                yield SearchChunk(id=search_id, input=asked, result=SEARCHED)
 
     @property
     def to_send_back(self) -> Mapping[str, Any]:
@@ -56,5 +54,4 @@ class GeminiSearches:
 
 
 def _queries(search: Mapping[str, Any]) -> list[str]:
-    queries = obj(search.get("args")).get("queries")
-    return [each for each in map(text, cast("list[object]", queries)) if each] if isinstance(queries, list) else []
+    return texts(obj(search.get("args")).get("queries"))

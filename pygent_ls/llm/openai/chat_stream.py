@@ -10,7 +10,7 @@ from typing import Any, cast
 from pygent_ls.agent.ports.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
 from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.errors.answer_errors import AnswerError, parsed, stream_error, unreadable
-from pygent_ls.llm.json_fields import obj, text
+from pygent_ls.llm.json_fields import obj, objects, text
 from pygent_ls.llm.message_rules import COMMON, MessageRules
 from pygent_ls.llm.openai.call_fragments import CallFragments
 from pygent_ls.llm.openai.chat_format import SEALED_THOUGHTS
@@ -98,8 +98,7 @@ class ChatStream:
         calls = delta.get("tool_calls")
         if calls:
             yield from self.tags.off()
-        for call in cast("list[object]", calls) if isinstance(calls, list) else ():
-            given = obj(call)
+        for given in objects(calls):
             function, index = obj(given.get("function")), given.get("index")
             yield self._calls.add(
                 index if isinstance(index, int) else None,
@@ -111,13 +110,11 @@ class ChatStream:
 
     def _keep_for_provider(self, delta: Mapping[str, Any]) -> None:
         """Keep data to send back verbatim; empty reasoning text is sent back as an empty text."""
-        details = delta.get("reasoning_details")
-        for each in cast("list[object]", details) if isinstance(details, list) else ():
-            if detail := dict(obj(each)):
-                add_detail(self._details, detail)
-        blocks = delta.get("thinking_blocks")
-        for each in cast("list[object]", blocks) if isinstance(blocks, list) else ():
-            add_thinking_block(self._blocks, dict(obj(each)))
+        for detail in objects(delta.get("reasoning_details")):
+            if detail:
+                add_detail(self._details, dict(detail))
+        for block in objects(delta.get("thinking_blocks")):
+            add_thinking_block(self._blocks, dict(block))
         if extra := obj(delta.get("extra_content")):
             self._back["extra_content"] = extra
         if self.rules.reasoning_field and delta.get(self.rules.reasoning_field) == "":
@@ -203,8 +200,7 @@ def _parts(content: list[object]) -> Iterator[Chunk]:
                 yield TextChunk(text=text(each.get("text")))
             case "thinking":
                 inner: object = each.get("thinking")
-                thoughts = cast("list[object]", inner) if isinstance(inner, list) else []
-                thinking = "".join(text(obj(thought).get("text")) for thought in thoughts) or text(each.get("thinking"))
+                thinking = "".join(text(thought.get("text")) for thought in objects(inner)) or text(inner)
                 if thinking:
                     yield ThinkingChunk(thinking=thinking)
             case _:

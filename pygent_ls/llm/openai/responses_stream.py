@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.ports.model import Chunk, FinishChunk, SearchChunk, TextChunk, ThinkingChunk, UsageChunk
 from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.errors.answer_errors import AnswerError, parsed, stream_error, unreadable
-from pygent_ls.llm.json_fields import number, obj, text
+from pygent_ls.llm.json_fields import number, obj, objects, text, texts
 from pygent_ls.llm.openai.call_fragments import CallFragments
 from pygent_ls.llm.openai.chat_stream import DONE
 from pygent_ls.llm.openai.responses_request import MESSAGE, REASONING, SEARCH
 from pygent_ls.llm.openai.usage import charged_usd
+from pygent_ls.llm.search_results import SEARCHED, shown_url
 from pygent_ls.llm.server_sent_events import SentEvent
 
 _LAST = ("response.completed", "response.incomplete", "response.failed", "error")
@@ -33,8 +33,6 @@ _OF_ITEMS = frozenset(
     }
 )
 """Events with a piece of an output item."""
-
-MAX_URL_CHARS = 2_000
 
 _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
@@ -204,18 +202,17 @@ class ResponsesStream:
         action = obj(item.get("action"))
         kind, query, url = (text(action.get(name)) for name in ("type", "query", "url"))
         self._n_searches += kind == "search"
-        given = {"url": url} if url else {"query": query or "; ".join(_strings(action.get("queries")))}
+        given = {"url": url} if url else {"query": query or "; ".join(texts(action.get("queries")))}
         failed = item.get("status") == "failed"
-        found = [one_line(each, MAX_URL_CHARS) for each in _sources(action.get("sources"))]
-        said = "The provider's search failed." if failed else "\n".join(found) or "Done by the provider."
+        found = [shown_url(each) for each in _sources(action.get("sources"))]
+        said = "The provider's search failed." if failed else "\n".join(found) or SEARCHED
         yield ThinkingChunk(thinking="", provider_data={SEARCH: dict(item)})
         yield SearchChunk(id=text(item.get("id")), input=given)
         yield SearchChunk(id=text(item.get("id")), input=given, result=said, is_error=failed)
 
     def _message(self, index: int, item: Mapping[str, Any]) -> Iterator[Chunk]:
         if index not in self._streamed:
-            parts = item.get("content")
-            for part in map(obj, cast("list[object]", parts) if isinstance(parts, list) else ()):
+            for part in objects(item.get("content")):
                 self._refused = self._refused or part.get("type") == "refusal"
                 yield from self._text(index, text(part.get("text")) or text(part.get("refusal")))
         if item.get("phase"):
@@ -224,10 +221,8 @@ class ResponsesStream:
     def _closed(self, response: Mapping[str, Any]) -> Iterator[Chunk]:
         """Process the complete response: some servers send its items only with it."""
         self.was_closed = True
-        output = response.get("output")
-        items = [obj(each) for each in cast("list[object]", output)] if isinstance(output, list) else []
         if not self._done and not self._streamed:
-            for index, item in enumerate(items):
+            for index, item in enumerate(objects(response.get("output"))):
                 yield from self._ended(index, item)
         usage = response.get("usage")
         if isinstance(usage, dict):
@@ -245,15 +240,9 @@ def _check_dialect(piece: Mapping[str, Any]) -> None:
         raise AnswerError("it sent a chat completion", status=404)
 
 
-def _strings(values: object) -> list[str]:
-    return [each for each in map(text, cast("list[object]", values)) if each] if isinstance(values, list) else []
-
-
 def _sources(sources: object) -> list[str]:
-    found = cast("list[object]", sources) if isinstance(sources, list) else []
-    return [name for each in found if (name := text(obj(each).get("url")) or text(obj(each).get("name")))]
+    return [name for each in objects(sources) if (name := text(each.get("url")) or text(each.get("name")))]
 
 
 def _texts(parts: object) -> list[str]:
-    found = cast("list[object]", parts) if isinstance(parts, list) else []
-    return [said for each in found if (said := text(obj(each).get("text")))]
+    return [said for each in objects(parts) if (said := text(each.get("text")))]
