@@ -71,6 +71,8 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "arguments in a fence": lambda text: parse_arguments("```json\n" + text),
     "a model's answer with think tags": lambda text: fed(ThinkTags(), f"<think>{text}"),
     "a model's answer with calls": lambda text: fed(ToolBlocks(["x"]), f"```tool\n{text}"),
+    "a model's answer with calls, in one piece": lambda text: ToolBlocks(["x"]).feed(f"```tool\n{text}\n```\n{text}"),
+    "a model's answer with JSON": lambda text: fed(ToolBlocks(["x"]), f'```json\n{{"name": "x", "input": "{text}'),
     "a model's answer without calls": lambda text: fed(ToolBlocks(["x"]), text),
     "a provider's error": lambda text: _detail([ValueError(text)], ["key"]),
     "a program's escapes": without_escapes,

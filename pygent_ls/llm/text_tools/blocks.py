@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -43,6 +44,11 @@ KEYS = ("name", *INPUT_KEYS, "id", "type")
 MAX_TRIES = 20
 """Maximum number of lines of one block, ending in brackets and backticks, at which the whole block is parsed."""
 
+_PARTS = re.compile(r"[^\n]*\n|[^\n]+")
+
+MAX_HEAD = 1000
+"""Length of the beginning of a `json` block that decides whether it may hold a call, in characters."""
+
 MAX_FENCE_CHARS = 200
 """Maximum length of a line that may be a fence."""
 
@@ -67,8 +73,12 @@ class ToolBlocks:
         """Start parsing; `names` are those of the offered tools."""
         self._names = names
         self._state: Literal["line", "text", "code", "block", "over"] = "line"
+        self._parts: deque[str] = deque()
+        """Text to be processed; each part is a line or a piece of one."""
         self._left = ""
-        """Unprocessed text; in a block, its content so far."""
+        """The beginning of a line whose meaning is not certain yet."""
+        self._partial: list[str] = []
+        """What follows `_left` in a block's line that has not ended."""
         self._line = ""
         """In code and text: the part of the current line that was passed on, up to the relevant length."""
         self._fence = ""
@@ -76,25 +86,40 @@ class ToolBlocks:
         self._word = ""
         self._opening = ""
         """The block's first line, as received."""
-        self._looked_at = 0
-        """Length of the block's lines examined so far."""
+        self._body: list[str] = []
+        """The block's lines examined so far."""
+        self._is_undecided = False
+        """Whether the block may turn out to be code for the user."""
         self._strings: tuple[int, StringState] = (0, (False, False))
-        """Length of the block scanned for strings, and the string state there."""
+        """Number of the block's lines scanned for strings, and the string state there."""
         self._n_tries = 0
-        self._in_doubt: tuple[int, int] | None = None
-        """The first closing fence that seems to be inside a string."""
+        self._in_doubt: int | None = None
+        """The number of the line that is the first closing fence which seems to be inside a string."""
         self._has_called = False
 
     def feed(self, text: str) -> list[Piece]:
         """Return the pieces that are certain after this text."""
-        self._left += text
-        return list(self._advanced(is_end=False))
+        self._parts.extend(_PARTS.findall(text))
+        return list(self._all_parts())
 
     def close(self) -> list[Piece]:
         """Return the rest after the answer has ended."""
-        return list(self._advanced(is_end=True))
+        pieces: list[Piece] = []
+        while self._parts or self._partial or self._left or self._state == "block":
+            pieces += self._all_parts()
+            pieces += self._advanced(is_end=True)
+        return pieces
+
+    def _all_parts(self) -> Iterator[Piece]:
+        while self._parts:
+            part = self._parts.popleft()
+            self._partial.append(part)
+            if self._state != "block" or part.endswith("\n") or self._is_undecided:
+                yield from self._advanced(is_end=False)
 
     def _advanced(self, *, is_end: bool) -> Iterator[Piece]:
+        self._left += "".join(self._partial)
+        self._partial.clear()
         while self._left or (is_end and self._state == "block"):
             before = (self._state, self._left)
             match self._state:
@@ -145,7 +170,7 @@ class ToolBlocks:
     def _open(self, fence: str, word: str, opening: str, body: str) -> None:
         self._state, self._fence, self._word = "block", fence, word.lower()
         self._opening, self._left = opening, body
-        self._looked_at, self._in_doubt = 0, None
+        self._body, self._in_doubt, self._is_undecided = [], None, self._word == "json"
         self._strings = (0, (False, False))
         self._n_tries = 0
 
@@ -170,68 +195,74 @@ class ToolBlocks:
 
     def _searched_block(self, *, is_end: bool) -> Iterator[Piece]:
         """Search the block's new lines for its end."""
-        body = self._left
-        if self._word == "json" and not self._may_hold_call(body):
-            yield from self._taken_as_code()
-            return
-        while self._state == "block":
-            end = body.find("\n", self._looked_at)
-            if end < 0 and not is_end:
+        if self._is_undecided:
+            head = "".join((*self._body, self._left))[:MAX_HEAD]
+            self._is_undecided = len(head) < MAX_HEAD
+            if not self._may_hold_call(head):
+                yield from self._taken_as_code()
                 return
-            start, stop = self._looked_at, len(body) if end < 0 else end + 1
-            if start == len(body):
+        while self._state == "block":
+            line, newline, after = self._left.partition("\n")
+            if not newline and not is_end:
+                return
+            if not line and not newline:
                 yield from self._closed_by_the_end()
                 return
-            self._looked_at = stop
-            yield from self._looked_at_line(start, stop)
+            self._left = after
+            self._body.append(line + newline)
+            yield from self._looked_at_line(line.rstrip("\r"))
 
-    def _looked_at_line(self, start: int, stop: int) -> Iterator[Piece]:
-        body = self._left
-        line = body[start:stop].rstrip("\r\n")
+    def _looked_at_line(self, line: str) -> Iterator[Piece]:
+        """Look at the block's last line."""
+        n_before = len(self._body) - 1
         if _closes(line, self._fence):
-            if self._word == "json" or not self._is_inside_string(start):
-                yield from self._closed(start, stop)
+            if self._word == "json" or not self._is_inside_string(n_before):
+                yield from self._closed(n_before)
             elif self._in_doubt is None:
-                self._in_doubt = start, stop
+                self._in_doubt = n_before
         elif self._word != "json":
             content = line.rstrip(" \t").rstrip("`")
             may_end = content.rstrip().endswith(("}", "]")) and line.rstrip(" \t").endswith("```")
             self._n_tries += may_end
-            if may_end and self._n_tries <= MAX_TRIES and _whole_calls(body[:start] + content):
-                yield from self._closed(start + len(content), stop)
-            elif _opens_another(line) and not self._is_inside_string(start):
-                yield from self._closed(start, start)
+            if may_end and self._n_tries <= MAX_TRIES and _whole_calls("".join((*self._body[:-1], content))):
+                self._body[-1:] = content, self._body[-1][len(content) :]
+                yield from self._closed(n_before + 1)
+            elif _opens_another(line) and not self._is_inside_string(n_before):
+                self._left = self._body.pop() + self._left
+                yield from self._closed(n_before)
 
-    def _is_inside_string(self, place: int) -> bool:
-        """Whether a position in the block is inside a string; positions must be asked for in ascending order."""
+    def _is_inside_string(self, n_lines: int) -> bool:
+        """Whether a string is open after the block's first lines; numbers must be asked for in ascending order."""
         start, state = self._strings
-        state = string_state(self._left[start:place], state)
-        self._strings = (place, state)
+        for line in self._body[start:n_lines]:
+            state = string_state(line, state)
+        self._strings = (n_lines, state)
         return state[0]
 
-    def _closed(self, end: int, after: int) -> Iterator[Piece]:
-        """Close the block, which ends at `end`; the text after it begins at `after`."""
-        body = self._left
-        calls = _calls_of(body[:end])
-        if self._word == "json" and not _are_calls_alone(body[:end], self._names):
+    def _closed(self, n_lines: int) -> Iterator[Piece]:
+        """Close the block, which has so many lines; the line after them, if any, is its fence."""
+        body, fence, after = self._body[:n_lines], self._body[n_lines : n_lines + 1], self._body[n_lines + 1 :]
+        content = "".join(body)
+        calls = _calls_of(content)
+        if self._word == "json" and not _are_calls_alone(content, self._names):
             calls = []
         if calls:
             self._has_called = True
             yield from calls
         else:
-            yield self._opening + body[:after]
-        self._state, self._left, self._line = "line", body[after:], ""
+            yield "".join((self._opening, content, *fence))
+        self._parts.extendleft((self._left, *reversed(after)))
+        self._state, self._left, self._line = "line", "", ""
 
     def _closed_by_the_end(self) -> Iterator[Piece]:
         doubt = self._in_doubt
-        if doubt is not None and not _whole_calls(self._left):
-            yield from self._closed(*doubt)
-        else:
-            yield from self._closed(len(self._left), len(self._left))
+        is_in_doubt = doubt is not None and not _whole_calls("".join(self._body))
+        yield from self._closed(doubt if doubt is not None and is_in_doubt else len(self._body))
 
     def _taken_as_code(self) -> Iterator[Piece]:
         yield self._opening
-        self._state, self._line = "code", ""
+        self._parts.extendleft((self._left, *reversed(self._body)))
+        self._state, self._left, self._line = "code", "", ""
 
     def _may_hold_call(self, body: str) -> bool:
         """Whether a partial `json` block may become a call of an offered tool."""
