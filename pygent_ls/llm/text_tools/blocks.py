@@ -44,6 +44,9 @@ KEYS = ("name", *INPUT_KEYS, "id", "type")
 MAX_TRIES = 20
 """Maximum number of lines of one block, ending in brackets and backticks, at which the whole block is parsed."""
 
+_BETWEEN = frozenset(" \t\r\n,")
+"""Characters between the values of a block."""
+
 _PARTS = re.compile(r"[^\n]*\n|[^\n]+")
 
 MAX_HEAD = 1000
@@ -313,10 +316,12 @@ def _values_of(body: str) -> list[Any]:
     except (ValueError, RecursionError):
         decoder = json.JSONDecoder(strict=False)
         try:
-            while rest:
-                value, end = decoder.raw_decode(rest)
+            end = 0
+            while end < len(rest):
+                value, end = decoder.raw_decode(rest, end)
                 values.append(value)
-                rest = rest[end:].lstrip(" \t\r\n,")
+                while rest[end : end + 1] in _BETWEEN:
+                    end += 1
         except (ValueError, RecursionError):
             return []
     return [each for value in values for each in (cast("list[Any]", value) if isinstance(value, list) else [value])]
