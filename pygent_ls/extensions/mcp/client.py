@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -12,13 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pygent_ls import __version__
-from pygent_ls.agent.ports.workspace import ProcessSpec
 from pygent_ls.errors import ToolError
+from pygent_ls.extensions.line_process import LineProcess, spec_of
 from pygent_ls.extensions.mcp.elicitation import elicit
 from pygent_ls.extensions.mcp.oauth import NeedsSignInError, Tokens, only_secure, provider_of
 from pygent_ls.extensions.mcp.sampling import sample
 from pygent_ls.extensions.mcp.server import McpHost, ServerLog, ServerSpec, program_of
-from pygent_ls.extensions.mcp.stdio import MAX_ERROR_CHARS, StdioTransport
+from pygent_ls.extensions.mcp.stdio import StdioTransport
 from pygent_ls.extensions.mcp.time_limits import TimeLimits
 
 if TYPE_CHECKING:  # the SDK takes a second to import, in a thread, once a server is configured
@@ -227,7 +226,7 @@ async def connect(spec: ServerSpec, host: McpHost, log: ServerLog) -> AsyncGener
     """Connect to a server, and disconnect at the end. Raises `ToolError` that says why there is no connection, or why
     the connection was lost."""
     filled = spec.expanded(os.environ)
-    process: StdioTransport | None = None
+    process: LineProcess | None = None
     is_refused = False
     try:
         async with AsyncExitStack() as stack:
@@ -250,8 +249,9 @@ async def connect(spec: ServerSpec, host: McpHost, log: ServerLog) -> AsyncGener
                 connection = McpConnection(filled, streamable_http_client(filled.url, http_client=http), host, log)
             else:
                 argv = (program_of(filled, host.find), *filled.args)
-                process = StdioTransport(host.run, _process(filled, argv), log.feed)
-                connection = McpConnection(filled, process, host, log, process.ended)
+                transport = StdioTransport(host.run, spec_of(argv, filled.cwd, filled.env), log.feed)
+                process = transport.process
+                connection = McpConnection(filled, transport, host, log, process.ended)
             limit = asyncio.timeout(filled.startup_timeout_s)
             try:
                 async with limit:
@@ -297,14 +297,3 @@ def _words_of(error: Exception) -> str:
     while isinstance(error, ExceptionGroup):
         error = cast("ExceptionGroup[Exception]", error).exceptions[0]
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def _process(spec: ServerSpec, argv: tuple[str, ...]) -> ProcessSpec:
-    return ProcessSpec(
-        argv=argv,
-        cwd=spec.cwd,
-        timeout_s=math.inf,
-        env=spec.env,
-        max_output_chars=MAX_ERROR_CHARS,
-        errors_apart=True,
-    )

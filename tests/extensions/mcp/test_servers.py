@@ -264,7 +264,7 @@ async def test_a_server_that_writes_text_without_end_is_ended(place: Place) -> N
 
     await place.until(lambda: "left alone" in "".join(place.told))
 
-    assert "are no MCP messages" in place.servers.statuses[0].error
+    assert "are no messages of the protocol" in place.servers.statuses[0].error
     assert place.servers.statuses[0].state == "failed"
     assert await all_ended(place.pids)
 

@@ -1,0 +1,207 @@
+"""External agents: other programs that run whole turns of a session, and what they are given for it.
+
+An external agent has its own model, prompt and tools. What it wants from the editor or the user, it asks its
+`AgentHost`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from pygent_ls.agent.kinds import StopReason, ToolKind
+from pygent_ls.agent.messages import Block, Usage
+from pygent_ls.agent.ports.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition
+from pygent_ls.errors import ModelError
+
+if TYPE_CHECKING:  # imports this package
+    from pygent_ls.agent.events import PlanEntry
+
+CallStatus = Literal["pending", "running", "done", "failed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedText:
+    """Change of a file as an external agent announces it: whole texts, or the fragment that it replaces."""
+
+    path: str
+    old: str | None
+    """None for a new file."""
+    new: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalCall:
+    """Tool call of an external agent, as far as it has told of it."""
+
+    id: str
+    """Unique within the agent's session."""
+    title: str
+    kind: ToolKind
+    status: CallStatus
+    input: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Arguments in the agent's own form."""
+    command: str = ""
+    """Command line of a call that executes one."""
+    url: str = ""
+    paths: tuple[str, ...] = ()
+    """Absolute paths that the call is about."""
+    changes: tuple[ProposedText, ...] = ()
+    patch: str = ""
+    """Unified diff in the agent's own form, if it tells of no `changes`."""
+    output: str = ""
+    """All output so far."""
+
+
+class AgentHost(Protocol):
+    """The turn that an external agent runs. Its methods may be called in parallel."""
+
+    async def say(self, text: str) -> None:
+        """Add text to the answer."""
+        ...
+
+    async def think(self, text: str) -> None:
+        """Show a piece of a thought."""
+        ...
+
+    async def show(self, call: ExternalCall) -> None:
+        """Show a call that begins, changes or ends."""
+        ...
+
+    async def permit(self, call: ExternalCall) -> bool:
+        """Return whether the call may run, by the rules, the mode, the hooks and the user. The call is shown, too."""
+        ...
+
+    async def read(self, path: str) -> str:
+        """Return the text of a file as the user sees it, unsaved changes included. Raises `ToolError`."""
+        ...
+
+    async def write(self, path: str, text: str) -> None:
+        """Write a file as a verified edit; text that the user has typed meanwhile is merged. Raises `ToolError`: not
+        permitted, outside of the workspace, or in conflict with what the user typed."""
+        ...
+
+    async def run(self, argv: Sequence[str], folder: str, env: Mapping[str, str], output: OutputOfRun) -> int:
+        """Run a command in the sandbox, if permitted, and return its exit code; negative for a signal. Raises
+        `ToolError`."""
+        ...
+
+    async def set_plan(self, entries: Sequence[PlanEntry]) -> None:
+        """Show the agent's plan."""
+        ...
+
+    async def count(self, usage: Usage) -> None:
+        """Add to the turn's usage."""
+        ...
+
+    async def notice(self, text: str) -> None:
+        """Tell the user something that is not part of the conversation."""
+        ...
+
+
+class OutputOfRun(Protocol):
+    """Receives the output of a command piece by piece."""
+
+    async def __call__(self, text: str, /) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSession:
+    """Session of an external agent, as our session remembers it."""
+
+    id: str
+    n_prompts: int
+    """Number of prompts that it has answered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalPrompt:
+    """Prompt for an external agent, and where in the conversation it stands."""
+
+    session_id: str
+    """Our session."""
+    folder: Path
+    content: tuple[Block, ...]
+    """What the user says now: texts and images."""
+    session: AgentSession | None
+    """The agent's session that has heard everything before `unheard`; None if there is none."""
+    unheard: str
+    """Conversation that this session has not heard, as text; empty if there is none."""
+    conversation: str
+    """The whole conversation before this prompt, as text, for a new session."""
+    mode: str
+    """Our permission mode."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalAnswer:
+    """How an external agent's turn ended."""
+
+    stop_reason: StopReason
+    session: AgentSession
+
+
+class ExternalAgent(Protocol):
+    """An agent of another program."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its program runs."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """Name of the agent for a person."""
+        ...
+
+    async def prepare(self) -> None:
+        """Raises `ModelError` if the program cannot be run, with what to install."""
+        ...
+
+    async def prompt(self, prompt: ExternalPrompt, host: AgentHost) -> ExternalAnswer:
+        """Run one turn. If cancelled, the agent is told, and given a short time to stop. Raises `ModelError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalModel:
+    """Stands in the place of a `Model` for an agent that runs whole turns itself."""
+
+    name: str
+    agent: ExternalAgent
+
+    @property
+    def ready(self) -> bool:
+        """Whether the agent's program runs."""
+        return self.agent.is_ready
+
+    @property
+    def facts(self) -> ModelFacts:
+        """Facts of a model that counts its own context."""
+        return ModelFacts(family=self.name)
+
+    async def prepare(self) -> None:
+        """Raises `ModelError` as `ExternalAgent.prepare` does."""
+        await self.agent.prepare()
+
+    def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
+        """Return nothing: the agent has tools of its own."""
+        return ()
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """Raise `ModelError`: an agent does not answer single requests."""
+        raise self._not_a_model()
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
+        """Raise `ModelError`: an agent does not answer single requests."""
+        raise self._not_a_model()
+
+    def _not_a_model(self) -> ModelError:
+        return ModelError(
+            f"{self.name} is an agent that runs whole turns, and cannot be used as a model for this. Choose a model, "
+            "such as with `compaction.model`.",
+            type="invalid_request",
+            provider=self.name,
+        )
