@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pygent_ls.app.agents import profiles_of, variants_of
 from pygent_ls.app.defaults import beginning_of, model_and_reason
 from pygent_ls.app.factories import (
+    agent_programs_of,
     endpoints_of,
     hooks_of,
     limits_of,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.variants import AgentProfile, Variants
     from pygent_ls.app.shared import Shared
     from pygent_ls.editors.ports import FrontEnd, SessionStart
+    from pygent_ls.extensions.acp.agents import ExternalAgents
     from pygent_ls.extensions.mcp.server import Sample, SampleRequest, ServerView
     from pygent_ls.extensions.mcp.servers import McpServers
     from pygent_ls.extensions.own_tools.tools import OwnTools
@@ -62,6 +64,10 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
 MAX_MCP_TOOLS = 30
 """Maximum number of MCP tools whose definitions all requests contain, about 100 tokens each; of more, the model finds
 those that it needs with `search_tools`."""
+
+
+ACP_PREFIX = "acp:"
+"""Beginning of the name of an agent of another program."""
 
 
 SPEECH_SERVER_S = 10.0
@@ -216,6 +222,8 @@ class Agent:
             group.create_task(self._shared.close() if self._is_alone else self.sessions.leave())
             if self._mcp is not None:
                 group.create_task(self._mcp.close())
+            if "_external_agents" in self.__dict__:
+                group.create_task(self._external_agents.close())
         await self._trusting.close()
 
     async def _take_settings(self) -> TurnSettings:
@@ -580,11 +588,36 @@ class Agent:
         model, _ = model_and_reason(taken.loaded, self._models.saved_keys)
         return endpoints_of(taken.loaded, model)
 
+    @cached_property
+    def _external_agents(self) -> ExternalAgents:
+        from pygent_ls.extensions.acp.agents import ExternalAgents
+        from pygent_ls.extensions.acp.process import AgentServices
+
+        return ExternalAgents(
+            AgentServices(
+                run=self._processes.serve,
+                find=self._processes.find,
+                folder=self._first_folder,
+                servers=lambda: mcp_servers_of(self._settings, self._first_folder()),
+                is_restricted=self._front_end.is_restricted,
+            )
+        )
+
+    def _external_model(self, name: str) -> Model:
+        from pygent_ls.agent.external_agent import ExternalModel
+        from pygent_ls.extensions.acp.programs import program_named
+
+        program, model = program_named(name, agent_programs_of(self._settings))
+        return ExternalModel(name, self._external_agents.agent(program, model))
+
     def _make_model(self, endpoints: Endpoints, name: str, api_base: str = "") -> Model:
-        """Create a model at its agent's or provider's address. Raises `ModelError` for an invalid name."""
+        """Create a model at its agent's or provider's address, or the agent of another program in place of one. Raises
+        `ModelError` for an invalid name."""
         from pygent_ls.llm.routing import make_configured_model, with_text_tools
 
         try:
+            if name.startswith(ACP_PREFIX):
+                return self._external_model(name)
             model = make_configured_model(name, endpoints, self._models, agent_base=api_base)
             return with_text_tools(model, endpoints.common.text_tool_calls)
         except SettingError as error:

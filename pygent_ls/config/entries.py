@@ -163,6 +163,26 @@ class CliModelTable(BaseModel):
     stream: bool = Field(default=True, description="Show output while it is written.")
 
 
+class AcpAgentTable(BaseModel):
+    """Entry `[acp_agents.NAME]`."""
+
+    model_config = STRICT
+
+    command: Words = Field(
+        default=(),
+        description="Program and its arguments; it speaks the Agent Client Protocol. Optional for a known agent.",
+    )
+    env: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        repr=False,
+        description="Environment variables of the program. Their values are never shown.",
+    )
+    mode: str = Field(
+        default="",
+        description="Mode of the agent in which it asks before it acts, by its own id. Chosen by name if empty.",
+    )
+
+
 class ModelTable(BaseModel):
     """Entry `[models.NAME]`."""
 
@@ -266,25 +286,26 @@ TABLES: Mapping[str, type[BaseModel]] = {
     "providers": ProviderTable,
     "agents": AgentTable,
     "cli_models": CliModelTable,
+    "acp_agents": AcpAgentTable,
     "models": ModelTable,
     "mcp_servers": McpServerTable,
 }
 """Settings that are tables by name, with the type of their entries."""
 
 
-MASKED: frozenset[str] = frozenset({"providers", "mcp_servers"})
+MASKED: frozenset[str] = frozenset({"providers", "mcp_servers", "acp_agents"})
 """Tables with values that are never shown."""
 
 _VALUES_MASKED = frozenset({"extra_headers", "headers", "env"})
 """Keys of such tables whose values are tables of secrets by name."""
 
 _SHOWN = frozenset(
-    {"api_base", "api_key_env", "command", "args", "cwd", "url", "enabled", "startup_timeout_s", "timeout_s"}
+    {"api_base", "api_key_env", "command", "args", "cwd", "mode", "url", "enabled", "startup_timeout_s", "timeout_s"}
 )
 
 
 def masked(given: object, *, hides_all: bool = False) -> object:
-    """Return the contents of a table `[providers.NAME]` or `[mcp_servers.NAME]` with the values of headers and
+    """Return the contents of a table such as `[providers.NAME]` or `[mcp_servers.NAME]` with the values of headers and
     variables masked.
 
     `hides_all` is for a table that has no effect: it may hold a key in place of a variable's name.

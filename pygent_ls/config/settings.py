@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.config.entries import (
     MASKED,
+    AcpAgentTable,
     AgentTable,
     CliModelTable,
     Effort,
@@ -304,6 +305,15 @@ class Settings(BaseModel):
         default_factory=dict[str, CliModelTable],
         description="Programs to use as models: `[cli_models.NAME]` defines the model `cli:NAME`.",
         json_schema_extra={"expected": "a table of tables: [cli_models.NAME]"},
+    )
+    acp_agents: dict[str, AcpAgentTable] = Field(
+        default_factory=dict[str, AcpAgentTable],
+        repr=False,
+        description=(
+            "Agents of other programs: `[acp_agents.NAME]` defines the model `acp:NAME`. `${VARIABLE}` stands for an "
+            "environment variable. See `docs/other-agents.md`."
+        ),
+        json_schema_extra={"expected": "a table of tables: [acp_agents.NAME]"},
     )
     models: dict[str, ModelTable] = Field(
         default_factory=dict[str, ModelTable],

@@ -60,6 +60,7 @@ _WORDS: Mapping[str, str] = {
     "mcp_servers": "start the MCP server {}",
     "agents": "add the agent {}",
     "cli_models": "run a program as a model: {}",
+    "acp_agents": "run a program as an agent: {}",
     "models": "set prices and context windows of models: {}",
     "aliases": "define custom names for commands: {}",
 }

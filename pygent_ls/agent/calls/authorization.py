@@ -41,9 +41,12 @@ class DeniedError(Exception):
     """The call may not run. The model reads the text; `by` says who denied the call, and so whose words the text
     quotes."""
 
-    def __init__(self, text: str, by: DecidedBy) -> None:
+    def __init__(self, text: str, by: DecidedBy, reason: str, feedback: str = "") -> None:
         super().__init__(text)
         self.by = by
+        self.reason = reason
+        self.feedback = feedback
+        """What the user said."""
 
 
 class InputChangedError(Exception):
@@ -318,7 +321,8 @@ def _look_again(is_settled: asyncio.Timeout, verdict: Callable[[], Verdict]) -> 
 async def _check_allowed(context: RunContext, record: CallRecord, answer: PermissionAnswer) -> None:
     """Raise `DeniedError` if the answer is no."""
     if not answer.allowed:
-        raise await _denied(context, record, _why_rejected(answer), answer.by)
+        said = answer.feedback if answer.by == "user" else ""
+        raise await _denied(context, record, _why_rejected(answer), answer.by, said)
 
 
 def _check_same_input(record: CallRecord, answer: PermissionAnswer) -> None:
@@ -331,7 +335,9 @@ def _is_open_by_mode(verdict: Verdict) -> bool:
     return verdict.decision == "ask" and verdict.by == "mode"
 
 
-async def _denied(context: RunContext, record: CallRecord, reason: str, by: DecidedBy) -> DeniedError:
+async def _denied(
+    context: RunContext, record: CallRecord, reason: str, by: DecidedBy, feedback: str = ""
+) -> DeniedError:
     call = record.call
     if by == "hook":
         reason = f"a hook configured by the user denied it: {reason or NO_REASON}"
@@ -340,7 +346,7 @@ async def _denied(context: RunContext, record: CallRecord, reason: str, by: Deci
         f"Permission denied: {reason.rstrip('.')}. {call.name} was not run and nothing was changed. Do not "
         "attempt the same thing another way. Continue without it, or ask what to do instead."
     )
-    return DeniedError(text, by)
+    return DeniedError(text, by, reason, feedback)
 
 
 # What the user reads

@@ -74,12 +74,12 @@ def _invalidate(context: RunContext, plan: EditPlan) -> None:
 
 async def _record(context: RunContext, stands: EditPlan, changes: Sequence[FileChange]) -> None:
     for change in changes:
-        _count(context, change)
+        count_changes(context, change)
     await context.memory.checkpointer.applied(stands)
     await learn_applied(stands, context.environment.workspace, context.memory.reads)
 
 
-def _count(context: RunContext, change: FileChange) -> None:
+def count_changes(context: RunContext, change: FileChange) -> None:
     """Merge all changes of one file into one entry of the turn's result, which holds none of its text."""
     files_changed = context.share.files_changed
     earlier = files_changed.get(change.path)

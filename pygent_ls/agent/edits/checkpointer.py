@@ -9,11 +9,26 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pygent_ls.agent.edits.named_paths import NamedPaths
-from pygent_ls.agent.ports.workspace import EditPlan
+from pygent_ls.agent.ports.workspace import EditPlan, FileChange
+
+MAX_CHANGES = 200
+"""Maximum number of files that a program changed whose texts are returned."""
 
 CANCELLED_S = 1.0
 """Seconds that a cancelled turn waits to learn what its program changed; after that, the changes count as the user's.
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramEnd:
+    """What is known after a program."""
+
+    problem: str | None = None
+    """Why its changes could not be backed up, for the user to read."""
+    changes: tuple[FileChange, ...] = ()
+    """Text files that differ on disk, with their texts, at most `MAX_CHANGES`."""
+    n_more: int = 0
+    """Number of further files that differ."""
 
 
 class Checkpointer(Protocol):
@@ -32,10 +47,10 @@ class Checkpointer(Protocol):
         """Prepare for a program that may change anything: make a checkpoint, which exists on return."""
         ...
 
-    async def after_program(self, turn_id: str, label: str) -> str | None:
+    async def after_program(self, turn_id: str, label: str, also_named: NamedPaths | None = None) -> ProgramEnd:
         """Record that the program of the last `before_program` has ended. Files that differ on disk since then count as
-        its changes if its command line names them; elsewhere they may be anyone's. Changes that the editor or another
-        session reported do not count."""
+        its changes if its command line, or `also_named`, names them; elsewhere they may be anyone's. Changes that the
+        editor or another session reported do not count."""
         ...
 
     async def about_to_apply(self, plan: EditPlan) -> None:
@@ -57,8 +72,9 @@ class NoCheckpoints:
     async def before_program(self, turn_id: str, label: str, named: NamedPaths) -> str | None:
         """Do nothing."""
 
-    async def after_program(self, turn_id: str, label: str) -> str | None:
+    async def after_program(self, turn_id: str, label: str, also_named: NamedPaths | None = None) -> ProgramEnd:
         """Do nothing."""
+        return ProgramEnd()
 
     async def about_to_apply(self, plan: EditPlan) -> None:
         """Do nothing."""
@@ -82,7 +98,7 @@ class TurnCheckpoints:
     @asynccontextmanager
     async def around_program(self, label: str, named: NamedPaths) -> AsyncGenerator[None]:
         """Make what a program changes in this context reversible, even if it fails or is cancelled."""
-        await self._tell(await self.checkpointer.before_program(self.turn_id, label, named))
+        await self.before_program(label, named)
         try:
             yield
         except asyncio.CancelledError:
@@ -91,9 +107,19 @@ class TurnCheckpoints:
                     await self.checkpointer.after_program(self.turn_id, label)
             raise
         except BaseException:
-            await self._tell(await self.checkpointer.after_program(self.turn_id, label))
+            await self.after_program(label)
             raise
-        await self._tell(await self.checkpointer.after_program(self.turn_id, label))
+        await self.after_program(label)
+
+    async def before_program(self, label: str, named: NamedPaths) -> None:
+        """Prepare for a program; `after_program` must be called."""
+        await self._tell(await self.checkpointer.before_program(self.turn_id, label, named))
+
+    async def after_program(self, label: str, also_named: NamedPaths | None = None) -> ProgramEnd:
+        """Return what the program changed."""
+        end = await self.checkpointer.after_program(self.turn_id, label, also_named)
+        await self._tell(end.problem)
+        return end
 
     async def _tell(self, problem: str | None) -> None:
         if problem is not None:

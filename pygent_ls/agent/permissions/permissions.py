@@ -39,6 +39,9 @@ UPSTREAM = {"git_push": "@{push}", "git_pull": "@{upstream}"}
 PLANNING = frozenset({"plan", "ask_user"})
 """Tools that plan mode allows although they are not marked as read-only: they change only the conversation."""
 
+EXTERNAL_TOOL = "external_tool"
+"""Name of a call of an external agent of which is not known what it acts on."""
+
 TASK = "task"
 """Tool that starts a subagent, whose own calls are judged separately."""
 
@@ -381,10 +384,11 @@ def subjects_of(tool: Tool, given: Mapping[str, Any], shown_paths: Sequence[str]
 def narrowest_rules(tool: Tool, subjects: Sequence[str]) -> tuple[str, ...]:
     """Return the rules that "Always allow" stores: this tool on exactly these subjects.
 
-    Empty for a command or an address that cannot be parsed, which no rule allows, and for input to a running command. A
-    rule for a tool of an MCP server covers the whole tool.
+    Empty for a command or an address that cannot be parsed, which no rule allows, for input to a running command, and
+    for calls of an external agent that do not say what they act on. A rule for a tool of an MCP server covers the whole
+    tool.
     """
-    if tool.name == "shell_input":
+    if tool.name in ("shell_input", EXTERNAL_TOOL):
         return ()
     if tool.name.startswith("mcp__"):
         return (tool.name,)

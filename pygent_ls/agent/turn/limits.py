@@ -63,6 +63,10 @@ class Allowance:
         """Whether a limit in dollars applies."""
         return bool(self._bounds.max_budget_usd)
 
+    def seconds_left(self, spent: TurnSpent) -> float | None:
+        """Return the seconds until the limit on the duration is reached; None without a limit."""
+        return max(0.0, self._bounds.max_seconds - spent.seconds) if self._bounds.max_seconds else None
+
     def before_call(self, spent: TurnSpent) -> Stop | None:
         """Check before each model call, so exactly `max_iterations` calls are made."""
         bounds = self._bounds

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from pygent_ls.agent.events import AgentEvent, Cancelled, EventSink, Finished, Notice, Steered, TurnStarted
+from pygent_ls.agent.external_agent import ExternalModel
 from pygent_ls.agent.hook_runner import HookRunner
 from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import Message, TextBlock, ToolUseBlock, Usage, user_message
@@ -22,6 +23,7 @@ from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.agent.telemetry import TurnSpan, observed
 from pygent_ls.agent.tools.arguments import readers_of
 from pygent_ls.agent.tools.structured_output import STRUCTURED_OUTPUT
+from pygent_ls.agent.turn.external.turn import ExternalTurn
 from pygent_ls.agent.turn.model_calls import ModelCalls
 from pygent_ls.agent.turn.pauses import Pauses
 from pygent_ls.agent.turn.state import Delegate, DelegateTo, Steering, TurnResult, TurnState
@@ -254,9 +256,21 @@ class Turn:
                 return stopped
             await self._take_steering()
             self._state.structured.forget()
-            outcome = await self._take(await self._model_calls.ask())
+            model = self._state.model
+            if isinstance(model, ExternalModel):
+                outcome = await self._ask_agent(model)
+            else:
+                outcome = await self._take(await self._model_calls.ask())
             if outcome is not None and not (outcome == "end_turn" and self._state.steering):
                 return outcome
+
+    async def _ask_agent(self, model: ExternalModel) -> StopReason | None:
+        """Let another program's agent answer. Raises `ModelError` after the failure has been emitted."""
+        turn = ExternalTurn(state=self._state, pauses=self._pauses, model=model, clock=self.clock)
+        try:
+            return await turn.run()
+        except ModelError as error:
+            raise await self._model_calls.failed(error) from None
 
     async def _take_agent(self) -> None:
         """Switch to the agent that was chosen meanwhile."""

@@ -40,6 +40,11 @@ class Pauses:
         seconds = self.clock() - self._began - self._paused_s
         return TurnSpent(iterations=self.state.iterations, usage=self.state.total, seconds=seconds)
 
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the limit on the turn's duration is reached; None without a limit."""
+        return self.allowance.seconds_left(self.spent)
+
     def before_call(self) -> Stop | None:
         """Check before each model call; also covers usage of subagents, and answers that called no tools."""
         has_answers = self.state.iterations > 0

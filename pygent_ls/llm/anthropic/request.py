@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pygent_ls.agent.json_fields import obj
 from pygent_ls.agent.messages import (
     ImageBlock,
     Message,
@@ -19,7 +20,6 @@ from pygent_ls.llm.anthropic import web_search
 from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
 from pygent_ls.llm.http.refusals import Learned
-from pygent_ls.llm.json_fields import obj
 from pygent_ls.llm.message_rules import NO_REASONING, RULES
 from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, parameters, utf8
 

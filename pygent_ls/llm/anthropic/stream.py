@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from pygent_ls.agent.json_fields import number, obj, text
 from pygent_ls.agent.ports.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
 from pygent_ls.llm.anthropic.web_search import SearchBlocks
 from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.errors.answer_errors import AnswerError, parsed, stream_error, unreadable
-from pygent_ls.llm.json_fields import number, obj, text
 from pygent_ls.llm.openai.call_fragments import CallFragments
 from pygent_ls.llm.server_sent_events import SentEvent
 

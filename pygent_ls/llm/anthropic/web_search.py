@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pygent_ls.agent.display_text import one_line
+from pygent_ls.agent.json_fields import obj, objects, text
 from pygent_ls.agent.messages import Role
 from pygent_ls.agent.ports.model import Chunk, SearchChunk, ThinkingChunk
-from pygent_ls.llm.json_fields import obj, objects, text
 from pygent_ls.llm.search_results import shown_url
 
 NAME = "web_search"

@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from pygent_ls.agent.json_fields import number, obj, objects, text
 from pygent_ls.llm.catalog.known_model import KnownModel, Rates
-from pygent_ls.llm.json_fields import number, obj, objects, text
 
 MAX_AGE_S = 86_400
 """Age after which a list is fetched again."""

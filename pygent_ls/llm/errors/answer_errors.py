@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
-from pygent_ls.llm.json_fields import objects
+from pygent_ls.agent.json_fields import objects
 from pygent_ls.llm.server_sent_events import SentEvent
 
 REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid", "x-goog-request-id", "apim-request-id")

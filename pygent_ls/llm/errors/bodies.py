@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from pygent_ls.llm.json_fields import obj, text
+from pygent_ls.agent.json_fields import obj, text
 
 _BYTES = re.compile(r"""\bb(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.S)
 """Bytes literals of Python: litellm quotes the answers of Gemini, Vertex and Anthropic this way."""

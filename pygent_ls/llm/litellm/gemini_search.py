@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pygent_ls.agent.json_fields import obj, objects, text, texts
 from pygent_ls.agent.ports.model import Chunk, SearchChunk
-from pygent_ls.llm.json_fields import obj, objects, text, texts
 from pygent_ls.llm.search_results import SEARCHED
 
 FIELD = "server_side_tool_invocations"

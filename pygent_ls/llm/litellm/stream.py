@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from pygent_ls.agent.json_fields import obj
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.ports.model import Chunk, FinishChunk, ThinkingChunk, UsageChunk
 from pygent_ls.llm.catalog.known_model import KnownModel
-from pygent_ls.llm.json_fields import obj
 from pygent_ls.llm.litellm.gemini_search import GeminiSearches
 from pygent_ls.llm.openai.call_fragments import CallFragments
 from pygent_ls.llm.openai.think_tags import ThinkTags

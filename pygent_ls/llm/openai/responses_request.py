@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pygent_ls.agent.json_fields import obj
 from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from pygent_ls.agent.ports.model import ModelRequest, ToolDefinition
 from pygent_ls.llm.catalog.known_model import KnownModel
 from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
-from pygent_ls.llm.json_fields import obj
 from pygent_ls.llm.message_rules import COMMON
 from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, named_schema, parameters, utf8
 from pygent_ls.llm.openai.chat_request import takes_temperature

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from pygent_ls.agent.json_fields import amount, number, obj
 from pygent_ls.agent.messages import Usage
 from pygent_ls.llm.catalog.known_model import KnownModel
-from pygent_ls.llm.json_fields import amount, number, obj
 
 TICKS_A_USD = 10**10
 """xAI bills in ticks (docs.x.ai/developers/cost-tracking)."""

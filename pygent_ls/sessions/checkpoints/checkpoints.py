@@ -14,11 +14,13 @@ from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
+from pygent_ls.agent.edits.checkpointer import MAX_CHANGES, ProgramEnd
 from pygent_ls.agent.edits.diffs import unified_diff
 from pygent_ls.agent.edits.named_paths import NamedPaths
 from pygent_ls.agent.messages import Message, now
 from pygent_ls.agent.ports.workspace import (
     EditPlan,
+    FileChange,
     Workspace,
 )
 from pygent_ls.errors import SnapshotError
@@ -244,25 +246,27 @@ class Checkpoints:
                 self._add(turn_id, f"Before {label}", snapshot)
             return await self._record(turn_id)
 
-    async def after_program(self, turn_id: str, label: str) -> str | None:
+    async def after_program(self, turn_id: str, label: str, also_named: NamedPaths | None = None) -> ProgramEnd:
         """Implement `Checkpointer.after_program`."""
         async with self._one_at_a_time:
             program, self._program = self._program, None
             if program is None:
-                return None
+                return ProgramEnd()
             try:
                 after = await self._kept(like=program.before)
                 changes = await self.snapshots.disk_changes(program.before, after)
                 created = [each for each in changes if each.old is None]
                 shown = await self.snapshots.ignored(program.before, created)  # they existed before, but were ignored
             except SnapshotError as error:
-                return await self._failed(turn_id, error)
+                return ProgramEnd(problem=await self._failed(turn_id, error))
             self._know(turn_id, is_known=program.was_known)
+            named = (program.named, also_named or program.named)
             others = {*self.workspace.told_since(program.told), *self._log.by_others(self, program.logged)}
             its_own: list[Path] = []
             left_alone = {*others, *shown, *program.unkept}
-            for change in [each for each in changes if each.path not in left_alone]:
-                author = self._author(program, change)
+            its_changes = [each for each in changes if each.path not in left_alone]
+            for change in its_changes:
+                author = self._author(program, change, named)
                 before = Held(change.old, program.before.mode(change.path))
                 made = Held(change.new, after.mode(change.path))
                 if change.new is None and after.is_left_out(change.path):  # it is too large now
@@ -277,7 +281,36 @@ class Checkpoints:
             self._log.wrote(self, its_own)
             if changes:
                 self._add(turn_id, f"After {label}", after)
-            return await self._record(turn_id)
+            problem = await self._record(turn_id)
+            texts = await self._texts_of(its_changes[:MAX_CHANGES], program.before, after) if also_named else ()
+            return ProgramEnd(problem=problem, changes=texts, n_more=len(its_changes[MAX_CHANGES:]))
+
+    async def _texts_of(
+        self, changes: Sequence[PathChange], before: Snapshot, after: Snapshot
+    ) -> tuple[FileChange, ...]:
+        """Return the changes with their texts, without those of files that are not text."""
+        try:
+            old = await self.snapshots.contents(before, [(each.folder, each.old) for each in changes if each.old])
+            new = await self.snapshots.contents(after, [(each.folder, each.new) for each in changes if each.new])
+        except SnapshotError:
+            return ()
+        return tuple(each for change in changes if (each := self._file_change(change, old, new)) is not None)
+
+    def _file_change(self, change: PathChange, old: Mapping[str, bytes], new: Mapping[str, bytes]) -> FileChange | None:
+        before, after = _text(change.old, old), _text(change.new, new)
+        if before is None or after is None:
+            return None
+        is_new, is_gone = change.old is None, change.new is None
+        diff = unified_diff(before, after, self.workspace.shown(change.path), is_new=is_new, is_gone=is_gone)
+        return FileChange(
+            path=change.path,
+            kind="create" if is_new else "delete" if is_gone else "edit",
+            added=diff.added,
+            removed=diff.removed,
+            patch=diff.patch,
+            old_text=before,
+            new_text=after,
+        )
 
     def _keep_named(self, named: NamedPaths) -> Mapping[Path, Held]:
         """Return what the paths named by a command hold, and back that up as far as possible. Blocking."""
@@ -309,13 +342,16 @@ class Checkpoints:
     def _is_inside(self, path: Path) -> bool:
         return any(path.is_relative_to(each) for each in (*self.workspace.folders, *self.workspace.more_folders))
 
-    def _author(self, program: _RunningProgram, change: PathChange) -> Author:
-        """Return the author of a change on the disk: the agent if the command line names the path; otherwise unknown
+    def _author(self, program: _RunningProgram, change: PathChange, named: Sequence[NamedPaths]) -> Author:
+        """Return the author of a change on the disk: the agent if one of `named` names the path; otherwise unknown
         (`program`)."""
-        path, named = change.path, program.named
-        above = named.named_above(path)
-        is_below = above is not None and (change.new is None or program.held.get(above) == NOTHING)
-        return "agent" if named.names(path) or is_below else "program"
+        path = change.path
+        for each in named:
+            above = each.named_above(path)
+            is_below = above is not None and (change.new is None or program.held.get(above) == NOTHING)
+            if each.names(path) or is_below:
+                return "agent"
+        return "program"
 
     async def about_to_apply(self, plan: EditPlan) -> None:
         """Implement `Checkpointer.about_to_apply`."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pygent_ls.llm.json_fields import obj
+from pygent_ls.agent.json_fields import obj
 from pygent_ls.llm.providers.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model

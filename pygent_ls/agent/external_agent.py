@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
+from pygent_ls.agent.events import PlanEntry
 from pygent_ls.agent.kinds import StopReason, ToolKind
 from pygent_ls.agent.messages import Block, Usage
 from pygent_ls.agent.ports.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition
+from pygent_ls.agent.ports.questioner import AnswerChoice
 from pygent_ls.errors import ModelError
-
-if TYPE_CHECKING:  # imports this package
-    from pygent_ls.agent.events import PlanEntry
 
 CallStatus = Literal["pending", "running", "done", "failed"]
 
@@ -58,6 +57,10 @@ class ExternalCall:
 class AgentHost(Protocol):
     """The turn that an external agent runs. Its methods may be called in parallel."""
 
+    async def joined(self, session: AgentSession) -> None:
+        """Remember the agent's session that answers this prompt, before anything else is told."""
+        ...
+
     async def say(self, text: str) -> None:
         """Add text to the answer."""
         ...
@@ -83,7 +86,7 @@ class AgentHost(Protocol):
         permitted, outside of the workspace, or in conflict with what the user typed."""
         ...
 
-    async def run(self, argv: Sequence[str], folder: str, env: Mapping[str, str], output: OutputOfRun) -> int:
+    async def execute(self, argv: Sequence[str], folder: str, env: Mapping[str, str], output: OutputOfRun) -> int:
         """Run a command in the sandbox, if permitted, and return its exit code; negative for a signal. Raises
         `ToolError`."""
         ...
@@ -100,6 +103,11 @@ class AgentHost(Protocol):
         """Tell the user something that is not part of the conversation."""
         ...
 
+    async def choose(self, text: str, choices: Sequence[AnswerChoice]) -> str | None:
+        """Ask the user a question, and return the title of the choice; None if they cannot be asked, or choose
+        nothing."""
+        ...
+
 
 class OutputOfRun(Protocol):
     """Receives the output of a command piece by piece."""
@@ -113,7 +121,7 @@ class AgentSession:
 
     id: str
     n_prompts: int
-    """Number of prompts that it has answered."""
+    """Number of prompts that it has been sent, with this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,14 +143,6 @@ class ExternalPrompt:
     """Our permission mode."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExternalAnswer:
-    """How an external agent's turn ended."""
-
-    stop_reason: StopReason
-    session: AgentSession
-
-
 class ExternalAgent(Protocol):
     """An agent of another program."""
 
@@ -160,8 +160,11 @@ class ExternalAgent(Protocol):
         """Raises `ModelError` if the program cannot be run, with what to install."""
         ...
 
-    async def prompt(self, prompt: ExternalPrompt, host: AgentHost) -> ExternalAnswer:
-        """Run one turn. If cancelled, the agent is told, and given a short time to stop. Raises `ModelError`."""
+    async def prompt(self, prompt: ExternalPrompt, host: AgentHost) -> StopReason:
+        """Run one turn, and return why it ended. If cancelled, the agent is told, and given a short time to stop.
+
+        Raises `ModelError`.
+        """
         ...
 
 

@@ -1,0 +1,254 @@
+"""Changes of files by an external agent: what it asks us to write, and what its program writes by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pygent_ls.agent.calls.edit_execution import count_changes, make_edit
+from pygent_ls.agent.edits.diffs import changes_of, unified_diff
+from pygent_ls.agent.edits.merge import merged
+from pygent_ls.agent.edits.named_paths import NamedPaths
+from pygent_ls.agent.edits.reviewer import ReviewedCall, told
+from pygent_ls.agent.events import Notice
+from pygent_ls.agent.external_agent import ExternalCall, ProposedText
+from pygent_ls.agent.ports.workspace import MISSING, Document, EditPlan, FileChange, LineDiff, Workspace, WriteText
+from pygent_ls.agent.run_context import RunContext
+from pygent_ls.agent.turn.external.tools import resolved
+from pygent_ls.agent.turn.state import TurnState
+from pygent_ls.errors import StaleDocumentError, ToolError
+
+MAX_KEPT_CHARS = 5_000_000
+"""Maximum length of a text that is kept to compare with."""
+
+
+@dataclass(kw_only=True)
+class ExternalEdits:
+    """Changes of files in one turn of an external agent.
+
+    While the agent runs, what its program changes on the disk is recorded, except while our own edits are made.
+    """
+
+    state: TurnState
+    agent: str
+    """Name of the agent for a person."""
+    known: dict[Path, str] = field(default_factory=dict[Path, str])
+    """Text of each file that the agent last read or wrote through us."""
+    _on_disk: dict[Path, str] = field(default_factory=dict[Path, str])
+    """Text on the disk when a call first named the file."""
+    _announced: dict[Path, list[ProposedText]] = field(default_factory=dict[Path, list[ProposedText]])
+    """Changes of the last call that announced any, by file."""
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _is_open: bool = False
+
+    @property
+    def _context(self) -> RunContext:
+        return self.state.context
+
+    @property
+    def _workspace(self) -> Workspace:
+        return self._context.environment.workspace
+
+    # What its program changes by itself
+
+    async def begin(self) -> None:
+        """Record what its program changes from now on."""
+        async with self._one_at_a_time:
+            await self._open()
+
+    async def changes(self, paths: Iterable[Path]) -> tuple[FileChange, ...]:
+        """Return what its program has changed since the last time; `paths` are those that its calls name. Changes of
+        files with unsaved text are merged into the editor's text."""
+        async with self._one_at_a_time:
+            found = await self._close(paths)
+            await self._open()
+        return found
+
+    async def end(self, paths: Iterable[Path]) -> tuple[FileChange, ...]:
+        """Return the last changes, and record no more."""
+        async with self._one_at_a_time:
+            return await self._close(paths)
+
+    async def _open(self) -> None:
+        self._is_open = True
+        folder = self._context.environment.working_directory
+        await self._context.checkpoints.before_program(self.agent, NamedPaths(folder=folder))
+
+    async def _close(self, paths: Iterable[Path]) -> tuple[FileChange, ...]:
+        if not self._is_open:
+            return ()
+        self._is_open = False
+        context = self._context
+        named = NamedPaths(folder=context.environment.working_directory, paths=frozenset(paths))
+        ended = await context.checkpoints.after_program(self.agent, named)
+        context.environment.cache.clear()
+        for change in ended.changes:
+            count_changes(context, change)
+            await self._merge_into_buffer(change)
+        if ended.n_more:
+            await self._tell(f"{self.agent} also changed {ended.n_more} more files on the disk.")
+        return ended.changes
+
+    async def _merge_into_buffer(self, change: FileChange) -> None:
+        """Make the change in an open document with unsaved text, too."""
+        document = self._workspace.open_document(change.path)
+        if document is None or document.text in (change.old_text, change.new_text):
+            return  # the editor loads the file again by itself
+        if self.known.get(change.path) == change.new_text:
+            return  # the agent has written the same through us
+        text = self._merged(change.path, change.old_text, document.text, change.new_text)
+        if text == document.text:
+            return
+        name = self._workspace.shown(change.path)
+        if text is None:
+            await self._tell(
+                f"{self.agent} changed {name} on the disk, and its change conflicts with your unsaved changes. Your "
+                "text was kept in the editor; compare it with the file before you save."
+            )
+            return
+        plan = _plan(f"Merge {name}", document, text, name)
+        with suppress(ToolError):
+            await self._apply(plan, "")
+            await self._tell(f"{self.agent} changed {name} on the disk; the change was merged with your unsaved text.")
+
+    def _merged(self, path: Path, base: str, ours: str, theirs: str) -> str | None:
+        """Return the text with the changes of both; None if they conflict. If the agent has announced its change, that
+        is made in the text, which succeeds beside a changed line, too."""
+        text = merged(base, ours, theirs)
+        announced = self._announced.get(path, ())
+        if text is None and announced and with_changes(base, announced) == theirs:
+            return with_changes(ours, announced)
+        return text
+
+    # What it asks us to write
+
+    async def note(self, call: ExternalCall) -> None:
+        """Keep the text on the disk of files that a call names, before it changes them, and what it announces."""
+        if call.kind in ("read", "search", "think", "fetch"):
+            return
+        announced: dict[Path, list[ProposedText]] = {}
+        for each in call.changes:
+            if (path := resolved(each.path, self._workspace)) is not None:
+                announced.setdefault(path, []).append(each)
+        self._announced |= announced
+        named = (resolved(each, self._workspace) for each in call.paths)
+        for path in dict.fromkeys((*announced, *named)):
+            if path is not None and path not in self._on_disk and (text := await self._disk_text(path)) is not None:
+                self._on_disk[path] = text
+
+    def text_before(self, path: Path) -> str:
+        """Return the text from which the agent made its changes of a file, as far as known."""
+        return self.known.get(path, self._on_disk.get(path, ""))
+
+    async def plan(self, path: Path, text: str) -> EditPlan | None:
+        """Return the edit that writes the agent's text, with what the user has typed meanwhile; None if it changes
+        nothing. Raises `ToolError` if both changed the same lines."""
+        name = self._workspace.shown(path)
+        if await self._workspace.stamp(path) == MISSING:
+            write = WriteText(path=path, before=None, text=text)
+            return EditPlan(label=f"Create {name}", operations=(write,), result=f"Created {name}.")
+        document = await self._workspace.read(path)
+        if text == document.text:
+            return None
+        base = await self._base(path, document, text)
+        result = self._merged(path, base, document.text, text) if base is not None else None
+        if result is None:
+            raise StaleDocumentError(
+                f"{name} has text in the editor that this text does not contain, and nothing was written. Read the "
+                "file again through the editor, and base the edit on that text."
+            )
+        return None if result == document.text else _plan(f"Edit {name}", document, result, name)
+
+    async def _base(self, path: Path, document: Document, text: str) -> str | None:
+        """Return the text that the agent's text was made from; None if that is unknown."""
+        if path in self.known:
+            return self.known[path]
+        on_disk = await self._disk_text(path)
+        if on_disk is None or on_disk == document.text:
+            return document.text
+        return on_disk if on_disk != text else self._on_disk.get(path)
+
+    async def proposed(self, changes: Sequence[ProposedText]) -> EditPlan | None:
+        """Return the edit that the agent announces; None if it does not fit the text in the editor."""
+        by_path: dict[Path, list[ProposedText]] = {}
+        operations: list[WriteText] = []
+        try:
+            for each in changes:
+                by_path.setdefault(self._workspace.resolve(each.path), []).append(each)
+            for path, its_changes in by_path.items():
+                is_missing = await self._workspace.stamp(path) == MISSING
+                before = None if is_missing else await self._workspace.read(path)
+                text = with_changes(before.text if before else "", its_changes)
+                if text is None:
+                    return None
+                diff = self._diff(path, before, text)
+                operations.append(WriteText(path=path, before=before, text=text, diff=diff))
+        except ToolError:
+            return None
+        return EditPlan(label="Edit", operations=tuple(operations), result="") if operations else None
+
+    async def write(self, plan: EditPlan, tool_id: str) -> tuple[FileChange, ...]:
+        """Make an edit that is permitted, verified and reversible; return what stands of it. Raises `ToolError`, also
+        if the user rejected all of it in the review."""
+        async with self._one_at_a_time, self._context.share.changing:
+            was_open = self._is_open
+            found = await self._close(())
+            try:
+                return (*found, *await self._apply(plan, tool_id))
+            finally:
+                if was_open:
+                    await self._open()
+
+    async def _apply(self, plan: EditPlan, tool_id: str) -> tuple[FileChange, ...]:
+        context = self._context
+        await context.memory.settle()
+        await context.checkpoints.before_change(plan.label)
+        call = ReviewedCall(session_id=context.memory.session_id, turn_id=context.spec.turn_id, tool_id=tool_id)
+        changes = changes_of(plan, self._workspace.shown)
+        applied, stand = await make_edit(context, plan, changes, call)
+        if applied.is_nothing:
+            raise ToolError(told(applied, self._workspace.shown))
+        return stand
+
+    # Helpers
+
+    async def _disk_text(self, path: Path) -> str | None:
+        try:
+            data = await self._workspace.read_binary(path)
+            text = data.decode()
+        except (ToolError, UnicodeDecodeError):
+            return None
+        return text if len(text) <= MAX_KEPT_CHARS else None
+
+    def _diff(self, path: Path, document: Document | None, text: str) -> LineDiff:
+        old = document.text if document else ""
+        return unified_diff(old, text, self._workspace.shown(path), is_new=document is None)
+
+    async def _tell(self, text: str) -> None:
+        await self.state.emit(Notice(content=text, level="warning"))
+
+
+def with_changes(text: str, changes: Iterable[ProposedText]) -> str | None:
+    """Return the text with changes that tell the whole text or a fragment; None if they do not fit."""
+    for each in changes:
+        old = each.old or ""
+        if old == text:
+            text = each.new
+        elif old and text.count(old) == 1:
+            text = text.replace(old, each.new)
+        else:
+            return None
+    return text
+
+
+def _plan(label: str, document: Document, text: str, name: str) -> EditPlan:
+    try:
+        document.encoding.encode(text)
+    except UnicodeEncodeError as error:
+        character = ascii(text[error.start])
+        raise ToolError(f"{name} is encoded in {document.encoding.name}, which cannot represent {character}.") from None
+    write = WriteText(path=document.path, before=document, text=text, diff=unified_diff(document.text, text, name))
+    return EditPlan(label=label, operations=(write,), result=f"{label}: done.")

@@ -1,0 +1,567 @@
+"""The turn that an external agent runs, as its host: conversation, calls, permissions, edits and commands."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from pygent_ls.agent.calls.authorization import DeniedError, judge
+from pygent_ls.agent.calls.call_hooks import run_hooks_after, user_feedback
+from pygent_ls.agent.calls.call_record import CallRecord, tool_call
+from pygent_ls.agent.calls.executor import authorize, prepare
+from pygent_ls.agent.calls.results import Outcome, finalize
+from pygent_ls.agent.edits.commit import is_being_cancelled, to_its_end
+from pygent_ls.agent.edits.named_paths import named_by
+from pygent_ls.agent.events import (
+    ModelAnswered,
+    Notice,
+    PlanChanged,
+    PlanEntry,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolProgress,
+    UsageReported,
+)
+from pygent_ls.agent.external_agent import (
+    AgentSession,
+    ExternalCall,
+    ExternalModel,
+    ExternalPrompt,
+    OutputOfRun,
+    ProposedText,
+)
+from pygent_ls.agent.kinds import StopReason
+from pygent_ls.agent.messages import (
+    Block,
+    Message,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+    Usage,
+    user_message,
+)
+from pygent_ls.agent.ports.questioner import AnswerChoice, Question, QuestionAnswered
+from pygent_ls.agent.ports.workspace import EditPlan, FileChange, ProcessSpec
+from pygent_ls.agent.tools.tool import ToolContext
+from pygent_ls.agent.turn.external.conversation import heard, mark_of
+from pygent_ls.agent.turn.external.edits import ExternalEdits, with_changes
+from pygent_ls.agent.turn.external.tools import OUR_OWN, id_of, input_of, resolved, tool_for
+from pygent_ls.agent.turn.limits import Stop
+from pygent_ls.agent.turn.pauses import Pauses
+from pygent_ls.agent.turn.state import Steering, TurnState
+from pygent_ls.agent.turn.tool_calls import CANCELLED_RESULT
+from pygent_ls.errors import ToolError
+from pygent_ls.secrets.stream import LiveRedactor
+
+GO_ON = "Continue."
+"""Prompt that lets an agent continue that was stopped at a limit."""
+
+MAX_CALLS = 10_000
+"""Maximum number of calls of one turn that are shown: an agent that makes more does not stop by itself."""
+
+MAX_SAID_CHARS = 8_000_000
+"""Maximum number of characters of text and thoughts in one turn, as of a model's answer."""
+
+END_S = 10.0
+"""Seconds that the end of a cancelled turn may take: its last changes are recorded, so that they can be undone."""
+
+NOT_ENDED = "The agent's turn ended before it reported the end of this call."
+
+NO_OUTPUT = "(no output)"
+
+Said = Literal["text", "thinking"]
+
+
+@dataclass(kw_only=True, eq=False)
+class _Call:
+    record: CallRecord
+    call: ExternalCall
+    began_s: float
+    seen: str = ""
+    """Output that was shown."""
+    denied: str = ""
+    was_asked: bool = False
+    granted: tuple[ProposedText, ...] = ()
+    changes: list[FileChange] = field(default_factory=list[FileChange])
+    """Edits that were made for it."""
+
+
+@dataclass(kw_only=True, eq=False)
+class ExternalTurn:
+    """Implements `AgentHost` for one prompt."""
+
+    state: TurnState
+    pauses: Pauses
+    model: ExternalModel
+    clock: Callable[[], float]
+
+    def __post_init__(self) -> None:
+        self._edits = ExternalEdits(state=self.state, agent=self.model.agent.label)
+        self._calls: dict[str, _Call] = {}
+        self._paths: set[Path] = set()
+        self._n_calls = self._n_said = self._n_items = self._n_runs = 0
+        self._open: Said | None = None
+        self._parts: list[str] = []
+        self._live: LiveRedactor | None = None
+        self._kept: list[Block] = []
+        """Blocks of the answer that are not in the history yet."""
+        self._texts: list[str] = []
+        """Texts of the answer, between which calls were made."""
+        self._session: AgentSession | None = None
+        self._usage = Usage()
+        self._limit = asyncio.timeout(None)
+        self._stop: Stop | None = None
+        self._emitting = asyncio.Lock()
+
+    async def run(self) -> StopReason | None:
+        """Let the agent answer what was said last; return None if it is to go on. Raises `ModelError`."""
+        state = self.state
+        state.iterations += 1
+        reason: StopReason = "cancelled"
+        await self._edits.begin()
+        try:
+            async with self._limit:
+                if (seconds := self.pauses.seconds_left) is not None:
+                    self._limit.reschedule(asyncio.get_running_loop().time() + seconds)
+                reason = await self.model.agent.prompt(self._prompt(), self)
+        except TimeoutError:
+            if not self._limit.expired():
+                raise
+        finally:
+            await to_its_end(self._end(), END_S)
+        if is_being_cancelled():
+            raise asyncio.CancelledError
+        if not self._limit.expired():
+            return reason
+        stop = self._stop or self.pauses.before_call() or self.pauses.after_answer()
+        if stop is None or not await self.pauses.goes_on(stop):
+            return stop.reason if stop else "end_turn"
+        state.keep(user_message(GO_ON, turn_id=state.spec.turn_id))
+        return None
+
+    def _prompt(self) -> ExternalPrompt:
+        context = self.state.context
+        there = heard(self.state.history, self.model.name)
+        return ExternalPrompt(
+            session_id=context.memory.session_id,
+            folder=context.environment.working_directory,
+            content=there.content,
+            session=there.session,
+            unheard=there.unheard,
+            conversation=there.conversation,
+            mode=context.memory.permissions.mode,
+        )
+
+    async def _end(self) -> None:
+        """End what the agent has left open, and keep what it has said."""
+        async with self._emitting:
+            for call in list(self._calls.values()):
+                content = call.denied or (CANCELLED_RESULT if is_being_cancelled() else NOT_ENDED)
+                await self._finish(call, Outcome(content=content, is_error=True, from_outside=False))
+            for change in (left := await self._edits.end(self._paths)):
+                self._paths.add(change.path)
+            if left:
+                shown = self.state.context.environment.workspace.shown
+                names = ", ".join(shown(each.path) for each in left)
+                await self.state.emit(Notice(content=f"{self.model.agent.label} changed on the disk: {names}."))
+            await self._close_item()
+            self._keep()
+        usage = self._usage
+        if not usage.is_nothing:
+            answered = ModelAnswered(model=self.model.name, finish="end_turn", usage=usage, n_calls=self._n_calls)
+            await self.state.emit(UsageReported(usage=self.state.root.total, answered=answered))
+
+    # The conversation
+
+    async def joined(self, session: AgentSession) -> None:
+        """Implement `AgentHost`."""
+        self._session = session
+
+    async def say(self, text: str) -> None:
+        """Implement `AgentHost`."""
+        await self._add("text", text)
+
+    async def think(self, text: str) -> None:
+        """Implement `AgentHost`."""
+        await self._add("thinking", text)
+
+    async def set_plan(self, entries: Sequence[PlanEntry]) -> None:
+        """Implement `AgentHost`."""
+        memory = self.state.context.memory
+        kept = tuple([replace(each, content=await memory.secrets.masked(each.content)) for each in entries])
+        memory.plan.entries = kept
+        await self.state.emit(PlanChanged(entries=kept))
+
+    async def count(self, usage: Usage) -> None:
+        """Implement `AgentHost`."""
+        self._usage = self._usage.plus(usage)
+        self.state.usage = self.state.usage.plus(usage)
+        if usage.cost_usd is None and usage.total_tokens:
+            self.state.root.unpriced = self.model.name
+        self._stop = self._stop or self.pauses.after_answer()
+        if self._stop is not None:
+            self._limit.reschedule(asyncio.get_running_loop().time())
+
+    async def notice(self, text: str) -> None:
+        """Implement `AgentHost`."""
+        await self.state.emit(Notice(content=await self.state.context.memory.secrets.masked(text)))
+
+    async def choose(self, text: str, choices: Sequence[AnswerChoice]) -> str | None:
+        """Implement `AgentHost`."""
+        context = self.state.context
+        question = Question(
+            question_id=f"{context.spec.turn_id}-q{next(context.share.question_ids)}",
+            session_id=context.memory.session_id,
+            tool_id="",
+            text=text,
+            choices=tuple(choices),
+            from_model=False,
+        )
+        async with context.share.asking:
+            with context.share.user_times.waiting():
+                answer = await context.environment.questioner.ask(question)
+        return answer.choice if isinstance(answer, QuestionAnswered) else None
+
+    async def _add(self, kind: Said, text: str) -> None:
+        self._n_said += len(text)
+        if self._n_said > MAX_SAID_CHARS:
+            raise ToolError(f"The answer was stopped after {MAX_SAID_CHARS:,} characters.")
+        async with self._emitting:
+            if self._open != kind:
+                await self._close_item()
+                self._open, self._n_items = kind, self._n_items + 1
+                self._live = self.state.context.memory.secrets.masks.live()
+            assert self._live is not None
+            await self._shown(await self._live.feed(text))
+
+    async def _shown(self, text: str) -> None:
+        if not text or self._open is None:
+            return
+        self._parts.append(text)
+        if self.state.spec.model_settings.stream:
+            delta = TextDelta if self._open == "text" else ThinkingDelta
+            await self.state.emit(delta(item_id=self._item_id, content=text))
+
+    @property
+    def _item_id(self) -> str:
+        return f"{self.state.spec.item_prefix}-{self.state.iterations}-{self._open}-{self._n_items}"
+
+    async def _close_item(self) -> None:
+        """Complete the text or the thought that is being written."""
+        if self._open is None:
+            return
+        assert self._live is not None
+        await self._shown(await self._live.close())
+        content = "".join(self._parts)
+        if content:
+            if self._open == "text":
+                self._kept.append(TextBlock(text=content))
+                self._texts.append(content.strip())
+                self.state.say("\n\n".join(filter(None, self._texts)))
+                await self.state.emit(Text(item_id=self._item_id, content=content))
+            else:
+                name = self.model.name
+                self._kept.append(ThinkingBlock(thinking=content, model=name, family=name))
+                await self.state.emit(Thinking(item_id=self._item_id, content=content))
+        self._open, self._live = None, None
+        self._parts = []
+
+    def _keep(self, *calls: ToolUseBlock) -> None:
+        """Append what was said, and then called, to the history."""
+        blocks, self._kept = (*self._kept, *calls), []
+        if not any(isinstance(each, TextBlock | ToolUseBlock) for each in blocks):
+            return  # thoughts alone are no message
+        if self._session is not None:
+            blocks = (mark_of(self.model.name, self._session), *blocks)
+            self._session = None
+        self.state.keep(Message(role="assistant", content=blocks, turn_id=self.state.spec.turn_id))
+
+    # Calls
+
+    async def show(self, call: ExternalCall) -> None:
+        """Implement `AgentHost`."""
+        async with self._emitting:
+            known = await self._known(call)
+            await self._progress(known, call.output)
+            if call.status in ("done", "failed"):
+                await self._report(known)
+
+    async def permit(self, call: ExternalCall) -> bool:
+        """Implement `AgentHost`."""
+        async with self._emitting:
+            known = await self._known(call)
+        plan = await self._edits.proposed(call.changes) if call.kind == "edit" else None
+        known.was_asked = True
+        if not await self._allowed(known, plan):
+            return False
+        known.granted = (*known.granted, *call.changes)
+        return True
+
+    async def _allowed(self, known: _Call, plan: EditPlan | None, *, is_run_here: bool = False) -> bool:
+        """Return whether the rules, the mode, the hooks and the user allow a call. `plan` is the edit that it would
+        make; `is_run_here`: its command runs in our sandbox."""
+        context, record = self.state.context, known.record
+
+        async def planned(_context: ToolContext) -> str | EditPlan:
+            assert plan is not None
+            return plan
+
+        tool = tool_for(known.call, self.model.agent.label, context.environment.workspace, planned if plan else None)
+        record.tool = replace(tool, sandboxed=is_run_here, runs_programs=is_run_here)
+        try:
+            if (why := self._withheld(record.tool.name)) is not None:
+                raise ToolError(why)
+            await prepare(context, record)
+            await authorize(context, record)
+            if record.call.input != record.asked.input:
+                raise ToolError("The input of this call was changed, which its agent cannot take, so it was not run.")
+        except DeniedError as denied:
+            known.denied = str(denied)
+            if denied.feedback:
+                self._steer(record, f"The user rejected this call and said: {denied.feedback}")
+            return False
+        except ToolError as error:
+            known.denied = f"Error: {await context.memory.secrets.masked_error(error)}"
+            return False
+        if record.feedback:
+            self._steer(record, f"The user allowed this call and said: {record.feedback}")
+        return True
+
+    def _withheld(self, name: str) -> str | None:
+        """Return why the session's agent may not use this tool; None if it may."""
+        tools = self.state.context.tools
+        if name in OUR_OWN or tools.get(name) is not None:
+            return None
+        return f"{name} {tools.withheld.get(name, 'is not available in this session')}"
+
+    def _steer(self, record: CallRecord, text: str) -> None:
+        """Tell the agent what the user said about a call, once its answer ends: it takes nothing before."""
+        block = user_feedback(record.asked.name, text)
+        self.state.steering.append(Steering(shown=text, content=(block,)))
+
+    async def _known(self, call: ExternalCall) -> _Call:
+        """Return the call with what is known of it now; announce what is new."""
+        known = self._calls.get(call.id)
+        if known is None:
+            return await self._begin(call)
+        was, known.call = known.call, call
+        self._name_paths(call)
+        if replace(was, status=call.status, output=call.output) != call:
+            await self._edits.note(call)
+            workspace = self.state.context.environment.workspace
+            known.record.tool = tool = tool_for(call, self.model.agent.label, workspace)
+            if not known.was_asked:
+                asked = ToolUseBlock(id=known.record.asked.id, name=tool.name, input=input_of(call, workspace))
+                known.record.asked = known.record.call = asked
+            await self.state.emit(tool_call(self.state.context, known.record))
+        return known
+
+    async def _begin(self, call: ExternalCall) -> _Call:
+        self._n_calls += 1
+        if self._n_calls > MAX_CALLS:
+            raise ToolError(f"The agent was stopped after {MAX_CALLS:,} calls.")
+        await self._close_item()
+        workspace, taken = self.state.context.environment.workspace, self.state.taken_ids()
+        tool = tool_for(call, self.model.agent.label, workspace)
+        tool_id = next(each for each in _ids(id_of(call.id)) if each not in taken)
+        self.state.context.share.tool_ids.add(tool_id)
+        asked = ToolUseBlock(id=tool_id, name=tool.name, input=input_of(call, workspace))
+        record = CallRecord(asked=asked, tool=tool, is_announced=True)
+        self.state.context.share.user_times.begin(tool_id, self.state.spec.parent_tool_id)
+        known = self._calls[call.id] = _Call(record=record, call=call, began_s=self.clock())
+        self._name_paths(call)
+        await self._edits.note(call)
+        await self.state.emit(tool_call(self.state.context, record))
+        return known
+
+    def _name_paths(self, call: ExternalCall) -> None:
+        if call.kind not in ("read", "search", "think"):
+            self._paths.update(self._paths_of(call))
+        if call.command:
+            folder = self.state.context.environment.working_directory
+            self._paths |= named_by({"command": call.command}, folder).paths
+
+    def _paths_of(self, call: ExternalCall) -> list[Path]:
+        workspace = self.state.context.environment.workspace
+        paths = (*call.paths, *(each.path for each in call.changes))
+        return [path for each in paths if (path := resolved(each, workspace)) is not None]
+
+    async def _progress(self, known: _Call, output: str) -> None:
+        """Show what is new of the output, which an agent sends as a whole."""
+        if not output.startswith(known.seen) or output == known.seen or known.call.status in ("done", "failed"):
+            return
+        record = known.record
+        if record.live is None:
+            assert record.tool is not None
+            record.live = self.state.context.memory.secrets.live(record.call, record.tool)
+        new, known.seen = output[len(known.seen) :], output
+        if shown := await record.live.feed(new):
+            await self.state.emit(ToolProgress(tool_id=record.asked.id, content=shown))
+
+    async def _report(self, known: _Call) -> None:
+        """End a call that the agent reports as ended."""
+        call = known.call
+        if call.kind not in ("read", "search", "think", "fetch"):
+            known.changes += await self._edits.changes(self._paths)
+        if not known.was_asked:
+            await self._check_rules(known)
+        content = known.denied or call.output or NO_OUTPUT
+        is_error = call.status == "failed" or bool(known.denied)
+        await self._finish(known, Outcome(content=content, is_error=is_error, is_denied=bool(known.denied)))
+
+    async def _check_rules(self, known: _Call) -> None:
+        """Tell the user of a call that the agent made without asking, although a rule denies it."""
+        record = known.record
+        try:
+            await judge(self.state.context, record)
+        except DeniedError as denied:
+            await self.notice(f"{self.model.agent.label} did not ask before this call. {denied.reason}")
+        except ToolError:
+            return
+
+    async def _finish(self, known: _Call, outcome: Outcome) -> None:
+        self._calls.pop(known.call.id, None)
+        context, record = self.state.context, known.record
+        seconds = max(0.0, self.clock() - known.began_s)
+        changes = tuple({each.path: each for each in known.changes}.values())
+        result = await finalize(context, record, replace(outcome, changes=changes), seconds)
+        if not outcome.is_denied and not is_being_cancelled():
+            await run_hooks_after(context, record, result)
+        await self.state.emit(result)
+        assert record.result is not None
+        await self._close_item()
+        self._keep(record.asked)
+        self.state.keep(user_message((record.result, *record.remarks), turn_id=self.state.spec.turn_id))
+
+    # Files and commands
+
+    async def read(self, path: str) -> str:
+        """Implement `AgentHost`."""
+        workspace = self.state.context.environment.workspace
+        found = workspace.resolve(path)
+        call = ExternalCall(id=f"read {path}", title=f"Read {path}", kind="read", status="pending", paths=(path,))
+        context = self.state.context
+        tool = tool_for(call, self.model.agent.label, workspace)
+        if (why := self._withheld(tool.name)) is not None:
+            raise ToolError(why)
+        probe = CallRecord(asked=ToolUseBlock(id="", name=tool.name, input=input_of(call, workspace)), tool=tool)
+        try:
+            verdict = await judge(context, probe)
+        except DeniedError as denied:
+            raise ToolError(str(denied)) from None
+        if verdict.decision == "ask" and not await self._asked_for(call):
+            raise ToolError(f"Permission denied: {workspace.shown(found)} was not read.")
+        document = await workspace.read(found)
+        self._edits.known[document.path] = document.text
+        return document.text
+
+    async def _asked_for(self, call: ExternalCall) -> bool:
+        """Show a call that the agent makes of us, and return whether it is permitted."""
+        is_allowed = await self.permit(call)
+        await self.show(replace(call, status="done" if is_allowed else "failed"))
+        return is_allowed
+
+    async def write(self, path: str, text: str) -> None:
+        """Implement `AgentHost`."""
+        workspace = self.state.context.environment.workspace
+        found = workspace.resolve(path)
+        plan = await self._edits.plan(found, text)
+        if plan is None:
+            self._edits.known[found] = text
+            return
+        owner = self._owner_of(found)
+        if owner is None or not self._covers(owner, found, text):
+            owner = await self._permitted_write(owner, path, found, plan)
+        own = owner.call.id.startswith(OWN_WRITE)
+        try:
+            owner.changes += await self._edits.write(plan, owner.record.asked.id)
+            self._edits.known[found] = text
+        except ToolError as error:
+            owner.denied = f"Error: {error}"
+            raise
+        finally:
+            if own:
+                await self.show(replace(owner.call, status="failed" if owner.denied else "done", output=plan.result))
+
+    def _owner_of(self, path: Path) -> _Call | None:
+        """Return the running call that edits this file."""
+        editing = (each for each in self._calls.values() if each.call.kind in ("edit", "move", "delete", "other"))
+        return next((each for each in editing if path in self._paths_of(each.call)), None)
+
+    def _covers(self, owner: _Call, path: Path, text: str) -> bool:
+        """Whether the text is what was permitted for the call: the whole text, or one with its fragments in place."""
+        workspace = self.state.context.environment.workspace
+        granted = [each for each in owner.granted if resolved(each.path, workspace) == path]
+        before = self._edits.text_before(path)
+        return bool(granted) and with_changes(before, granted) == text
+
+    async def _permitted_write(self, owner: _Call | None, path: str, found: Path, plan: EditPlan) -> _Call:
+        """Ask for an edit that no permission covers; return the call that it belongs to. Raises `ToolError`."""
+        if owner is None:
+            name = self.state.context.environment.workspace.shown(found)
+            call = ExternalCall(
+                id=f"{OWN_WRITE}{self._n_calls}", title=f"Write {name}", kind="edit", status="running", paths=(path,)
+            )
+            async with self._emitting:
+                owner = await self._known(call)
+        owner.was_asked = True
+        if not await self._allowed(owner, plan):
+            if owner.call.id.startswith(OWN_WRITE):
+                await self.show(replace(owner.call, status="failed"))
+            raise ToolError(owner.denied)
+        return owner
+
+    async def execute(self, argv: Sequence[str], folder: str, env: Mapping[str, str], output: OutputOfRun) -> int:
+        """Implement `AgentHost`."""
+        context, command = self.state.context, shlex.join(argv)
+        cwd = context.environment.workspace.resolve(folder) if folder else context.environment.working_directory
+        self._n_runs += 1
+        call = ExternalCall(
+            id=f"{OWN_RUN}{self._n_runs}", title=command, kind="execute", status="running", command=command
+        )
+        async with self._emitting:
+            known = await self._known(call)
+        known.was_asked = True
+        code, said = -1, ""
+        try:
+            if not await self._allowed(known, None, is_run_here=True):
+                raise ToolError(known.denied)
+
+            async def take(text: str) -> None:
+                nonlocal said
+                said += text
+                await output(text)
+                await self.show(replace(call, output=said))
+
+            spec = ProcessSpec(
+                argv=tuple(argv),
+                cwd=cwd,
+                timeout_s=math.inf,
+                env=env,
+                sandboxed=known.record.context is not None and known.record.context.sandboxed,
+                was_allowed=True,
+            )
+            code = (await context.environment.processes.run(spec, take)).exit_code
+        finally:
+            status = "failed" if known.denied else "done"
+            await self.show(replace(call, status=status, output=f"{said}\n[exit code {code}]"))
+        return code
+
+
+OWN_WRITE, OWN_RUN = "pygent-write-", "pygent-run-"
+"""Beginnings of the ids of writes and commands that belong to none of the agent's calls."""
+
+
+def _ids(first: str) -> Iterator[str]:
+    yield first
+    at = 2
+    while True:
+        yield f"{first}_{at}"
+        at += 1

@@ -1,0 +1,225 @@
+"""The agents of one front end, each as a model of our sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from pygent_ls.agent.external_agent import AgentHost, AgentSession, ExternalPrompt
+from pygent_ls.agent.json_fields import number, obj, text
+from pygent_ls.agent.kinds import StopReason
+from pygent_ls.agent.messages import Block, ImageBlock, TextBlock, Usage
+from pygent_ls.errors import ToolError
+from pygent_ls.extensions.acp.process import CANCEL_S, AgentProcess, AgentServices
+from pygent_ls.extensions.acp.programs import AgentProgram, agent_error
+from pygent_ls.extensions.acp.session import RemoteSession
+from pygent_ls.extensions.line_process import spec_of
+from pygent_ls.extensions.mcp.server import ServerSpec
+
+_STOP_REASONS: Mapping[str, StopReason] = {
+    "end_turn": "end_turn",
+    "max_tokens": "max_output_tokens",
+    "max_turn_requests": "max_iterations",
+    "refusal": "refusal",
+    "cancelled": "end_turn",  # the agent's word for a call that the user rejected; ours is not cancelled
+}
+
+
+class ExternalAgents:
+    """The agents that were used; ends their processes in `close`."""
+
+    def __init__(self, services: AgentServices) -> None:
+        self._services = services
+        self._agents: dict[str, tuple[AgentProgram, AcpAgent]] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def agent(self, program: AgentProgram, model: str) -> AcpAgent:
+        """Return the agent of a program, with one of its models or its own default."""
+        key = f"{program.name}/{model}"
+        known = self._agents.get(key)
+        if known is not None and known[0] == program:
+            return known[1]
+        if known is not None:
+            task = asyncio.create_task(known[1].close())
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+        made = AcpAgent(program, model, self._services)
+        self._agents[key] = program, made
+        return made
+
+    async def close(self) -> None:
+        """End all processes."""
+        async with asyncio.TaskGroup() as group:
+            for _, agent in self._agents.values():
+                group.create_task(agent.close())
+        if self._ending:
+            await asyncio.wait(self._ending)
+
+
+class AcpAgent:
+    """Implements `ExternalAgent` for one program."""
+
+    def __init__(self, program: AgentProgram, model: str, services: AgentServices) -> None:
+        self.program = program
+        self._model = model
+        self._services = services
+        self._process: AgentProcess | None = None
+        self._starting = asyncio.Lock()
+
+    @property
+    def label(self) -> str:
+        """Name of the agent for a person."""
+        return self.program.label
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its program runs."""
+        return self._process is not None and self._process.runs
+
+    async def prepare(self) -> None:
+        """Implement `ExternalAgent`."""
+        if self._services.is_restricted:
+            raise agent_error(
+                self.program,
+                f"{self.label} is not started while the editor does not trust this workspace. Trust the workspace in "
+                "the editor to use it.",
+                "invalid_request",
+            )
+        self._program_path()
+
+    def _program_path(self) -> str:
+        found = self._services.find(self.program.command[0])
+        if found is None:
+            how = f" Install it with: {self.program.install}" if self.program.install else ""
+            raise agent_error(
+                self.program,
+                f"{self.label} is not installed: there is no program {self.program.command[0]!r} on the PATH.{how}",
+                "invalid_request",
+            )
+        return found
+
+    async def prompt(self, prompt: ExternalPrompt, host: AgentHost) -> StopReason:
+        """Implement `ExternalAgent`."""
+        await self.prepare()
+        process = await self._started()
+        session, unheard = await process.session_for(prompt, host)
+        session.n_prompts += 1
+        await host.joined(AgentSession(id=session.id, n_prompts=session.n_prompts))
+        content = _content(prompt.content, unheard)
+        sending = process.request("session/prompt", {"sessionId": session.id, "prompt": content})
+        before = session.usage
+        try:
+            response = await session.run(host, _patient(process, session, sending))
+        except ToolError as error:
+            await self._give_up(process)
+            raise agent_error(self.program, str(error), "server") from None
+        except asyncio.CancelledError:
+            if process.is_stuck:
+                await self._give_up(process)
+            raise
+        await host.count(_usage_of(response, session, before if self.program.counts_session else Usage()))
+        return _STOP_REASONS.get(text(response.get("stopReason")), "end_turn")
+
+    async def close(self) -> None:
+        """End the process."""
+        async with self._starting:
+            process, self._process = self._process, None
+            if process is not None:
+                await process.stop()
+
+    async def _give_up(self, process: AgentProcess) -> None:
+        """End a process that does not stop; its sessions are loaded by the next one."""
+        if self._process is process:
+            self._process = None
+        await process.stop()
+
+    async def _started(self) -> AgentProcess:
+        """Return the running process. Raises `ModelError`."""
+        async with self._starting:
+            if self._process is not None and self._process.runs:
+                return self._process
+            if self._process is not None:
+                await self._process.stop()
+            await asyncio.to_thread(import_module, "acp.connection")
+            argv = (self._program_path(), *self.program.command[1:])
+            spec = spec_of(argv, self._services.folder(), self._environment())
+            process = self._process = AgentProcess(self.program, self._model, self._services, spec)
+            try:
+                await process.start()
+            except BaseException:
+                self._process = None
+                await process.stop()
+                raise
+            return process
+
+    def _environment(self) -> Mapping[str, str]:
+        """Return the variables that the process is given besides the usual ones. Raises `ModelError`."""
+        given = {name: value for name, value in os.environ.items() if name.startswith(self.program.keys)}
+        spec = ServerSpec(name=self.program.name, env=self.program.env, startup_timeout_s=0, timeout_s=0)
+        try:
+            return {**given, **spec.expanded(os.environ).env}
+        except ToolError as error:
+            raise agent_error(self.program, str(error), "invalid_request") from None
+
+
+async def _patient(
+    process: AgentProcess, session: RemoteSession, sending: Coroutine[Any, Any, Mapping[str, Any]]
+) -> Mapping[str, Any]:
+    """Return the response to a prompt. If cancelled, tell the agent, and give it time to stop."""
+    asking = asyncio.create_task(sending)
+    try:
+        return await asyncio.shield(asking)
+    except asyncio.CancelledError:
+        await process.notify("session/cancel", {"sessionId": session.id})
+        await asyncio.wait([asking], timeout=CANCEL_S)
+        process.is_stuck = not asking.done()
+        raise
+    finally:
+        asking.cancel()
+        await asyncio.wait([asking])
+
+
+def _content(blocks: Sequence[Block], unheard: str) -> list[Mapping[str, Any]]:
+    """Return a prompt as the protocol has it."""
+    found: list[Mapping[str, Any]] = []
+    if unheard:
+        told = f"<conversation>\n{unheard}</conversation>\nThis is what was said before, with another assistant or you."
+        found.append({"type": "text", "text": told})
+    for block in blocks:
+        match block:
+            case TextBlock(text=said) if said:
+                found.append({"type": "text", "text": said})
+            case ImageBlock(mime_type=mime_type, data=data):
+                found.append({"type": "image", "mimeType": mime_type, "data": data})
+            case _:
+                pass
+    return found
+
+
+def _usage_of(response: Mapping[str, Any], session: RemoteSession, before: Usage) -> Usage:
+    """Return the usage of one prompt; `before` is the part of the total that was counted before."""
+    given = obj(response.get("usage")) or _gemini_usage(response)
+    total = Usage(
+        input_tokens=number(given.get("inputTokens")) + number(given.get("cachedReadTokens")),
+        output_tokens=number(given.get("outputTokens")) + number(given.get("thoughtTokens")),
+        cache_read_tokens=number(given.get("cachedReadTokens")),
+        cache_write_tokens=number(given.get("cachedWriteTokens")),
+    )
+    session.usage = total
+    used, size = session.context
+    return Usage(
+        input_tokens=max(0, total.input_tokens - before.input_tokens),
+        output_tokens=max(0, total.output_tokens - before.output_tokens),
+        cache_read_tokens=max(0, total.cache_read_tokens - before.cache_read_tokens),
+        cache_write_tokens=max(0, total.cache_write_tokens - before.cache_write_tokens),
+        context_tokens=used,
+        context_limit=size or None,
+    )
+
+
+def _gemini_usage(response: Mapping[str, Any]) -> Mapping[str, Any]:
+    counted = obj(obj(obj(response.get("_meta")).get("quota")).get("token_count"))
+    return {"inputTokens": counted.get("input_tokens"), "outputTokens": counted.get("output_tokens")}

@@ -1,0 +1,359 @@
+"""A running agent, and its sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pygent_ls import __version__
+from pygent_ls.agent.display_text import one_line
+from pygent_ls.agent.external_agent import AgentHost, AgentSession, ExternalPrompt
+from pygent_ls.agent.json_fields import number, obj, objects, text, texts
+from pygent_ls.agent.ports.questioner import AnswerChoice
+from pygent_ls.agent.ports.workspace import ProcessSpec
+from pygent_ls.errors import ModelError, ToolError
+from pygent_ls.extensions.acp.connection import AgentTransport
+from pygent_ls.extensions.acp.programs import AgentProgram, agent_error
+from pygent_ls.extensions.acp.session import INVALID_PARAMS, METHOD_NOT_FOUND, RemoteSession, RequestRefusedError
+from pygent_ls.extensions.mcp.server import ServerSpec
+from pygent_ls.extensions.pipes import RunProgram
+
+if TYPE_CHECKING:
+    from acp.connection import Connection
+
+T = TypeVar("T")
+
+PROTOCOL_VERSION = 1
+
+START_S = 60.0
+"""Maximum time until the agent has answered `initialize`. Some load for ten seconds on a slow machine."""
+
+SESSION_S = 60.0
+"""Maximum time to create or load a session."""
+
+SIGN_IN_S = 600.0
+"""Maximum time of a sign-in, in which the user is busy in a browser."""
+
+CANCEL_S = 3.0
+"""Time for an agent to stop once its prompt is cancelled; then its process is ended."""
+
+EXIT_S = 1.0
+"""Time for the process to end by itself once its input is closed; SIGTERM follows."""
+
+AUTH_REQUIRED = -32000
+
+_ASKING = ("ask", "default", "read-only", "manual", "normal")
+"""Names of modes in which an agent asks before it acts, the best first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentServices:
+    """What agents need of the program that hosts them."""
+
+    run: RunProgram
+    find: Callable[[str], str | None]
+    """Finds a program on the search path."""
+    folder: Callable[[], Path]
+    """Returns the folder that the process runs in."""
+    servers: Callable[[], Sequence[ServerSpec]]
+    """Returns the MCP servers that agents are given."""
+    is_restricted: bool
+    """Whether the editor does not trust the workspace."""
+
+
+class SignInNeededError(ModelError):
+    """The agent needs its user to sign in."""
+
+
+class AgentProcess:
+    """A running agent, and its sessions."""
+
+    def __init__(self, program: AgentProgram, model: str, services: AgentServices, spec: ProcessSpec) -> None:
+        """Start the program, and use one of its models, or its own default."""
+        from acp.connection import Connection
+
+        self._program = program
+        self._model = model
+        self._services = services
+        self._transport = AgentTransport(services.run, spec, self)
+        self._transport.process.start()
+        self._connection: Connection = Connection(self._handle, self._transport)
+        self._capabilities: Mapping[str, Any] = {}
+        self._sign_in_ways: Sequence[Mapping[str, Any]] = ()
+        self._by_id: dict[str, RemoteSession] = {}
+        self._ours: dict[str, RemoteSession] = {}
+        """Sessions by the ids of ours."""
+        self.is_stuck = False
+        """Whether the agent did not stop when its prompt was cancelled."""
+
+    @property
+    def runs(self) -> bool:
+        return not self._transport.process.ended.is_set() and not self.is_stuck
+
+    async def has_room(self) -> None:
+        """Implement `Backlog`."""
+        for session in list(self._by_id.values()):
+            await session.has_room()
+
+    async def start(self) -> None:
+        """Initialize the protocol. Raises `ModelError`."""
+        offered = {"readTextFile": self._program.reads, "writeTextFile": self._program.writes}
+        params = {
+            "protocolVersion": PROTOCOL_VERSION,
+            "clientCapabilities": {"fs": offered, "terminal": True},
+            "clientInfo": {"name": "pygent-ls", "title": "pygent-ls", "version": __version__},
+        }
+        answer = await self._timely(self.request("initialize", params), START_S, "initialize")
+        if number(answer.get("protocolVersion")) != PROTOCOL_VERSION:
+            raise agent_error(
+                self._program,
+                f"{self._program.label} speaks version {answer.get('protocolVersion')} of the Agent Client Protocol; "
+                f"version {PROTOCOL_VERSION} is needed. Update it.",
+                "invalid_request",
+            )
+        self._capabilities = obj(answer.get("agentCapabilities"))
+        self._sign_in_ways = objects(answer.get("authMethods"))
+
+    async def stop(self) -> None:
+        """End the process."""
+        await self._connection.close()
+        await self._transport.process.stop(EXIT_S)
+
+    async def request(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Send a request, and return its result. Raises `ModelError`."""
+        from acp.exceptions import RequestError
+
+        try:
+            return obj(await self._connection.send_request(method, dict(params)))
+        except RequestError as error:
+            if error.code == AUTH_REQUIRED:
+                said = f"{self._program.label} needs you to sign in: {_words_of(error)}"
+                raise SignInNeededError(said, type="auth") from None
+            raise agent_error(self._program, f"{self._program.label}: {_words_of(error)}", "server") from None
+        except ConnectionError:
+            why = self._transport.process.why_ended or "It has ended."
+            raise agent_error(self._program, f"{self._program.label} stopped working. {why}", "server") from None
+
+    async def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a notification."""
+        try:
+            await self._connection.send_notification(method, dict(params))
+        except ConnectionError:
+            return
+
+    async def _timely(self, work: Coroutine[Any, Any, T], limit_s: float, what: str) -> T:
+        limit = asyncio.timeout(limit_s)
+        try:
+            async with limit:
+                return await work
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise agent_error(
+                self._program, f"{self._program.label} did not answer {what} within {limit_s:g} s.", "timeout"
+            ) from None
+
+    # What the agent sends
+
+    async def _handle(self, method: str, params: object, is_notification: bool) -> object:  # noqa: FBT001 - the SDK's
+        from acp.exceptions import RequestError
+
+        given = obj(params)
+        session_id = text(given.get("sessionId"))
+        if is_notification:
+            if method == "session/update" and session_id:
+                self._session(session_id).take(obj(given.get("update")))
+            return None
+        if not method.startswith(("session/", "fs/", "terminal/")):
+            raise RequestError(METHOD_NOT_FOUND, f"{method} is not known")
+        session = self._by_id.get(session_id)
+        if session is None:
+            raise RequestError(INVALID_PARAMS, f"There is no session {session_id!r}.")
+        try:
+            return await session.answer(method, given)
+        except RequestRefusedError as error:
+            raise RequestError(error.code, str(error)) from None
+
+    def _session(self, session_id: str) -> RemoteSession:
+        if session_id not in self._by_id:
+            self._by_id[session_id] = RemoteSession(session_id, empty_if_missing=self._program.empty_if_missing)
+        return self._by_id[session_id]
+
+    # Sessions
+
+    async def session_for(self, prompt: ExternalPrompt, host: AgentHost) -> tuple[RemoteSession, str]:
+        """Return the session for a prompt, and the conversation that it has not heard. Raises `ModelError`."""
+        known, live = prompt.session, self._ours.get(prompt.session_id)
+        if known and live and (live.id, live.n_prompts) == (known.id, known.n_prompts):
+            return live, prompt.unheard
+        if live is not None:
+            await self._leave(live)
+        elif known and (session := await self._recalled(known, prompt.folder)) is not None:
+            self._ours[prompt.session_id] = session
+            return session, prompt.unheard
+        session = self._ours[prompt.session_id] = await self._new(prompt, host)
+        return session, prompt.conversation
+
+    async def _new(self, prompt: ExternalPrompt, host: AgentHost) -> RemoteSession:
+        params = {"cwd": str(prompt.folder), "mcpServers": self._servers()}
+        try:
+            answer = await self._timely(self.request("session/new", params), SESSION_S, "session/new")
+        except SignInNeededError as needed:
+            await self._sign_in(host, needed)
+            answer = await self._timely(self.request("session/new", params), SESSION_S, "session/new")
+        session = self._session(text(answer.get("sessionId")))
+        session.take_options(answer.get("configOptions"))
+        await self._choose_model(session, answer)
+        await self._choose_mode(session, answer, prompt.mode, host)
+        return session
+
+    async def _recalled(self, known: AgentSession, folder: Path) -> RemoteSession | None:
+        """Return a session of an earlier process; None if the agent cannot continue it."""
+        can_resume = "resume" in obj(self._capabilities.get("sessionCapabilities"))
+        if not can_resume and not self._capabilities.get("loadSession"):
+            return None
+        method = "session/resume" if can_resume else "session/load"
+        params = {"sessionId": known.id, "cwd": str(folder), "mcpServers": self._servers()}
+        session = self._session(known.id)
+        try:
+            answer = await self._timely(self.request(method, params), SESSION_S, method)
+        except ModelError:
+            self._by_id.pop(known.id, None)
+            return None
+        session.n_prompts = known.n_prompts
+        session.take_options(answer.get("configOptions"))
+        await self._choose_model(session, answer)
+        return session
+
+    async def _leave(self, session: RemoteSession) -> None:
+        self._by_id.pop(session.id, None)
+        if "close" in obj(self._capabilities.get("sessionCapabilities")):
+            try:
+                await self._timely(self.request("session/close", {"sessionId": session.id}), CANCEL_S, "session/close")
+            except ModelError:
+                return
+
+    async def _choose_model(self, session: RemoteSession, answer: Mapping[str, Any]) -> None:
+        wanted = self._model
+        if not wanted:
+            return
+        option = _option(session, "model")
+        if option is not None:
+            names = _values(option)
+            if wanted in names:
+                await self._set_option(session, text(option.get("id")), wanted)
+                return
+        else:
+            names = [text(each.get("modelId")) for each in objects(obj(answer.get("models")).get("availableModels"))]
+            if wanted in names:
+                params = {"sessionId": session.id, "modelId": wanted}
+                await self._timely(self.request("session/set_model", params), SESSION_S, "session/set_model")
+                return
+        known = ", ".join(map(one_line, names)) or "it offers no choice"
+        raise agent_error(self._program, f"{self._program.label} has no model {wanted!r}: {known}.", "invalid_request")
+
+    async def _choose_mode(self, session: RemoteSession, answer: Mapping[str, Any], mode: str, host: AgentHost) -> None:
+        """Set the mode in which the agent asks, so that our rules and modes decide; or its plan mode in ours."""
+        modes = obj(answer.get("modes"))
+        names = [text(each.get("id")) for each in objects(modes.get("availableModes"))]
+        current = text(modes.get("currentModeId"))
+        wanted = next((each for each in self._wanted_modes(mode) if each in names), "")
+        if wanted and wanted != current:
+            params = {"sessionId": session.id, "modeId": wanted}
+            await self._timely(self.request("session/set_mode", params), SESSION_S, "session/set_mode")
+            return
+        option = _option(session, "mode")
+        if not names and option is not None:
+            values, current = _values(option), text(option.get("currentValue"))
+            wanted = next((each for each in self._wanted_modes(mode) if each in values), "")
+            if wanted and wanted != current:
+                await self._set_option(session, text(option.get("id")), wanted)
+        if self._program.mode and not wanted:
+            await host.notice(
+                f"{self._program.label} has no mode {self._program.mode!r} any more, so it may act without asking. "
+                f"Set `acp_agents.{self._program.name}.mode` to one of: {', '.join(map(one_line, names))}."
+            )
+
+    def _wanted_modes(self, mode: str) -> Sequence[str]:
+        asking = (self._program.mode,) if self._program.mode else _ASKING
+        return ("plan", *asking) if mode == "plan" else asking
+
+    async def _set_option(self, session: RemoteSession, option_id: str, value: str) -> None:
+        params = {"sessionId": session.id, "configId": option_id, "value": value}
+        method = "session/set_config_option"
+        answer = await self._timely(self.request(method, params), SESSION_S, method)
+        session.take_options(answer.get("configOptions"))
+
+    def _servers(self) -> list[Mapping[str, Any]]:
+        """Return the MCP servers of the settings, without those that the agent cannot reach or that lack a variable."""
+        takes_http = obj(self._capabilities.get("mcpCapabilities")).get("http")
+        found: list[Mapping[str, Any]] = []
+        for each in self._services.servers():
+            try:
+                spec = each.expanded(os.environ)
+            except ToolError:
+                continue
+            if spec.url and takes_http:
+                headers = [{"name": name, "value": value} for name, value in spec.headers.items()]
+                found.append({"type": "http", "name": spec.name, "url": spec.url, "headers": headers})
+            elif spec.command and (program := self._services.find(spec.command)):
+                env = [{"name": name, "value": value} for name, value in spec.env.items()]
+                found.append({"name": spec.name, "command": program, "args": list(spec.args), "env": env})
+        return found
+
+    async def _sign_in(self, host: AgentHost, needed: SignInNeededError) -> None:
+        """Let the user choose a way to sign in. Raises `ModelError`."""
+        label = self._program.label
+        ways = {one_line(text(each.get("name")) or text(each.get("id"))): each for each in self._sign_in_ways}
+        hints = "; ".join(f"{title}: {hint}" for title, each in ways.items() if (hint := _terminal_command(each)))
+        if not ways:
+            raise needed
+        choices = [
+            AnswerChoice(title=title, description=one_line(text(each.get("description"))))
+            for title, each in ways.items()
+        ]
+        chosen = await host.choose(f"{label} needs you to sign in. How?", choices)
+        if chosen is None or chosen not in ways:
+            raise agent_error(
+                self._program,
+                f"{label} needs you to sign in{f' ({hints})' if hints else ''}. Sign in with its own program, or send "
+                "the prompt again and choose a way.",
+                "auth",
+            )
+        if command := _terminal_command(ways[chosen]):
+            raise agent_error(self._program, f"Run this in a terminal, then send the prompt again: {command}", "auth")
+        params = {"methodId": text(ways[chosen].get("id"))}
+        await self._timely(self.request("authenticate", params), SIGN_IN_S, "authenticate")
+
+
+def _option(session: RemoteSession, category: str) -> Mapping[str, Any] | None:
+    return next((each for each in session.options.values() if each.get("category") == category), None)
+
+
+def _values(option: Mapping[str, Any]) -> list[str]:
+    """Return the values of an option, of its groups, too."""
+    options = objects(option.get("options"))
+    return [
+        value
+        for each in options
+        for value in (text(each.get("value")), *(text(inner.get("value")) for inner in objects(each.get("options"))))
+        if value
+    ]
+
+
+def _terminal_command(way: Mapping[str, Any]) -> str:
+    """Return the command of a sign-in that takes place in a terminal; empty for another one."""
+    terminal = obj(obj(way.get("_meta")).get("terminal-auth"))
+    if terminal:
+        return " ".join((text(terminal.get("command")), *texts(terminal.get("args"))))
+    return text(way.get("description")) if way.get("type") == "terminal" else ""
+
+
+def _words_of(error: Exception) -> str:
+    data = obj(getattr(error, "data", None))
+    details = text(data.get("details")) or text(data.get("message"))
+    return one_line(f"{error} {details}".strip(), 500)
