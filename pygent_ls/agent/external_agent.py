@@ -78,7 +78,8 @@ class AgentHost(Protocol):
         ...
 
     async def read(self, path: str) -> str:
-        """Return the text of a file as the user sees it, unsaved changes included. Raises `ToolError`."""
+        """Return the text of a file as the user sees it, unsaved changes included. Raises `ToolError`, and
+        `FileNotFoundError` for a file that does not exist."""
         ...
 
     async def write(self, path: str, text: str) -> None:

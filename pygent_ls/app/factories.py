@@ -64,9 +64,7 @@ def agent_programs_of(settings: Settings) -> Mapping[str, AgentProgram]:
         preset = PRESETS.get(name)
         if not table.command and preset is None:
             raise SettingError(f"acp_agents.{name} has no command. Set `command` to the program and its arguments.")
-        base = AgentProgram(name=name, label=name, command=table.command)
-        if preset is not None and (not table.command or table.command[0] == preset.command[0]):
-            base = preset
+        base = preset or AgentProgram(name=name, label=name, command=table.command)
         found[name] = replace(
             base,
             command=table.command or base.command,

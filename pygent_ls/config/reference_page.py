@@ -40,7 +40,8 @@ Each layer overrides those above it:
 8. the session's own
 
 Rules, hooks, `providers`, agents, `cli_models`, `acp_agents`, `models`, `mcp_servers`, `aliases` and `disallowed_tools`
-of all layers are combined. If two layers define an entry with the same name, the whole entry of the stronger layer is used.
+of all layers are combined. If two layers define an entry with the same name, the whole entry of the stronger layer is
+used.
 
 `api_base`, `api_key_env` and `extra_headers` belong to the provider of `model`. If a layer sets them together with a
 `model`, they stay with that model's provider even if a stronger layer sets another `model`. Other providers, and your

@@ -49,6 +49,13 @@ class CallBook:
     def __init__(self) -> None:
         self._calls: dict[str, ExternalCall] = {}
 
+    def ask(self, given: Mapping[str, Any]) -> ExternalCall:
+        """Return the call of a permission request. The title that the call had before stays: the request's is a
+        question."""
+        known = self._calls.get(text(given.get("toolCallId")))
+        call = self.update(given)
+        return self.update({"toolCallId": call.id, "title": known.title}) if known and known.title else call
+
     def update(self, given: Mapping[str, Any]) -> ExternalCall:
         """Return the call as it is known now; `given` is a tool call, an update of one, or that of a permission
         request, as JSON. What it does not tell stays."""
@@ -75,7 +82,7 @@ def _updated(known: ExternalCall, given: Mapping[str, Any]) -> ExternalCall:
         kind=kind,
         status=_STATUS.get(text(given.get("status")), known.status),
         input=arguments or known.input,
-        command=(_command(arguments) or known.command or _titled(title)) if kind == "execute" else "",
+        command=(_command(arguments) or known.command or _titled(title, arguments)) if kind == "execute" else "",
         url=text(arguments.get("url")) or known.url,
         paths=() if kind == "execute" else tuple(dict.fromkeys(_paths(given, arguments, changes))) or known.paths,
         changes=changes or known.changes,
@@ -92,9 +99,9 @@ def _command(arguments: Mapping[str, Any]) -> str:
     return shlex.join(words) or text(given)
 
 
-def _titled(title: str) -> str:
+def _titled(title: str, arguments: Mapping[str, Any]) -> str:
     """Return the command of a call that tells it only in its title, unless that is cut off."""
-    return "" if title.rstrip().endswith(("…", "...")) else title
+    return "" if arguments or title.rstrip().endswith(("…", "...")) else title
 
 
 def _paths(given: Mapping[str, Any], arguments: Mapping[str, Any], changes: Sequence[ProposedText]) -> Iterator[str]:

@@ -180,7 +180,7 @@ class AgentProcess:
 
     def _session(self, session_id: str) -> RemoteSession:
         if session_id not in self._by_id:
-            self._by_id[session_id] = RemoteSession(session_id, empty_if_missing=self._program.empty_if_missing)
+            self._by_id[session_id] = RemoteSession(session_id, self._program)
         return self._by_id[session_id]
 
     # Sessions

@@ -14,6 +14,7 @@ from pygent_ls.agent.json_fields import amount, number, obj, objects, text
 from pygent_ls.agent.messages import Usage
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.acp.calls import CallBook
+from pygent_ls.extensions.acp.programs import AgentProgram
 from pygent_ls.extensions.acp.terminals import Terminals
 
 MAX_WAITING = 1_000
@@ -53,7 +54,7 @@ class RequestRefusedError(Exception):
 class RemoteSession:
     """Session of an agent. Without a running prompt, its updates change only what is known of it."""
 
-    def __init__(self, session_id: str, *, empty_if_missing: bool = False) -> None:
+    def __init__(self, session_id: str, program: AgentProgram) -> None:
         self.id = session_id
         self.n_prompts = 0
         self.commands: tuple[AgentCommand, ...] = ()
@@ -64,7 +65,7 @@ class RemoteSession:
         self.context = (0, 0)
         """Tokens in its context window, and the size of that."""
         self._cost = 0.0
-        self._empty_if_missing = empty_if_missing
+        self._program = program
         self._calls = CallBook()
         self._host: AgentHost | None = None
         self._waiting: asyncio.Queue[Callable[[AgentHost], Awaitable[None]]] = asyncio.Queue()
@@ -196,12 +197,13 @@ class RemoteSession:
         await self._shown()
         match method:
             case "session/request_permission":
-                call = self._calls.update(obj(params.get("toolCall")))
+                call = self._calls.ask(obj(params.get("toolCall")))
                 return await _permission(host, call, objects(params.get("options")))
             case "fs/read_text_file":
                 return {"content": await self._read(host, params)}
             case "fs/write_text_file":
-                await host.write(text(params.get("path")), text(params.get("content")))
+                if self._program.writes:  # else it writes the disk itself
+                    await host.write(text(params.get("path")), text(params.get("content")))
                 return {}
             case _:
                 return await self._terminals.answer(host, method, params)
@@ -223,7 +225,7 @@ class RemoteSession:
         try:
             content = await host.read(path)
         except FileNotFoundError as error:
-            if self._empty_if_missing:
+            if self._program.empty_if_missing:
                 return ""
             raise RequestRefusedError(NOT_FOUND, f"Resource not found: {path}") from error
         line, limit = params.get("line"), params.get("limit")

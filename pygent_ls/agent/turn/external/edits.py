@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,6 +42,8 @@ class ExternalEdits:
     """Changes of the last call that announced any, by file."""
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
     _is_open: bool = False
+    tool_id: str = ""
+    """The last call that may change files, to which changes on the disk are attributed."""
 
     @property
     def _context(self) -> RunContext:
@@ -86,33 +87,36 @@ class ExternalEdits:
         ended = await context.checkpoints.after_program(self.agent, named)
         context.environment.cache.clear()
         for change in ended.changes:
-            count_changes(context, change)
-            await self._merge_into_buffer(change)
+            if not await self._merge_into_buffer(change):
+                count_changes(context, change)
         if ended.n_more:
             await self._tell(f"{self.agent} also changed {ended.n_more} more files on the disk.")
         return ended.changes
 
-    async def _merge_into_buffer(self, change: FileChange) -> None:
-        """Make the change in an open document with unsaved text, too."""
+    async def _merge_into_buffer(self, change: FileChange) -> bool:
+        """Make the change in an open document with unsaved text, too; return whether that was done."""
         document = self._workspace.open_document(change.path)
         if document is None or document.text in (change.old_text, change.new_text):
-            return  # the editor loads the file again by itself
+            return False  # the editor loads the file again by itself
         if self.known.get(change.path) == change.new_text:
-            return  # the agent has written the same through us
+            return True  # the agent has written the same through us
         text = self._merged(change.path, change.old_text, document.text, change.new_text)
         if text == document.text:
-            return
+            return False
         name = self._workspace.shown(change.path)
         if text is None:
             await self._tell(
                 f"{self.agent} changed {name} on the disk, and its change conflicts with your unsaved changes. Your "
                 "text was kept in the editor; compare it with the file before you save."
             )
-            return
-        plan = _plan(f"Merge {name}", document, text, name)
-        with suppress(ToolError):
-            await self._apply(plan, "")
-            await self._tell(f"{self.agent} changed {name} on the disk; the change was merged with your unsaved text.")
+            return False
+        try:
+            await self._apply(_plan(f"Merge {name}", document, text, name), self.tool_id)
+        except ToolError as error:
+            await self._tell(f"{self.agent} changed {name} on the disk, but not in the editor: {error}")
+            return False
+        await self._tell(f"{self.agent} changed {name} on the disk; the change was merged with your unsaved text.")
+        return True
 
     def _merged(self, path: Path, base: str, ours: str, theirs: str) -> str | None:
         """Return the text with the changes of both; None if they conflict. If the agent has announced its change, that
@@ -190,14 +194,17 @@ class ExternalEdits:
             return None
         return EditPlan(label="Edit", operations=tuple(operations), result="") if operations else None
 
-    async def write(self, plan: EditPlan, tool_id: str) -> tuple[FileChange, ...]:
-        """Make an edit that is permitted, verified and reversible; return what stands of it. Raises `ToolError`, also
-        if the user rejected all of it in the review."""
+    async def write(self, path: Path, text: str, tool_id: str) -> tuple[FileChange, ...]:
+        """Write the agent's text, as permitted: a verified edit that can be undone. Return what stands of it. Raises
+        `ToolError`, also if the user rejected all of it in the review."""
         async with self._one_at_a_time, self._context.share.changing:
             was_open = self._is_open
-            found = await self._close(())
+            found = await self._close((path,))
             try:
-                return (*found, *await self._apply(plan, tool_id))
+                plan = await self.plan(path, text)
+                made = await self._apply(plan, tool_id) if plan is not None else ()
+                self.known[path] = text
+                return (*found, *made)
             finally:
                 if was_open:
                     await self._open()

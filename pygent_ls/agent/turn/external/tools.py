@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -115,7 +115,7 @@ def tool_for(call: ExternalCall, agent: str, workspace: Workspace, plan: ToolFun
         run=plan or _does_not_run,
         title="",
         shown_title=title,
-        asked=_question(call, agent, title, has_plan=plan is not None),
+        asked=_question(call, agent, [_name(path, workspace) for path in call.paths], has_plan=plan is not None),
         read_only=read_only,
         plans_edit=plan is not None,
         timeout_s=None,
@@ -151,8 +151,8 @@ def _risk(call: ExternalCall, risk: ToolRisk, workspace: Workspace) -> ToolRisk:
     return risk if all(resolved(path, workspace) for path in call.paths) else ToolRisk.HIGH
 
 
-def _question(call: ExternalCall, agent: str, title: str, *, has_plan: bool) -> str:
-    named = ", ".join(in_full(path) for path in call.paths)
+def _question(call: ExternalCall, agent: str, names: Sequence[str], *, has_plan: bool) -> str:
+    named, title = ", ".join(map(in_full, names)), one_line(call.title)
     what: dict[ToolKind, str] = {
         "execute": in_full(call.command),
         "fetch": f"Fetch {in_full(call.url)}" if call.url else "",
@@ -161,9 +161,7 @@ def _question(call: ExternalCall, agent: str, title: str, *, has_plan: bool) -> 
         "move": f"Move {named}" if named else "",
         "read": f"Read {named}" if named else "",
     }
-    said = what.get(call.kind) or title
-    if title not in said and not (call.kind == "edit" and has_plan):
-        said += f" ({title})"
+    said = what.get(call.kind) or title or call.kind
     if call.kind == "edit" and not has_plan:
         said += "".join(f"\n{in_full(patch[:MAX_PATCH_CHARS])}" for patch in _patches(call))
     if call.kind == "other" and call.input:

@@ -26,6 +26,7 @@ from pygent_ls.agent.events import (
     TextDelta,
     Thinking,
     ThinkingDelta,
+    ToolCall,
     ToolProgress,
     UsageReported,
 )
@@ -48,7 +49,7 @@ from pygent_ls.agent.messages import (
     user_message,
 )
 from pygent_ls.agent.ports.questioner import AnswerChoice, Question, QuestionAnswered
-from pygent_ls.agent.ports.workspace import EditPlan, FileChange, ProcessSpec
+from pygent_ls.agent.ports.workspace import MISSING, EditPlan, FileChange, ProcessSpec
 from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.agent.turn.external.conversation import heard, mark_of
 from pygent_ls.agent.turn.external.edits import ExternalEdits, with_changes
@@ -84,6 +85,7 @@ class _Call:
     record: CallRecord
     call: ExternalCall
     began_s: float
+    announced: ToolCall | None = None
     seen: str = ""
     """Output that was shown."""
     denied: str = ""
@@ -288,6 +290,8 @@ class ExternalTurn:
     async def show(self, call: ExternalCall) -> None:
         """Implement `AgentHost`."""
         async with self._emitting:
+            if call.id not in self._calls and call.status == "pending" and not _is_known(call):
+                return  # agents announce a call before they know its arguments
             known = await self._known(call)
             await self._progress(known, call.output)
             if call.status in ("done", "failed"):
@@ -352,15 +356,16 @@ class ExternalTurn:
         if known is None:
             return await self._begin(call)
         was, known.call = known.call, call
-        self._name_paths(call)
         if replace(was, status=call.status, output=call.output) != call:
+            self._name_paths(call)
             await self._edits.note(call)
             workspace = self.state.context.environment.workspace
             known.record.tool = tool = tool_for(call, self.model.agent.label, workspace)
             if not known.was_asked:
                 asked = ToolUseBlock(id=known.record.asked.id, name=tool.name, input=input_of(call, workspace))
                 known.record.asked = known.record.call = asked
-            await self.state.emit(tool_call(self.state.context, known.record))
+                known.record.paths = tuple(self._paths_of(call))
+            await self._announce(known)
         return known
 
     async def _begin(self, call: ExternalCall) -> _Call:
@@ -373,17 +378,24 @@ class ExternalTurn:
         tool_id = next(each for each in _ids(id_of(call.id)) if each not in taken)
         self.state.context.share.tool_ids.add(tool_id)
         asked = ToolUseBlock(id=tool_id, name=tool.name, input=input_of(call, workspace))
-        record = CallRecord(asked=asked, tool=tool, is_announced=True)
+        record = CallRecord(asked=asked, tool=tool, paths=tuple(self._paths_of(call)), is_announced=True)
         self.state.context.share.user_times.begin(tool_id, self.state.spec.parent_tool_id)
         known = self._calls[call.id] = _Call(record=record, call=call, began_s=self.clock())
         self._name_paths(call)
         await self._edits.note(call)
-        await self.state.emit(tool_call(self.state.context, record))
+        await self._announce(known)
         return known
+
+    async def _announce(self, known: _Call) -> None:
+        event = tool_call(self.state.context, known.record)
+        if event != known.announced:
+            known.announced = event
+            await self.state.emit(event)
 
     def _name_paths(self, call: ExternalCall) -> None:
         if call.kind not in ("read", "search", "think"):
             self._paths.update(self._paths_of(call))
+            self._edits.tool_id = self._calls[call.id].record.asked.id
         if call.command:
             folder = self.state.context.environment.working_directory
             self._paths |= named_by({"command": call.command}, folder).paths
@@ -391,7 +403,8 @@ class ExternalTurn:
     def _paths_of(self, call: ExternalCall) -> list[Path]:
         workspace = self.state.context.environment.workspace
         paths = (*call.paths, *(each.path for each in call.changes))
-        return [path for each in paths if (path := resolved(each, workspace)) is not None]
+        found = (resolved(each, workspace) for each in paths)
+        return [path for path in dict.fromkeys(found) if path is not None]
 
     async def _progress(self, known: _Call, output: str) -> None:
         """Show what is new of the output, which an agent sends as a whole."""
@@ -412,7 +425,7 @@ class ExternalTurn:
             known.changes += await self._edits.changes(self._paths)
         if not known.was_asked:
             await self._check_rules(known)
-        content = known.denied or call.output or NO_OUTPUT
+        content = known.denied or call.output or _summary(known.changes) or NO_OUTPUT
         is_error = call.status == "failed" or bool(known.denied)
         await self._finish(known, Outcome(content=content, is_error=is_error, is_denied=bool(known.denied)))
 
@@ -458,6 +471,8 @@ class ExternalTurn:
             raise ToolError(str(denied)) from None
         if verdict.decision == "ask" and not await self._asked_for(call):
             raise ToolError(f"Permission denied: {workspace.shown(found)} was not read.")
+        if await workspace.stamp(found) == MISSING:
+            raise FileNotFoundError(path)
         document = await workspace.read(found)
         self._edits.known[document.path] = document.text
         return document.text
@@ -481,8 +496,7 @@ class ExternalTurn:
             owner = await self._permitted_write(owner, path, found, plan)
         own = owner.call.id.startswith(OWN_WRITE)
         try:
-            owner.changes += await self._edits.write(plan, owner.record.asked.id)
-            self._edits.known[found] = text
+            owner.changes += await self._edits.write(found, text, owner.record.asked.id)
         except ToolError as error:
             owner.denied = f"Error: {error}"
             raise
@@ -553,6 +567,15 @@ class ExternalTurn:
             status = "failed" if known.denied else "done"
             await self.show(replace(call, status=status, output=f"{said}\n[exit code {code}]"))
         return code
+
+
+def _is_known(call: ExternalCall) -> bool:
+    """Whether it is known what a call acts on."""
+    return bool(call.paths or call.command or call.url or call.changes)
+
+
+def _summary(changes: Sequence[FileChange]) -> str:
+    return "\n".join(f"{each.path.name}: +{each.added} −{each.removed}" for each in changes)
 
 
 OWN_WRITE, OWN_RUN = "pygent-write-", "pygent-run-"
