@@ -183,8 +183,8 @@ class ExternalModel:
 
     @property
     def facts(self) -> ModelFacts:
-        """Facts of a model that counts its own context."""
-        return ModelFacts(family=self.name)
+        """Facts of a model that counts its own context. Whether it has a price is known once it has reported one."""
+        return ModelFacts(family=self.name, has_price=True)
 
     async def prepare(self) -> None:
         """Raises `ModelError` as `ExternalAgent.prepare` does."""

@@ -215,6 +215,7 @@ def _usage_of(response: Mapping[str, Any], session: RemoteSession, before: Usage
         output_tokens=max(0, total.output_tokens - before.output_tokens),
         cache_read_tokens=max(0, total.cache_read_tokens - before.cache_read_tokens),
         cache_write_tokens=max(0, total.cache_write_tokens - before.cache_write_tokens),
+        cost_usd=0.0 if session.has_cost else None,  # it is counted as it is told
         context_tokens=used,
         context_limit=size or None,
     )

@@ -65,6 +65,8 @@ class RemoteSession:
         self.context = (0, 0)
         """Tokens in its context window, and the size of that."""
         self._cost = 0.0
+        self.has_cost = False
+        """Whether the agent tells what it costs."""
         self._program = program
         self._calls = CallBook()
         self._host: AgentHost | None = None
@@ -87,18 +89,12 @@ class RemoteSession:
         asking = asyncio.create_task(prompt)
         showing = asyncio.create_task(self._show())
         try:
-            await asyncio.wait((asking, showing), return_when=asyncio.FIRST_COMPLETED)
+            await _first_of(asking, showing)
+            await _first_of(shown := asyncio.create_task(self._waiting.join()), showing)
+            shown.cancel()
             if showing.done():
                 showing.result()  # raises what the host has
-            response = asking.result()
-            shown = asyncio.create_task(self._waiting.join())
-            try:
-                await asyncio.wait((shown, showing), return_when=asyncio.FIRST_COMPLETED)
-                if showing.done():
-                    showing.result()
-            finally:
-                shown.cancel()
-            return response
+            return asking.result()
         finally:
             self._host = None
             await _ended((showing, asking, *self._requests))
@@ -168,7 +164,7 @@ class RemoteSession:
         cost = obj(update.get("cost"))
         total = amount(cost.get("amount")) if cost.get("currency") == "USD" else None
         if total is not None:
-            added, self._cost = total - self._cost, total
+            added, self._cost, self.has_cost = total - self._cost, total, True
             if added > 0:
                 self._later(lambda host: host.count(Usage(cost_usd=added)))
 
@@ -246,6 +242,10 @@ async def _permission(host: AgentHost, call: ExternalCall, options: Sequence[Map
             if each.get("kind") == kind:
                 return {"outcome": {"outcome": "selected", "optionId": each.get("optionId")}}
     return CANCELLED
+
+
+async def _first_of(*tasks: asyncio.Task[Any]) -> None:
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
 
 
 async def _ended(tasks: Sequence[asyncio.Task[Any]]) -> None:

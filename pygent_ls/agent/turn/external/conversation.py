@@ -12,7 +12,7 @@ from pygent_ls.agent.messages import Block, Message, ThinkingBlock, ToolResultBl
 MAX_TOLD_CHARS = 200_000
 """Maximum length of the conversation that an agent is told, about 50,000 tokens; the beginning is left out."""
 
-SESSION, N_PROMPTS = "session", "n_prompts"
+SESSION, N_PROMPTS, OURS = "session", "n_prompts", "ours"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,18 +25,19 @@ class Heard:
     content: tuple[Block, ...]
 
 
-def mark_of(model: str, session: AgentSession) -> ThinkingBlock:
-    """Return the block of a message that says which session of the agent has answered."""
-    data = {SESSION: session.id, N_PROMPTS: session.n_prompts}
+def mark_of(model: str, session: AgentSession, ours: str) -> ThinkingBlock:
+    """Return the block of a message that says which session of the agent has answered, in which of our sessions."""
+    data = {SESSION: session.id, N_PROMPTS: session.n_prompts, OURS: ours}
     return ThinkingBlock(thinking="", model=model, family=model, provider_data=data)
 
 
-def heard(history: Sequence[Message], model: str) -> Heard:
-    """Return what the agent called `model` has heard of the history, which ends with what the user says now."""
+def heard(history: Sequence[Message], model: str, ours: str) -> Heard:
+    """Return what the agent called `model` has heard of the history of our session, which ends with what the user says
+    now. The agent's session of a session that ours is a copy of is not ours to continue."""
     said = len(history)
     while said and history[said - 1].role == "user" and not _has_results(history[said - 1]):
         said -= 1
-    session, end = _last_session(history[:said], model)
+    session, end = _last_session(history[:said], model, ours)
     return Heard(
         session=session,
         unheard=_told(history[end:said]) if session else "",
@@ -45,12 +46,14 @@ def heard(history: Sequence[Message], model: str) -> Heard:
     )
 
 
-def _last_session(history: Sequence[Message], model: str) -> tuple[AgentSession | None, int]:
+def _last_session(history: Sequence[Message], model: str, ours: str) -> tuple[AgentSession | None, int]:
     """Return the agent's last session, and the number of messages that it knows."""
     for at in reversed(range(len(history))):
         for block in history[at].blocks:
             if isinstance(block, ThinkingBlock) and block.family == model and block.provider_data:
                 data = block.provider_data
+                if data.get(OURS) != ours:
+                    return None, 0
                 end = at + 1
                 while end < len(history) and (history[end].role == "assistant" or _has_results(history[end])):
                     end += 1

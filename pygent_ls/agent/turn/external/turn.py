@@ -49,7 +49,7 @@ from pygent_ls.agent.messages import (
     user_message,
 )
 from pygent_ls.agent.ports.questioner import AnswerChoice, Question, QuestionAnswered
-from pygent_ls.agent.ports.workspace import MISSING, EditPlan, FileChange, ProcessSpec
+from pygent_ls.agent.ports.workspace import MISSING, EditPlan, FileChange, ProcessSpec, WriteText
 from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.agent.turn.external.conversation import heard, mark_of
 from pygent_ls.agent.turn.external.edits import ExternalEdits, with_changes
@@ -59,7 +59,6 @@ from pygent_ls.agent.turn.pauses import Pauses
 from pygent_ls.agent.turn.state import Steering, TurnState
 from pygent_ls.agent.turn.tool_calls import CANCELLED_RESULT
 from pygent_ls.errors import ToolError
-from pygent_ls.secrets.stream import LiveRedactor
 
 GO_ON = "Continue."
 """Prompt that lets an agent continue that was stopped at a limit."""
@@ -111,7 +110,6 @@ class ExternalTurn:
         self._n_calls = self._n_said = self._n_items = self._n_runs = 0
         self._open: Said | None = None
         self._parts: list[str] = []
-        self._live: LiveRedactor | None = None
         self._kept: list[Block] = []
         """Blocks of the answer that are not in the history yet."""
         self._texts: list[str] = []
@@ -150,7 +148,7 @@ class ExternalTurn:
 
     def _prompt(self) -> ExternalPrompt:
         context = self.state.context
-        there = heard(self.state.history, self.model.name)
+        there = heard(self.state.history, self.model.name, context.memory.session_id)
         return ExternalPrompt(
             session_id=context.memory.session_id,
             folder=context.environment.working_directory,
@@ -239,17 +237,10 @@ class ExternalTurn:
             if self._open != kind:
                 await self._close_item()
                 self._open, self._n_items = kind, self._n_items + 1
-                self._live = self.state.context.memory.secrets.masks.live()
-            assert self._live is not None
-            await self._shown(await self._live.feed(text))
-
-    async def _shown(self, text: str) -> None:
-        if not text or self._open is None:
-            return
-        self._parts.append(text)
-        if self.state.spec.model_settings.stream:
-            delta = TextDelta if self._open == "text" else ThinkingDelta
-            await self.state.emit(delta(item_id=self._item_id, content=text))
+            self._parts.append(text)
+            if self.state.spec.model_settings.stream:
+                delta = TextDelta if kind == "text" else ThinkingDelta
+                await self.state.emit(delta(item_id=self._item_id, content=text))
 
     @property
     def _item_id(self) -> str:
@@ -257,11 +248,7 @@ class ExternalTurn:
 
     async def _close_item(self) -> None:
         """Complete the text or the thought that is being written."""
-        if self._open is None:
-            return
-        assert self._live is not None
-        await self._shown(await self._live.close())
-        content = "".join(self._parts)
+        content = await self.state.context.memory.secrets.masked("".join(self._parts))
         if content:
             if self._open == "text":
                 self._kept.append(TextBlock(text=content))
@@ -272,8 +259,7 @@ class ExternalTurn:
                 name = self.model.name
                 self._kept.append(ThinkingBlock(thinking=content, model=name, family=name))
                 await self.state.emit(Thinking(item_id=self._item_id, content=content))
-        self._open, self._live = None, None
-        self._parts = []
+        self._open, self._parts = None, []
 
     def _keep(self, *calls: ToolUseBlock) -> None:
         """Append what was said, and then called, to the history."""
@@ -281,7 +267,7 @@ class ExternalTurn:
         if not any(isinstance(each, TextBlock | ToolUseBlock) for each in blocks):
             return  # thoughts alone are no message
         if self._session is not None:
-            blocks = (mark_of(self.model.name, self._session), *blocks)
+            blocks = (mark_of(self.model.name, self._session, self.state.context.memory.session_id), *blocks)
             self._session = None
         self.state.keep(Message(role="assistant", content=blocks, turn_id=self.state.spec.turn_id))
 
@@ -520,8 +506,15 @@ class ExternalTurn:
         """Ask for an edit that no permission covers; return the call that it belongs to. Raises `ToolError`."""
         if owner is None:
             name = self.state.context.environment.workspace.shown(found)
+            writes = [each for each in plan.operations if isinstance(each, WriteText) and each.before is None]
+            changes = tuple(ProposedText(path=path, old=None, new=each.text) for each in writes)
             call = ExternalCall(
-                id=f"{OWN_WRITE}{self._n_calls}", title=f"Write {name}", kind="edit", status="running", paths=(path,)
+                id=f"{OWN_WRITE}{self._n_calls}",
+                title=f"Write {name}",
+                kind="edit",
+                status="running",
+                paths=(path,),
+                changes=changes,
             )
             async with self._emitting:
                 owner = await self._known(call)
