@@ -135,9 +135,9 @@ class ExternalPrompt:
     content: tuple[Block, ...]
     """What the user says now: texts and images."""
     session: AgentSession | None
-    """The agent's session that has heard everything before `unheard`; None if there is none."""
+    """The agent's session that has heard everything before `unheard`; None for a new one."""
     unheard: str
-    """Conversation that this session has not heard, as text; empty if there is none."""
+    """Conversation that this session has not heard, as text; empty if it has heard all."""
     conversation: str
     """The whole conversation before this prompt, as text, for a new session."""
     mode: str

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from pygent_ls.app.agents import profiles_of, variants_of
 from pygent_ls.app.defaults import beginning_of, model_and_reason
 from pygent_ls.app.factories import (
-    agent_programs_of,
     endpoints_of,
     hooks_of,
     limits_of,
@@ -43,9 +42,9 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.session_services import SessionServices
     from pygent_ls.agent.tools.tool import Tool, ToolRegistry
     from pygent_ls.agent.variants import AgentProfile, Variants
+    from pygent_ls.app.external_models import ExternalModels
     from pygent_ls.app.shared import Shared
     from pygent_ls.editors.ports import FrontEnd, SessionStart
-    from pygent_ls.extensions.acp.agents import ExternalAgents
     from pygent_ls.extensions.mcp.server import Sample, SampleRequest, ServerView
     from pygent_ls.extensions.mcp.servers import McpServers
     from pygent_ls.extensions.own_tools.tools import OwnTools
@@ -64,11 +63,6 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
 MAX_MCP_TOOLS = 30
 """Maximum number of MCP tools whose definitions all requests contain, about 100 tokens each; of more, the model finds
 those that it needs with `search_tools`."""
-
-
-ACP_PREFIX = "acp:"
-"""Beginning of the name of an agent of another program."""
-
 
 SPEECH_SERVER_S = 10.0
 """Maximum time for which voice input waits until MCP servers are connected."""
@@ -222,8 +216,8 @@ class Agent:
             group.create_task(self._shared.close() if self._is_alone else self.sessions.leave())
             if self._mcp is not None:
                 group.create_task(self._mcp.close())
-            if "_external_agents" in self.__dict__:
-                group.create_task(self._external_agents.close())
+            if "_external_models" in self.__dict__:
+                group.create_task(self._external_models.close())
         await self._trusting.close()
 
     async def _take_settings(self) -> TurnSettings:
@@ -387,21 +381,10 @@ class Agent:
 
     async def _sample(self, request: SampleRequest) -> Sample:
         """Call the default model for an MCP server. Raises `ModelError`."""
-        from pygent_ls.agent.ports.model import ModelRequest
-        from pygent_ls.extensions.mcp.server import Sample
+        from pygent_ls.app.models import sampled
 
         model = self._make_model(self._endpoints, self._endpoints.model)
-        await model.prepare()
-        answer = await model.complete(
-            ModelRequest(
-                system=request.system,
-                messages=request.messages,
-                tools=(),
-                max_output_tokens=request.max_tokens,
-                temperature=self._settings.temperature if request.temperature is None else request.temperature,
-            )
-        )
-        return Sample(text=answer.text, model=model.name, usage=answer.usage)
+        return await sampled(model, request, self._settings.temperature)
 
     def _notes(self) -> NotesFile:
         """Return the notes about the first workspace folder, which may change."""
@@ -589,35 +572,20 @@ class Agent:
         return endpoints_of(taken.loaded, model)
 
     @cached_property
-    def _external_agents(self) -> ExternalAgents:
-        from pygent_ls.extensions.acp.agents import ExternalAgents
-        from pygent_ls.extensions.acp.process import AgentServices
+    def _external_models(self) -> ExternalModels:
+        from pygent_ls.app.external_models import ExternalModels
 
-        return ExternalAgents(
-            AgentServices(
-                run=self._processes.serve,
-                find=self._processes.find,
-                folder=self._first_folder,
-                servers=lambda: mcp_servers_of(self._settings, self._first_folder()),
-                is_restricted=self._front_end.is_restricted,
-            )
-        )
-
-    def _external_model(self, name: str) -> Model:
-        from pygent_ls.agent.external_agent import ExternalModel
-        from pygent_ls.extensions.acp.programs import program_named
-
-        program, model = program_named(name, agent_programs_of(self._settings))
-        return ExternalModel(name, self._external_agents.agent(program, model))
+        return ExternalModels(self._processes, self._first_folder, lambda: self._settings, self._front_end)
 
     def _make_model(self, endpoints: Endpoints, name: str, api_base: str = "") -> Model:
         """Create a model at its agent's or provider's address, or the agent of another program in place of one. Raises
         `ModelError` for an invalid name."""
+        from pygent_ls.extensions.acp.programs import PREFIX
         from pygent_ls.llm.routing import make_configured_model, with_text_tools
 
         try:
-            if name.startswith(ACP_PREFIX):
-                return self._external_model(name)
+            if name.startswith(PREFIX):
+                return self._external_models.model(name)
             model = make_configured_model(name, endpoints, self._models, agent_base=api_base)
             return with_text_tools(model, endpoints.common.text_tool_calls)
         except SettingError as error:

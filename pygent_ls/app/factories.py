@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pygent_ls.app.agents import planners_of
 from pygent_ls.config.settings import Settings
 from pygent_ls.config.sources import user_file
-from pygent_ls.errors import SettingError
 from pygent_ls.secrets.log_mask import redacted
 
 if TYPE_CHECKING:
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from pygent_ls.agent.tools.session_secrets import SessionSecrets
     from pygent_ls.config.entries import McpServerTable
     from pygent_ls.config.layers import Loaded
-    from pygent_ls.extensions.acp.programs import AgentProgram
     from pygent_ls.extensions.mcp.server import ServerSpec
     from pygent_ls.llm.cli.model import CliEnvironment
     from pygent_ls.llm.providers.endpoint import Endpoint
@@ -52,26 +49,6 @@ def mcp_server_of(name: str, table: McpServerTable, folder: Path) -> ServerSpec:
         startup_timeout_s=table.startup_timeout_s,
         timeout_s=table.timeout_s,
     )
-
-
-def agent_programs_of(settings: Settings) -> Mapping[str, AgentProgram]:
-    """Return the agents of the settings. An entry with the name of a known agent changes that. Raises `SettingError`
-    for an agent without a command."""
-    from pygent_ls.extensions.acp.programs import PRESETS, AgentProgram
-
-    found: dict[str, AgentProgram] = {}
-    for name, table in settings.acp_agents.items():
-        preset = PRESETS.get(name)
-        if not table.command and preset is None:
-            raise SettingError(f"acp_agents.{name} has no command. Set `command` to the program and its arguments.")
-        base = preset or AgentProgram(name=name, label=name, command=table.command)
-        found[name] = replace(
-            base,
-            command=table.command or base.command,
-            env={**base.env, **table.env},
-            mode=table.mode or base.mode,
-        )
-    return found
 
 
 def sandbox_options(settings: Settings) -> SandboxOptions:

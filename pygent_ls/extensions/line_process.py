@@ -16,8 +16,8 @@ MAX_LINE_CHARS = 32_000_000
 """Maximum length of one message: room for an image of 20 MB in base64."""
 
 MAX_NOISE_CHARS = 1_000_000
-"""Maximum length of all lines on standard output that are no messages. A banner or debug output is skipped, but a
-program that goes on writing text does not speak the protocol."""
+"""Maximum length of all lines on standard output that cannot be parsed as messages. A banner or debug output is
+skipped, but a program that goes on writing text does not speak the protocol."""
 
 MAX_ERROR_CHARS = 20_000
 """Maximum length of standard error that is kept for the message about a program that has ended."""

@@ -546,6 +546,7 @@ async def test_no_agent_outlives_the_daemon(folder: Path, how: str) -> None:
         os.kill(editor.client._server.pid, signal.SIGKILL)
 
     end: Callable[[EditorClient], None] = kill if how == "kill -9" else nothing
+    process = -1
     try:
         async with toy_at(folder) as toy:
             toy.editor.begin_turn(json.dumps([["hang"]]), model="acp:toy")

@@ -33,10 +33,10 @@ class ExternalAgents:
 
     def __init__(self, services: AgentServices) -> None:
         self._services = services
-        self._agents: dict[str, tuple[AgentProgram, AcpAgent]] = {}
+        self._agents: dict[str, tuple[AgentProgram, HostedAgent]] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
-    def agent(self, program: AgentProgram, model: str) -> AcpAgent:
+    def agent(self, program: AgentProgram, model: str) -> HostedAgent:
         """Return the agent of a program, with one of its models or its own default."""
         key = f"{program.name}/{model}"
         known = self._agents.get(key)
@@ -46,7 +46,7 @@ class ExternalAgents:
             task = asyncio.create_task(known[1].close())
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
-        made = AcpAgent(program, model, self._services)
+        made = HostedAgent(program, model, self._services)
         self._agents[key] = program, made
         return made
 
@@ -59,7 +59,7 @@ class ExternalAgents:
             await asyncio.wait(self._ending)
 
 
-class AcpAgent:
+class HostedAgent:
     """Implements `ExternalAgent` for one program."""
 
     def __init__(self, program: AgentProgram, model: str, services: AgentServices) -> None:

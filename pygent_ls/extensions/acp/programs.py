@@ -110,7 +110,7 @@ PRESETS: Mapping[str, AgentProgram] = {
         ),
     )
 }
-"""Agents that need no settings. Where they differ from the protocol was measured with the versions in
+"""Agents that need no settings. How they differ from the protocol was measured with the versions in
 `docs/other-agents.md`."""
 
 

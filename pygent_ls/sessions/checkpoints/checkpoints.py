@@ -15,7 +15,6 @@ from pathlib import Path
 from uuid import uuid4
 
 from pygent_ls.agent.edits.checkpointer import MAX_CHANGES, ProgramEnd
-from pygent_ls.agent.edits.diffs import unified_diff
 from pygent_ls.agent.edits.named_paths import NamedPaths
 from pygent_ls.agent.messages import Message, now
 from pygent_ls.agent.ports.workspace import (
@@ -24,6 +23,7 @@ from pygent_ls.agent.ports.workspace import (
     Workspace,
 )
 from pygent_ls.errors import SnapshotError
+from pygent_ls.sessions.checkpoints.path_changes import file_change, patch_of
 from pygent_ls.sessions.checkpoints.planned_edit import PlannedEdit
 from pygent_ls.sessions.checkpoints.records import (
     Changed,
@@ -38,7 +38,6 @@ from pygent_ls.sessions.checkpoints.records import (
 )
 from pygent_ls.sessions.checkpoints.versions import Author, Versions
 from pygent_ls.sessions.checkpoints.write_log import WriteLog
-from pygent_ls.workspace.files.document_text import decode
 from pygent_ls.workspace.git.program import SnapshotAbortedError
 from pygent_ls.workspace.snapshots.blobs import Contents
 from pygent_ls.workspace.snapshots.excluded_files import Stamps, changed_since, stamps_of
@@ -294,23 +293,8 @@ class Checkpoints:
             new = await self.snapshots.contents(after, [(each.folder, each.new) for each in changes if each.new])
         except SnapshotError:
             return ()
-        return tuple(each for change in changes if (each := self._file_change(change, old, new)) is not None)
-
-    def _file_change(self, change: PathChange, old: Mapping[str, bytes], new: Mapping[str, bytes]) -> FileChange | None:
-        before, after = _text(change.old, old), _text(change.new, new)
-        if before is None or after is None:
-            return None
-        is_new, is_gone = change.old is None, change.new is None
-        diff = unified_diff(before, after, self.workspace.shown(change.path), is_new=is_new, is_gone=is_gone)
-        return FileChange(
-            path=change.path,
-            kind="create" if is_new else "delete" if is_gone else "edit",
-            added=diff.added,
-            removed=diff.removed,
-            patch=diff.patch,
-            old_text=before,
-            new_text=after,
-        )
+        shown = self.workspace.shown
+        return tuple(each for change in changes if (each := file_change(change, old, new, shown)) is not None)
 
     def _keep_named(self, named: NamedPaths) -> Mapping[Path, Held]:
         """Return what the paths named by a command hold, and back that up as far as possible. Blocking."""
@@ -479,7 +463,7 @@ class Checkpoints:
             checkpoint.snapshot, [(each.folder, each.old) for each in changes if each.old]
         )
         new = await self.snapshots.contents(after, [(each.folder, each.new) for each in changes if each.new])
-        return [FileDiff(path=each.path, patch=self._patch(each, old, new)) for each in changes]
+        return [FileDiff(path=each.path, patch=patch_of(each, old, new, self.workspace.shown)) for each in changes]
 
     async def forget(self) -> None:
         """Clean up after the session: if its checkpoints are not recorded, delete its snapshots, as far as time
@@ -600,21 +584,6 @@ class Checkpoints:
         self._told = turn_id
         return f"The files could not be backed up, so changes made by commands in this turn cannot be undone: {error}."
 
-    def _patch(self, change: PathChange, old: Mapping[str, bytes], new: Mapping[str, bytes]) -> str:
-        name = self.workspace.shown(change.path)
-        before, after = _text(change.old, old), _text(change.new, new)
-        if before is None or after is None:
-            return f"Binary file {name} differs\n"
-        return unified_diff(before, after, name, is_new=change.old is None, is_gone=change.new is None)[0]
-
 
 def _recorded(record: RecordedCheckpoint) -> Conversation | None:
     return None if record.journal_size is None else Conversation(journal_size=record.journal_size)
-
-
-def _text(entry: TreeEntry | None, contents: Mapping[str, bytes]) -> str | None:
-    """Return the text of an entry, empty without an entry; None if it is not text or no longer stored."""
-    if entry is None:
-        return ""
-    decoded = decode(contents.get(entry.blob, b"\0"))
-    return decoded[0] if decoded else None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.edits.checkpointer import TurnCheckpoints
+from pygent_ls.agent.edits.checkpointer import ProgramEnd, TurnCheckpoints
 from pygent_ls.agent.edits.named_paths import NamedPaths
 from pygent_ls.agent.ports.workspace import EditPlan
 from tests.fakes import Gate, bounded
@@ -27,11 +27,11 @@ class FakeCheckpointer:
         self.asked.append(f"before {label} in {turn_id}")
         return self._problem
 
-    async def after_program(self, turn_id: str, label: str) -> str | None:
+    async def after_program(self, turn_id: str, label: str, also_named: NamedPaths | None = None) -> ProgramEnd:
         if self._gate_after:
             await self._gate_after.pass_through()
         self.asked.append(f"after {label} in {turn_id}")
-        return None
+        return ProgramEnd()
 
     async def about_to_apply(self, plan: EditPlan) -> None:
         self.asked.append(f"about to apply {plan.label}")

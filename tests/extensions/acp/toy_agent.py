@@ -1,7 +1,7 @@
 """An agent on the official SDK that does what its prompt says, and checks each answer against the SDK's types.
 
 A prompt is a JSON list of steps, each a list of a name and arguments. Steps that get something say what they got.
-`toy_agent.py [OPTION=VALUE …]`: `log=FILE`, `modes=ID,ID`, `load=1`, `resume=1`, `sign_in=1`, `slow_start=1`.
+`toy_agent.py [OPTION=VALUE …]`: `log=FILE`, `modes=ID,ID`, `load=1`, `resume=1`, `sign_in=1`, `models=NAME,NAME`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 import sys
-import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,10 +76,11 @@ class ToyAgent:
         """Tell what it can."""
         log("initialize", os.getpid())
         self.capabilities = client_capabilities
-        if OPTIONS.get("slow_start"):
-            await asyncio.Event().wait()
-        ways = [AuthMethodAgent(id="browser", name="In the browser"), AuthMethodAgent(id="other", name="Another way")]
-        sessions = {"resume": {}} if OPTIONS.get("resume") else {}
+        ways: list[Any] = [
+            AuthMethodAgent(id="browser", name="In the browser"),
+            AuthMethodAgent(id="other", name="Another way"),
+        ]
+        sessions: dict[str, Any] = {"resume": {}} if OPTIONS.get("resume") else {}
         return InitializeResponse(
             protocol_version=protocol_version,
             agent_capabilities=AgentCapabilities.model_validate(
@@ -94,7 +95,7 @@ class ToyAgent:
         self.is_signed_in = True
         return AuthenticateResponse()
 
-    async def new_session(self, cwd: str, mcp_servers: Any = None, **_: Any) -> Any:
+    async def new_session(self, cwd: str, mcp_servers: Sequence[Any] | None = None, **_: Any) -> Any:
         """Begin a session."""
         if OPTIONS.get("sign_in") and not self.is_signed_in:
             raise RequestError.auth_required()
@@ -265,7 +266,7 @@ class ToyAgent:
     async def do_hang(self, session_id: str, *how: str) -> None:
         await self.say(session_id, "Hanging. ")
         if "deaf" in how:
-            time.sleep(600)  # noqa: ASYNC251 - it hears nothing, not even that it is cancelled
+            os.read(os.pipe()[0], 1)  # it hears nothing, not even that it is cancelled
         await self.cancelled.wait()
 
     async def do_flood(self, session_id: str, n: int, chars: int) -> None:

@@ -302,5 +302,5 @@ async def test_what_a_command_changed_in_which_the_daemon_died_is_not_known(fold
     assert await one.before_program("t1", "make", NamedPaths(folder=folder)) is None
     assert await unknown_turns() == {"t1"}
 
-    assert await one.after_program("t1", "make") is None
+    assert (await one.after_program("t1", "make")).problem is None
     assert await unknown_turns() == set()

@@ -61,7 +61,7 @@ class Desk:
         assert await self.checkpoints.before_program(turn, command, named_in([command], self.folder)) is None
         process = await asyncio.create_subprocess_shell(command, cwd=self.folder)
         assert await process.wait() == 0
-        assert await self.checkpoints.after_program(turn, command) is None
+        assert (await self.checkpoints.after_program(turn, command)).problem is None
 
     async def back(self, to: Checkpoint | None = None, wanted: RewindTarget = FILES) -> Restored:
         """Go back, to the first checkpoint by default."""
@@ -322,7 +322,7 @@ async def test_what_another_session_wrote_during_a_command_is_not_the_commands(d
     assert await one.checkpoints.before_program("t1", "cat", named) is None
     await other.edit("u1", "a.txt", "other\n")
     await other.edit("u1", "b.txt", "other\n")
-    assert await one.checkpoints.after_program("t1", "cat") is None
+    assert (await one.checkpoints.after_program("t1", "cat")).problem is None
     left = await one.back()
     back = await other.back()
 
@@ -344,7 +344,7 @@ async def test_what_another_session_has_written_and_its_user_still_reviews_is_no
     await other.checkpoints.about_to_apply(plan)
     assert await one.checkpoints.before_program("t1", "touch", named_in(["touch a.txt"], desk.folder)) is None
     await other.checkpoints.workspace.apply(plan)
-    assert await one.checkpoints.after_program("t1", "touch") is None
+    assert (await one.checkpoints.after_program("t1", "touch")).problem is None
     await other.checkpoints.applied(plan)
     left = await one.back()
     back = await other.back()
@@ -433,7 +433,7 @@ async def test_without_git_tools_can_be_taken_back_and_commands_are_warned_of_on
 
     await desk.edit("t1", "a.txt", "A\n")
     said = [await checkpoints.before_program("t1", "make", named) for _ in range(2)]
-    assert await checkpoints.after_program("t1", "make") is None
+    assert (await checkpoints.after_program("t1", "make")).problem is None
     done = await desk.back()
 
     assert said[0] is not None

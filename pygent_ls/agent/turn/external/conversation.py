@@ -16,7 +16,7 @@ SESSION, N_PROMPTS, OURS = "session", "n_prompts", "ours"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class ExternalHistory:
     """Where a prompt stands in the conversation."""
 
     session: AgentSession | None
@@ -31,14 +31,14 @@ def mark_of(model: str, session: AgentSession, ours: str) -> ThinkingBlock:
     return ThinkingBlock(thinking="", model=model, family=model, provider_data=data)
 
 
-def heard(history: Sequence[Message], model: str, ours: str) -> Heard:
+def heard(history: Sequence[Message], model: str, ours: str) -> ExternalHistory:
     """Return what the agent called `model` has heard of the history of our session, which ends with what the user says
     now. The agent's session of a session that ours is a copy of is not ours to continue."""
     said = len(history)
     while said and history[said - 1].role == "user" and not _has_results(history[said - 1]):
         said -= 1
     session, end = _last_session(history[:said], model, ours)
-    return Heard(
+    return ExternalHistory(
         session=session,
         unheard=_told(history[end:said]) if session else "",
         conversation=_told(history[:said]),

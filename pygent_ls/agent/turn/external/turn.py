@@ -80,7 +80,7 @@ Said = Literal["text", "thinking"]
 
 
 @dataclass(kw_only=True, eq=False)
-class _Call:
+class _ShownCall:
     record: CallRecord
     call: ExternalCall
     began_s: float
@@ -105,7 +105,7 @@ class ExternalTurn:
 
     def __post_init__(self) -> None:
         self._edits = ExternalEdits(state=self.state, agent=self.model.agent.label)
-        self._calls: dict[str, _Call] = {}
+        self._calls: dict[str, _ShownCall] = {}
         self._paths: set[Path] = set()
         self._n_calls = self._n_said = self._n_items = self._n_runs = 0
         self._open: Said | None = None
@@ -265,7 +265,7 @@ class ExternalTurn:
         """Append what was said, and then called, to the history."""
         blocks, self._kept = (*self._kept, *calls), []
         if not any(isinstance(each, TextBlock | ToolUseBlock) for each in blocks):
-            return  # thoughts alone are no message
+            return  # a message needs more than thoughts
         if self._session is not None:
             blocks = (mark_of(self.model.name, self._session, self.state.context.memory.session_id), *blocks)
             self._session = None
@@ -294,7 +294,7 @@ class ExternalTurn:
         known.granted = (*known.granted, *call.changes)
         return True
 
-    async def _allowed(self, known: _Call, plan: EditPlan | None, *, is_run_here: bool = False) -> bool:
+    async def _allowed(self, known: _ShownCall, plan: EditPlan | None, *, is_run_here: bool = False) -> bool:
         """Return whether the rules, the mode, the hooks and the user allow a call. `plan` is the edit that it would
         make; `is_run_here`: its command runs in our sandbox."""
         context, record = self.state.context, known.record
@@ -336,7 +336,7 @@ class ExternalTurn:
         block = user_feedback(record.asked.name, text)
         self.state.steering.append(Steering(shown=text, content=(block,)))
 
-    async def _known(self, call: ExternalCall) -> _Call:
+    async def _known(self, call: ExternalCall) -> _ShownCall:
         """Return the call with what is known of it now; announce what is new."""
         known = self._calls.get(call.id)
         if known is None:
@@ -354,7 +354,7 @@ class ExternalTurn:
             await self._announce(known)
         return known
 
-    async def _begin(self, call: ExternalCall) -> _Call:
+    async def _begin(self, call: ExternalCall) -> _ShownCall:
         self._n_calls += 1
         if self._n_calls > MAX_CALLS:
             raise ToolError(f"The agent was stopped after {MAX_CALLS:,} calls.")
@@ -366,13 +366,13 @@ class ExternalTurn:
         asked = ToolUseBlock(id=tool_id, name=tool.name, input=input_of(call, workspace))
         record = CallRecord(asked=asked, tool=tool, paths=tuple(self._paths_of(call)), is_announced=True)
         self.state.context.share.user_times.begin(tool_id, self.state.spec.parent_tool_id)
-        known = self._calls[call.id] = _Call(record=record, call=call, began_s=self.clock())
+        known = self._calls[call.id] = _ShownCall(record=record, call=call, began_s=self.clock())
         self._name_paths(call)
         await self._edits.note(call)
         await self._announce(known)
         return known
 
-    async def _announce(self, known: _Call) -> None:
+    async def _announce(self, known: _ShownCall) -> None:
         event = tool_call(self.state.context, known.record)
         if event != known.announced:
             known.announced = event
@@ -392,7 +392,7 @@ class ExternalTurn:
         found = (resolved(each, workspace) for each in paths)
         return [path for path in dict.fromkeys(found) if path is not None]
 
-    async def _progress(self, known: _Call, output: str) -> None:
+    async def _progress(self, known: _ShownCall, output: str) -> None:
         """Show what is new of the output, which an agent sends as a whole."""
         if not output.startswith(known.seen) or output == known.seen or known.call.status in ("done", "failed"):
             return
@@ -404,7 +404,7 @@ class ExternalTurn:
         if shown := await record.live.feed(new):
             await self.state.emit(ToolProgress(tool_id=record.asked.id, content=shown))
 
-    async def _report(self, known: _Call) -> None:
+    async def _report(self, known: _ShownCall) -> None:
         """End a call that the agent reports as ended."""
         call = known.call
         if call.kind not in ("read", "search", "think", "fetch"):
@@ -415,7 +415,7 @@ class ExternalTurn:
         is_error = call.status == "failed" or bool(known.denied)
         await self._finish(known, Outcome(content=content, is_error=is_error, is_denied=bool(known.denied)))
 
-    async def _check_rules(self, known: _Call) -> None:
+    async def _check_rules(self, known: _ShownCall) -> None:
         """Tell the user of a call that the agent made without asking, although a rule denies it."""
         record = known.record
         try:
@@ -425,7 +425,7 @@ class ExternalTurn:
         except ToolError:
             return
 
-    async def _finish(self, known: _Call, outcome: Outcome) -> None:
+    async def _finish(self, known: _ShownCall, outcome: Outcome) -> None:
         self._calls.pop(known.call.id, None)
         context, record = self.state.context, known.record
         seconds = max(0.0, self.clock() - known.began_s)
@@ -490,19 +490,19 @@ class ExternalTurn:
             if own:
                 await self.show(replace(owner.call, status="failed" if owner.denied else "done", output=plan.result))
 
-    def _owner_of(self, path: Path) -> _Call | None:
+    def _owner_of(self, path: Path) -> _ShownCall | None:
         """Return the running call that edits this file."""
         editing = (each for each in self._calls.values() if each.call.kind in ("edit", "move", "delete", "other"))
         return next((each for each in editing if path in self._paths_of(each.call)), None)
 
-    def _covers(self, owner: _Call, path: Path, text: str) -> bool:
+    def _covers(self, owner: _ShownCall, path: Path, text: str) -> bool:
         """Whether the text is what was permitted for the call: the whole text, or one with its fragments in place."""
         workspace = self.state.context.environment.workspace
         granted = [each for each in owner.granted if resolved(each.path, workspace) == path]
         before = self._edits.text_before(path)
         return bool(granted) and with_changes(before, granted) == text
 
-    async def _permitted_write(self, owner: _Call | None, path: str, found: Path, plan: EditPlan) -> _Call:
+    async def _permitted_write(self, owner: _ShownCall | None, path: str, found: Path, plan: EditPlan) -> _ShownCall:
         """Ask for an edit that no permission covers; return the call that it belongs to. Raises `ToolError`."""
         if owner is None:
             name = self.state.context.environment.workspace.shown(found)
