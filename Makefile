@@ -5,7 +5,7 @@ PYTHON := .venv/bin/python
 # Else pyright asks the network whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test test-vscode recordings git sandbox editors litellm-proxy peers test-nightly check docs bench pins upgrade clean
+.PHONY: demo test test-vscode test-agents recordings git sandbox editors litellm-proxy peers test-nightly check docs bench pins upgrade clean
 .DEFAULT_GOAL := test
 .NOTPARALLEL: # two installers in one .venv
 
@@ -16,12 +16,17 @@ demo: .venv/.installed
 test: git sandbox .venv/.installed-dev editors litellm-proxy peers
 	@.ci/test
 
-test-vscode: git sandbox .venv/.installed-dev
+test-vscode: git sandbox .venv/.installed-dev peers
 	@.ci/test-vscode
 
 # Answers that real providers gave, replayed to the adapters; FILE=… names another file of them.
 recordings: .venv/.installed-dev
 	@$(PYTHON) -m tests.provider_traffic $(FILE)
+
+# Agents that others wrote, in an editor: their recorded wires, and those that are installed in $AGENTS or build/agents.
+# NAME=… runs the wires and agents whose names begin so.
+test-agents: .venv/.installed-dev
+	@$(PYTHON) -m tests.external_agents $(NAME)
 
 git:
 	@command -v git >/dev/null || { echo "make: git is missing: install it with your system's package manager" >&2; exit 1; }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.clients.waiting import WAIT_S
 from tests.e2e.command_line import clean_environment
 from tests.e2e.conftest import HttpModel
-from tests.model_server import Call, ModelServer, Step
+from tests.model_server import Call, ModelServer, Received, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class Project:
 
 
 @contextmanager
-def project(parent: Path) -> Generator[Project]:
-    """Make it in an empty folder."""
+def project(parent: Path, answer: Callable[[Received, int], Step] | None = None) -> Generator[Project]:
+    """Make it in an empty folder. `answer` takes the place of the scripts of its model."""
     folder, home = (parent.resolve() / name for name in ("project", "home"))
     folder.mkdir()
     home.mkdir()
     subprocess.run(["git", "init", "--quiet", str(folder)], check=True, timeout=WAIT_S)
     model = HttpModel()
-    with ModelServer(model.answer) as server:
+    with ModelServer(answer or model.answer) as server:
         environment = clean_environment(
             home,
             PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

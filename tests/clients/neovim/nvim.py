@@ -145,7 +145,7 @@ def neovim(
 ) -> Generator[Editor]:
     """Neovim in that folder; the daemon starts when something needs it."""
     with ModelServer(script) as model, daemon_program(home) as programs:
-        given = clean_environment(home, **model.env(), PYGENT_MODEL="openai/mock", **environment)
+        given = clean_environment(home, **{**model.env(), "PYGENT_MODEL": "openai/mock", **environment})
         given["PATH"] = f"{programs}{os.pathsep}{given['PATH']}"
         given["NVIM_LOG_FILE"] = str(home / "nvim.log")
         with bare_neovim(given, home, folder, *arguments) as nvim:
