@@ -44,6 +44,8 @@ class ExternalCall:
     """Arguments in the agent's own form."""
     command: str = ""
     """Command line of a call that executes one."""
+    folder: str = ""
+    """Folder that the command runs in; empty for the session's."""
     url: str = ""
     paths: tuple[str, ...] = ()
     """Absolute paths that the call is about."""

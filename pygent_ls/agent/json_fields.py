@@ -27,7 +27,12 @@ def objects(value: object) -> list[Mapping[str, Any]]:
 
 def texts(value: object) -> list[str]:
     """Return the texts in a list that are not empty; an empty list for any other value."""
-    return [each for each in map(text, cast("list[object]", value)) if each] if isinstance(value, list) else []
+    return [each for each in items(value) if each]
+
+
+def items(value: object) -> list[str]:
+    """Return the items of a list; an empty list for any other value. An item that is not text counts as empty."""
+    return [text(each) for each in cast("list[object]", value)] if isinstance(value, list) else []
 
 
 def number(value: object) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pygent_ls.config.settings import Settings
+from pygent_ls.errors import SettingError
 
 if TYPE_CHECKING:
     from pygent_ls.agent.ports.model import Model
@@ -38,8 +39,30 @@ async def models_of(
     settings: Settings, endpoints: Endpoints, resources: ModelResources, find: Callable[[str], str | None]
 ) -> Sequence[ListedModel]:
     """Return the models for `Core.models`."""
+    from pygent_ls.extensions.acp.programs import PREFIX
     from pygent_ls.llm.model_list import listed_models
 
     agents = [each.model for each in settings.agents.values() if each.model]
     named = [endpoints.model, settings.compaction.model, *settings.fallback_models, *agents, *settings.models]
-    return await listed_models([each for each in named if each], find, endpoints, resources, os.environ)
+    models = [each for each in named if each and not each.startswith(PREFIX)]
+    return [*await listed_models(models, find, endpoints, resources, os.environ), *_external(settings, find)]
+
+
+def _external(settings: Settings, find: Callable[[str], str | None]) -> Sequence[ListedModel]:
+    """Return the agents of other programs."""
+    from pygent_ls.app.external_models import agent_programs_of
+    from pygent_ls.extensions.acp.programs import PREFIX, PRESETS
+    from pygent_ls.llm.model_list import ListedModel
+
+    try:
+        programs = {**PRESETS, **agent_programs_of(settings)}
+    except SettingError:  # the first turn reports it
+        programs = PRESETS
+    return [
+        ListedModel(
+            name=f"{PREFIX}{each.name}",
+            available=find(each.command[0]) is not None,
+            reason="" if find(each.command[0]) else each.missing,
+        )
+        for each in programs.values()
+    ]

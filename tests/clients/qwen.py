@@ -44,7 +44,7 @@ def editing(path: Path, old: str, new: str) -> Callable[[Received, int], Step]:
     """The answers of its model, which edits a file in each turn. What it asks besides is answered with a word."""
 
     def answer(request: Received, _: int) -> Step:
-        tools = {each["function"]["name"] for each in request.body.get("tools") or []}
+        tools = [str(each["function"]["name"]) for each in request.body.get("tools") or []]
         if "edit" not in tools or "read_file" not in tools:
             return Step(text="Nothing.")
         roles = [message["role"] for message in request.messages]

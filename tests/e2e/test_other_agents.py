@@ -266,7 +266,7 @@ async def test_a_rule_denies_asks_and_allows_and_tells_of_what_was_not_asked(fol
         ("accept-edits,ask,auto", "default", ["ask"]),
         ("default,auto", "default", []),
         ("auto,plan,default", "plan", ["plan"]),
-        ("auto,other", "default", []),
+        ("fast,other", "default", []),
     ],
 )
 async def test_it_is_set_to_the_mode_in_which_it_asks(folder: Path, modes: str, mode: str, chosen: list[str]) -> None:
@@ -274,6 +274,7 @@ async def test_it_is_set_to_the_mode_in_which_it_asks(folder: Path, modes: str, 
         await toy.turn(["say", "hi"], mode=mode)
 
         assert toy.logged("mode") == chosen
+        assert any("It is not known" in each["content"] for each in toy.of_type("notice")) == ("fast" in modes)
 
 
 # What it does to the disk by itself
@@ -422,17 +423,26 @@ async def test_in_a_copy_of_a_session_it_knows_what_the_copy_has(toy: Toy) -> No
     assert "Second." not in last["text"]
 
 
-@pytest.mark.parametrize(("option", "method"), [("load=1", "load"), ("resume=1", "resume"), ("", "")])
+@pytest.mark.parametrize(("option", "method"), [("load=1", "load"), ("resume=1", "resume"), ("load=", "")])
 async def test_a_session_goes_on_after_a_restart(folder: Path, option: str, method: str) -> None:
-    async with toy_at(folder, *filter(None, [option])) as toy:
+    async with toy_at(folder, option, "modes=auto,ask") as toy:
         first = await toy.turn(["say", "First."])
-    async with toy_at(folder, *filter(None, [option])) as toy:
+    async with toy_at(folder, option, "modes=auto,ask") as toy:
         await toy.editor.ask("pygent/session/load", {"sessionId": first["sessionId"]})
         again = await toy.turn(["prompt"], sessionId=first["sessionId"])
 
     assert ("First." in again["text"]) == (not method)
     assert len(toy.logged("new")) == (1 if method else 2)
     assert len(toy.logged(method)) == 1 if method else True
+    assert toy.logged("mode") == ["ask", "ask"]
+
+
+async def test_it_leaves_its_plan_mode_with_ours(folder: Path) -> None:
+    async with toy_at(folder, "modes=auto,plan,ask") as toy:
+        first = await toy.turn(["say", "First."], mode="plan")
+        await toy.turn(["say", "Second."], sessionId=first["sessionId"], mode="default")
+
+        assert toy.logged("mode") == ["plan", "ask"]
 
 
 @SHARED

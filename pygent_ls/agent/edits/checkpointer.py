@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from pygent_ls.agent.edits.named_paths import NamedPaths
@@ -47,10 +48,12 @@ class Checkpointer(Protocol):
         """Prepare for a program that may change anything: make a checkpoint, which exists on return."""
         ...
 
-    async def after_program(self, turn_id: str, label: str, also_named: NamedPaths | None = None) -> ProgramEnd:
+    async def after_program(
+        self, turn_id: str, label: str, also_named: NamedPaths | None = None, *, apart_from: Collection[Path] = ()
+    ) -> ProgramEnd:
         """Record that the program of the last `before_program` has ended. Files that differ on disk since then count as
         its changes if its command line, or `also_named`, names them; elsewhere they may be anyone's. Changes that the
-        editor or another session reported do not count."""
+        editor or another session reported do not count, nor those of `apart_from`."""
         ...
 
     async def about_to_apply(self, plan: EditPlan) -> None:
@@ -72,7 +75,9 @@ class NoCheckpoints:
     async def before_program(self, turn_id: str, label: str, named: NamedPaths) -> str | None:
         """Do nothing."""
 
-    async def after_program(self, turn_id: str, label: str, also_named: NamedPaths | None = None) -> ProgramEnd:
+    async def after_program(
+        self, turn_id: str, label: str, also_named: NamedPaths | None = None, *, apart_from: Collection[Path] = ()
+    ) -> ProgramEnd:
         """Do nothing."""
         return ProgramEnd()
 
@@ -115,9 +120,11 @@ class TurnCheckpoints:
         """Prepare for a program; `after_program` must be called."""
         await self._tell(await self.checkpointer.before_program(self.turn_id, label, named))
 
-    async def after_program(self, label: str, also_named: NamedPaths | None = None) -> ProgramEnd:
+    async def after_program(
+        self, label: str, also_named: NamedPaths | None = None, *, apart_from: Collection[Path] = ()
+    ) -> ProgramEnd:
         """Return what the program changed."""
-        end = await self.checkpointer.after_program(self.turn_id, label, also_named)
+        end = await self.checkpointer.after_program(self.turn_id, label, also_named, apart_from=apart_from)
         await self._tell(end.problem)
         return end
 

@@ -266,6 +266,9 @@ class Turn:
 
     async def _ask_agent(self, model: ExternalModel) -> StopReason | None:
         """Let another program's agent answer. Raises `ModelError` after the failure has been emitted."""
+        if self._state.structured.schema is not None:
+            problem = f"{model.name} is an agent of another program, and cannot answer with a value of a schema."
+            raise await self._model_calls.failed(ModelError(problem, type="invalid_request", provider=model.name))
         turn = ExternalTurn(state=self._state, pauses=self._pauses, model=model, clock=self.clock)
         try:
             return await turn.run()

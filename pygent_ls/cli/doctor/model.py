@@ -100,6 +100,8 @@ class ModelSurvey:
 
         found = FoundModel(adapter="none")
         try:
+            if self.name.startswith("acp:"):
+                return self._agent()
             resources = self.resources()
             model = self.make(resources)
             if isinstance(model, RoutedModel):
@@ -113,6 +115,17 @@ class ModelSurvey:
             return found if found.problem else _unreached(self._checked(model, found))
         except (SettingError, ModelError) as error:
             return replace(found, problem=str(error))
+
+    def _agent(self) -> FoundModel:
+        """Return what is known of an agent of another program. Raises `SettingError`."""
+        from pygent_ls.app.external_models import agent_programs_of
+        from pygent_ls.extensions.acp.programs import program_named
+        from pygent_ls.workspace.processes.local_processes import processes_in
+
+        program, _ = program_named(self.name, agent_programs_of(self.settings))
+        is_there = processes_in(Path.cwd()).find(program.command[0]) is not None
+        adapter = f"{program.label}, an agent of its own, run as the program {program.command[0]}, outside the sandbox"
+        return FoundModel(adapter=adapter, problem="" if is_there else program.missing)
 
     async def _price_from(self, resources: ModelResources) -> str:
         """Return the source of prices in the settings and tables; OpenRouter's own list would need the network."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -93,12 +94,7 @@ class HostedAgent:
     def _program_path(self) -> str:
         found = self._services.find(self.program.command[0])
         if found is None:
-            how = f" Install it with: {self.program.install}" if self.program.install else ""
-            raise agent_error(
-                self.program,
-                f"{self.label} is not installed: there is no program {self.program.command[0]!r} on the PATH.{how}",
-                "invalid_request",
-            )
+            raise agent_error(self.program, self.program.missing, "invalid_request")
         return found
 
     async def prompt(self, prompt: ExternalPrompt, host: AgentHost) -> StopReason:
@@ -110,7 +106,6 @@ class HostedAgent:
         await host.joined(AgentSession(id=session.id, n_prompts=session.n_prompts))
         content = _content(prompt.content, unheard)
         sending = process.request("session/prompt", {"sessionId": session.id, "prompt": content})
-        before = session.usage
         try:
             response = await session.run(host, _patient(process, session, sending))
         except ToolError as error:
@@ -120,7 +115,7 @@ class HostedAgent:
             if process.is_stuck:
                 await self._give_up(process)
             raise
-        await host.count(_usage_of(response, session, before if self.program.counts_session else Usage()))
+        await host.count(_usage_of(response, session, counts_session=self.program.counts_session))
         return _STOP_REASONS.get(text(response.get("stopReason")), "end_turn")
 
     async def close(self) -> None:
@@ -173,8 +168,10 @@ async def _patient(
     try:
         return await asyncio.shield(asking)
     except asyncio.CancelledError:
-        await process.notify("session/cancel", {"sessionId": session.id})
-        await asyncio.wait([asking], timeout=CANCEL_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CANCEL_S):
+                await process.notify("session/cancel", {"sessionId": session.id})
+                await asyncio.wait([asking])
         process.is_stuck = not asking.done()
         raise
     finally:
@@ -199,8 +196,8 @@ def _content(blocks: Sequence[Block], unheard: str) -> list[Mapping[str, Any]]:
     return found
 
 
-def _usage_of(response: Mapping[str, Any], session: RemoteSession, before: Usage) -> Usage:
-    """Return the usage of one prompt; `before` is the part of the total that was counted before."""
+def _usage_of(response: Mapping[str, Any], session: RemoteSession, *, counts_session: bool) -> Usage:
+    """Return the usage of one prompt; `counts_session`: the agent tells the total of its session."""
     given = obj(response.get("usage")) or _gemini_usage(response)
     total = Usage(
         input_tokens=number(given.get("inputTokens")) + number(given.get("cachedReadTokens")),
@@ -208,7 +205,8 @@ def _usage_of(response: Mapping[str, Any], session: RemoteSession, before: Usage
         cache_read_tokens=number(given.get("cachedReadTokens")),
         cache_write_tokens=number(given.get("cachedWriteTokens")),
     )
-    session.usage = total
+    counted = session.count_from(total)
+    before = counted if counts_session else Usage()
     used, size = session.context
     return Usage(
         input_tokens=max(0, total.input_tokens - before.input_tokens),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from pygent_ls.agent.external_agent import CallStatus, ExternalCall, ProposedText
-from pygent_ls.agent.json_fields import obj, objects, text, texts
+from pygent_ls.agent.json_fields import items, obj, objects, text
 from pygent_ls.agent.kinds import ToolKind
 
 MAX_OUTPUT_CHARS = 1_000_000
@@ -37,6 +38,9 @@ _KINDS: Mapping[str, ToolKind] = {
 
 _PATHS = ("file_path", "filePath", "path", "fileName", "filepath", "absolute_path")
 """Arguments that name a file, as the agents spell them."""
+
+_HARMLESS = frozenset({"read", "search", "think", "other"})
+"""Kinds of calls that run no command."""
 
 _SHELLS = frozenset({"bash", "sh", "zsh"})
 
@@ -74,6 +78,8 @@ class CallBook:
 def _updated(known: ExternalCall, given: Mapping[str, Any]) -> ExternalCall:
     content, arguments = objects(given.get("content")), obj(given.get("rawInput"))
     kind = _KINDS.get(text(given.get("kind")), "other") if given.get("kind") else known.kind
+    if kind in _HARMLESS and _command(arguments):
+        kind = "execute"  # whatever the agent calls it
     title = text(given.get("title")) or known.title
     changes = tuple(_changes(content))
     return replace(
@@ -84,7 +90,8 @@ def _updated(known: ExternalCall, given: Mapping[str, Any]) -> ExternalCall:
         input=arguments or known.input,
         command=(_command(arguments) or known.command or _titled(title, arguments)) if kind == "execute" else "",
         url=text(arguments.get("url")) or known.url,
-        paths=() if kind == "execute" else tuple(dict.fromkeys(_paths(given, arguments, changes))) or known.paths,
+        folder=text(arguments.get("cwd")) or text(arguments.get("workdir")) or known.folder,
+        paths=() if kind == "execute" else _all_paths(known, _paths(given, arguments), changes or known.changes),
         changes=changes or known.changes,
         patch=text(arguments.get("diff")) or known.patch,
         output=(_output(content) or _raw(given.get("rawOutput")))[-MAX_OUTPUT_CHARS:] or known.output,
@@ -93,8 +100,8 @@ def _updated(known: ExternalCall, given: Mapping[str, Any]) -> ExternalCall:
 
 def _command(arguments: Mapping[str, Any]) -> str:
     given = arguments.get("command", arguments.get("cmd"))
-    words = texts(given)
-    if len(words) == 3 and words[0].rsplit("/", 1)[-1] in _SHELLS and "c" in words[1]:
+    words = items(given)
+    if len(words) == 3 and words[0].rsplit("/", 1)[-1] in _SHELLS and re.fullmatch(r"-[a-z]*c", words[1]):
         return words[2]
     return shlex.join(words) or text(given)
 
@@ -104,12 +111,14 @@ def _titled(title: str, arguments: Mapping[str, Any]) -> str:
     return "" if arguments or title.rstrip().endswith(("…", "...")) else title
 
 
-def _paths(given: Mapping[str, Any], arguments: Mapping[str, Any], changes: Sequence[ProposedText]) -> Iterator[str]:
+def _paths(given: Mapping[str, Any], arguments: Mapping[str, Any]) -> Sequence[str]:
     located = [path for each in objects(given.get("locations")) if (path := text(each.get("path")))]
-    yield from located
-    yield from (each.path for each in changes)
-    if not located and not changes:
-        yield from (path for name in _PATHS if (path := text(arguments.get(name))))
+    return located or [path for name in _PATHS if (path := text(arguments.get(name)))]
+
+
+def _all_paths(known: ExternalCall, named: Sequence[str], changes: Sequence[ProposedText]) -> tuple[str, ...]:
+    """Return what a call is about: what it names now, or else named before, and each file that it changes."""
+    return tuple(dict.fromkeys((*(named or known.paths), *(each.path for each in changes))))
 
 
 def _changes(content: Sequence[Mapping[str, Any]]) -> Iterator[ProposedText]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +105,12 @@ class AgentProcess:
         offered = {"readTextFile": self._program.reads, "writeTextFile": self._program.writes}
         params = {
             "protocolVersion": PROTOCOL_VERSION,
-            "clientCapabilities": {"fs": offered, "terminal": True},
+            "clientCapabilities": {
+                "fs": offered,
+                "terminal": True,
+                "auth": {"terminal": True},
+                "_meta": {"terminal-auth": True},
+            },
             "clientInfo": {"name": "pygent-ls", "title": "pygent-ls", "version": __version__},
         }
         answer = await self._timely(self.request("initialize", params), START_S, "initialize")
@@ -135,6 +141,7 @@ class AgentProcess:
                 raise SignInNeededError(said, type="auth") from None
             raise agent_error(self._program, f"{self._program.label}: {_words_of(error)}", "server") from None
         except ConnectionError:
+            self.is_stuck = True  # also if its process goes on
             why = self._transport.process.why_ended or "It has ended."
             raise agent_error(self._program, f"{self._program.label} stopped working. {why}", "server") from None
 
@@ -189,10 +196,11 @@ class AgentProcess:
         """Return the session for a prompt, and the conversation that it has not heard. Raises `ModelError`."""
         known, live = prompt.session, self._ours.get(prompt.session_id)
         if known and live and (live.id, live.n_prompts) == (known.id, known.n_prompts):
+            await self._choose_mode(live, prompt.mode, host)
             return live, prompt.unheard
         if live is not None:
             await self._leave(live)
-        elif known and (session := await self._recalled(known, prompt.folder)) is not None:
+        elif known and (session := await self._recalled(known, prompt, host)) is not None:
             self._ours[prompt.session_id] = session
             return session, prompt.unheard
         session = self._ours[prompt.session_id] = await self._new(prompt, host)
@@ -205,28 +213,38 @@ class AgentProcess:
         except SignInNeededError as needed:
             await self._sign_in(host, needed)
             answer = await self._timely(self.request("session/new", params), SESSION_S, "session/new")
-        session = self._session(text(answer.get("sessionId")))
-        session.take_options(answer.get("configOptions"))
-        await self._choose_model(session, answer)
-        await self._choose_mode(session, answer, prompt.mode, host)
+        session_id = text(answer.get("sessionId"))
+        if not session_id or any(each.id == session_id for each in self._ours.values()):
+            said = f"{self._program.label} gave a new session the id {session_id!r}, which is empty or taken."
+            raise agent_error(self._program, said, "server")
+        session = self._session(session_id)
+        await self._take_choices(session, answer, prompt, host)
         return session
 
-    async def _recalled(self, known: AgentSession, folder: Path) -> RemoteSession | None:
+    async def _take_choices(
+        self, session: RemoteSession, answer: Mapping[str, Any], prompt: ExternalPrompt, host: AgentHost
+    ) -> None:
+        """Choose the model and the mode of a session that begins or continues."""
+        session.take_modes(answer.get("modes"))
+        session.take_options(answer.get("configOptions"))
+        await self._choose_model(session, answer)
+        await self._choose_mode(session, prompt.mode, host)
+
+    async def _recalled(self, known: AgentSession, prompt: ExternalPrompt, host: AgentHost) -> RemoteSession | None:
         """Return a session of an earlier process; None if the agent cannot continue it."""
         can_resume = "resume" in obj(self._capabilities.get("sessionCapabilities"))
         if not can_resume and not self._capabilities.get("loadSession"):
             return None
         method = "session/resume" if can_resume else "session/load"
-        params = {"sessionId": known.id, "cwd": str(folder), "mcpServers": self._servers()}
+        params = {"sessionId": known.id, "cwd": str(prompt.folder), "mcpServers": self._servers()}
         session = self._session(known.id)
         try:
             answer = await self._timely(self.request(method, params), SESSION_S, method)
         except ModelError:
             self._by_id.pop(known.id, None)
             return None
-        session.n_prompts = known.n_prompts
-        session.take_options(answer.get("configOptions"))
-        await self._choose_model(session, answer)
+        session.recall(known.n_prompts)
+        await self._take_choices(session, answer, prompt, host)
         return session
 
     async def _leave(self, session: RemoteSession) -> None:
@@ -256,26 +274,25 @@ class AgentProcess:
         known = ", ".join(map(one_line, names)) or "it offers no choice"
         raise agent_error(self._program, f"{self._program.label} has no model {wanted!r}: {known}.", "invalid_request")
 
-    async def _choose_mode(self, session: RemoteSession, answer: Mapping[str, Any], mode: str, host: AgentHost) -> None:
+    async def _choose_mode(self, session: RemoteSession, mode: str, host: AgentHost) -> None:
         """Set the mode in which the agent asks, so that our rules and modes decide; or its plan mode in ours."""
-        modes = obj(answer.get("modes"))
-        names = [text(each.get("id")) for each in objects(modes.get("availableModes"))]
-        current = text(modes.get("currentModeId"))
+        option = None if session.modes else _option(session, "mode")
+        names = session.modes or (_values(option) if option else ())
+        current = text(option.get("currentValue")) if option else session.mode
         wanted = next((each for each in self._wanted_modes(mode) if each in names), "")
         if wanted and wanted != current:
-            params = {"sessionId": session.id, "modeId": wanted}
-            await self._timely(self.request("session/set_mode", params), SESSION_S, "session/set_mode")
-            return
-        option = _option(session, "mode")
-        if not names and option is not None:
-            values, current = _values(option), text(option.get("currentValue"))
-            wanted = next((each for each in self._wanted_modes(mode) if each in values), "")
-            if wanted and wanted != current:
+            if option is not None:
                 await self._set_option(session, text(option.get("id")), wanted)
-        if self._program.mode and not wanted:
+            else:
+                params = {"sessionId": session.id, "modeId": wanted}
+                await self._timely(self.request("session/set_mode", params), SESSION_S, "session/set_mode")
+                session.mode = wanted
+        if names and not wanted and not session.is_warned and not self._program.asks:
+            session.is_warned = True
+            known = ", ".join(map(one_line, names))
             await host.notice(
-                f"{self._program.label} has no mode {self._program.mode!r} any more, so it may act without asking. "
-                f"Set `acp_agents.{self._program.name}.mode` to one of: {', '.join(map(one_line, names))}."
+                f"It is not known in which of its modes {self._program.label} asks before it acts: {known}. Set one as "
+                f"`acp_agents.{self._program.name}.mode`."
             )
 
     def _wanted_modes(self, mode: str) -> Sequence[str]:
@@ -309,7 +326,7 @@ class AgentProcess:
         """Let the user choose a way to sign in. Raises `ModelError`."""
         label = self._program.label
         ways = {one_line(text(each.get("name")) or text(each.get("id"))): each for each in self._sign_in_ways}
-        hints = "; ".join(f"{title}: {hint}" for title, each in ways.items() if (hint := _terminal_command(each)))
+        hints = "; ".join(f"{title}: {hint}" for title, each in ways.items() if (hint := self._terminal_command(each)))
         if not ways:
             raise needed
         choices = [
@@ -324,10 +341,19 @@ class AgentProcess:
                 "the prompt again and choose a way.",
                 "auth",
             )
-        if command := _terminal_command(ways[chosen]):
+        if command := self._terminal_command(ways[chosen]):
             raise agent_error(self._program, f"Run this in a terminal, then send the prompt again: {command}", "auth")
         params = {"methodId": text(ways[chosen].get("id"))}
         await self._timely(self.request("authenticate", params), SIGN_IN_S, "authenticate")
+
+    def _terminal_command(self, way: Mapping[str, Any]) -> str:
+        """Return the command of a sign-in that takes place in a terminal; empty for another one."""
+        terminal = obj(obj(way.get("_meta")).get("terminal-auth"))
+        if terminal:
+            return shlex.join((text(terminal.get("command")), *texts(terminal.get("args"))))
+        if way.get("type") == "terminal":
+            return shlex.join((self._program.command[0], *texts(way.get("args"))))
+        return ""
 
 
 def _option(session: RemoteSession, category: str) -> Mapping[str, Any] | None:
@@ -343,14 +369,6 @@ def _values(option: Mapping[str, Any]) -> list[str]:
         for value in (text(each.get("value")), *(text(inner.get("value")) for inner in objects(each.get("options"))))
         if value
     ]
-
-
-def _terminal_command(way: Mapping[str, Any]) -> str:
-    """Return the command of a sign-in that takes place in a terminal; empty for another one."""
-    terminal = obj(obj(way.get("_meta")).get("terminal-auth"))
-    if terminal:
-        return " ".join((text(terminal.get("command")), *texts(terminal.get("args"))))
-    return text(way.get("description")) if way.get("type") == "terminal" else ""
 
 
 def _words_of(error: Exception) -> str:

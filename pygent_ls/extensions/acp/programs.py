@@ -25,6 +25,8 @@ class AgentProgram:
     """Prefixes of the variables with keys that it is given."""
     mode: str = ""
     """Mode in which it asks before it acts, in its own words; empty to choose by name."""
+    asks: bool = False
+    """Whether it asks in each of its modes, as far as its settings in `env` go."""
     reads: bool = True
     """Whether it is offered to read files through the editor."""
     writes: bool = True
@@ -36,6 +38,12 @@ class AgentProgram:
     """Whether the usage that it tells is that of the whole session, as the protocol says, and not of the prompt."""
     install: str = ""
     """Command that installs it."""
+
+    @property
+    def missing(self) -> str:
+        """What is missing if the program is not installed, and how to install it."""
+        how = f" Install it with: {self.install}" if self.install else ""
+        return f"{self.label} is not installed: there is no program {self.command[0]!r} on the PATH.{how}"
 
 
 _ROOT = {"IS_SANDBOX": "1"} if hasattr(os, "geteuid") and os.geteuid() == 0 else {}
@@ -78,7 +86,18 @@ PRESETS: Mapping[str, AgentProgram] = {
             label="OpenCode",
             command=("opencode", "acp"),
             env={"OPENCODE_PERMISSION": '{"edit":"ask","bash":"ask","webfetch":"ask"}'},
-            keys=("",),
+            asks=True,
+            keys=(
+                "ANTHROPIC_",
+                "OPENAI_",
+                "GEMINI_",
+                "GOOGLE_",
+                "MISTRAL_",
+                "OPENROUTER_",
+                "XAI_",
+                "DEEPSEEK_",
+                "GROQ_",
+            ),
             reads=False,
             writes=False,
             counts_session=False,
@@ -97,6 +116,7 @@ PRESETS: Mapping[str, AgentProgram] = {
             label="GitHub Copilot",
             command=("copilot", "--acp"),
             keys=("GH_TOKEN", "GITHUB_TOKEN", "COPILOT_"),
+            asks=True,
             install="npm install -g @github/copilot",
         ),
         AgentProgram(

@@ -58,6 +58,11 @@ class RemoteSession:
         self.id = session_id
         self.n_prompts = 0
         self.commands: tuple[AgentCommand, ...] = ()
+        self.mode = ""
+        self.modes: tuple[str, ...] = ()
+        """Modes that the agent offers as such; empty if they are an option, or if it has none."""
+        self.is_warned = False
+        """Whether the user was told that it may act without asking."""
         self.options: Mapping[str, Mapping[str, Any]] = {}
         """Configuration options, by id."""
         self.usage = Usage()
@@ -65,6 +70,8 @@ class RemoteSession:
         self.context = (0, 0)
         """Tokens in its context window, and the size of that."""
         self._cost = 0.0
+        self._is_unknown = False
+        """Whether what it cost so far is unknown, because it began in an earlier process."""
         self.has_cost = False
         """Whether the agent tells what it costs."""
         self._program = program
@@ -75,6 +82,16 @@ class RemoteSession:
         self._room.set()
         self._requests: set[asyncio.Task[Any]] = set()
         self._terminals = Terminals()
+
+    def recall(self, n_prompts: int) -> None:
+        """Continue a session of an earlier process. The totals that it tells first are where counting begins."""
+        self.n_prompts, self._is_unknown = n_prompts, True
+
+    def count_from(self, total: Usage) -> Usage:
+        """Return the part of a total that was counted before, and count from this one."""
+        before, self.usage = total if self._is_unknown else self.usage, total
+        self._is_unknown = False
+        return before
 
     async def has_room(self) -> None:
         """Return once few enough updates wait."""
@@ -145,14 +162,21 @@ class RemoteSession:
             case "available_commands_update":
                 self.commands = tuple(_commands(update.get("availableCommands")))[:MAX_COMMANDS]
             case "current_mode_update":
-                mode = one_line(update.get("currentModeId") or "")
-                self._later(lambda host: host.notice(f"The agent's mode is now {mode}."))
+                self.mode = text(update.get("currentModeId"))
+                said = f"The agent's mode is now {one_line(self.mode)}."
+                self._later(lambda host: host.notice(said))
             case "config_option_update":
                 self.take_options(update.get("configOptions"))
             case "usage_update":
                 self._take_usage(update)
             case _:
                 pass
+
+    def take_modes(self, given: object) -> None:
+        """Remember the modes that the agent offers."""
+        modes = obj(given)
+        self.modes = tuple(text(each.get("id")) for each in objects(modes.get("availableModes")))
+        self.mode = text(modes.get("currentModeId"))
 
     def take_options(self, given: object) -> None:
         """Remember the configuration options that the agent lists."""
@@ -165,7 +189,7 @@ class RemoteSession:
         total = amount(cost.get("amount")) if cost.get("currency") == "USD" else None
         if total is not None:
             added, self._cost, self.has_cost = total - self._cost, total, True
-            if added > 0:
+            if added > 0 and not self._is_unknown:
                 self._later(lambda host: host.count(Usage(cost_usd=added)))
 
     # Requests

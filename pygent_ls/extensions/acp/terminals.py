@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pygent_ls.agent.external_agent import AgentHost
-from pygent_ls.agent.json_fields import objects, text, texts
+from pygent_ls.agent.json_fields import items, objects, text
 from pygent_ls.errors import ToolError
 
 MAX_TERMINALS = 50
@@ -28,14 +28,23 @@ CANNOT_RUN = 126
 class _Terminal:
     task: asyncio.Task[int]
     limit: int
-    output: str = ""
+    pieces: list[str] = field(default_factory=list[str])
+    n_chars: int = 0
     is_cut: bool = False
 
     def take(self, piece: str) -> None:
-        self.output += piece
-        data = self.output.encode()
-        if len(data) > self.limit:
-            self.output, self.is_cut = data[-self.limit :].decode(errors="ignore") if self.limit else "", True
+        self.pieces.append(piece)
+        self.n_chars += len(piece)
+        if self.n_chars > 2 * max(self.limit, MAX_OUTPUT_BYTES):
+            self.pieces = [self.output]
+            self.n_chars = len(self.pieces[0])
+
+    @property
+    def output(self) -> str:
+        """The end of the output, within the limit."""
+        data = "".join(self.pieces).encode("utf-8", "replace")
+        self.is_cut |= len(data) > self.limit
+        return data[max(0, len(data) - self.limit) :].decode(errors="ignore")
 
     @property
     def exit_status(self) -> dict[str, Any] | None:
@@ -61,7 +70,8 @@ class Terminals:
             raise ToolError(f"There is no terminal {params.get('terminalId')!r}.")
         match method:
             case "terminal/output":
-                shown = {"output": terminal.output, "truncated": terminal.is_cut}
+                output = terminal.output
+                shown = {"output": output, "truncated": terminal.is_cut}
                 return shown if terminal.exit_status is None else {**shown, "exitStatus": terminal.exit_status}
             case "terminal/wait_for_exit":
                 await asyncio.wait([terminal.task])
@@ -87,7 +97,7 @@ class Terminals:
     async def _create(self, host: AgentHost, params: Mapping[str, Any]) -> Mapping[str, Any]:
         if len(self._all) >= MAX_TERMINALS:
             raise ToolError(f"There are {MAX_TERMINALS} terminals. Release those that are not needed.")
-        command, arguments = text(params.get("command")), texts(params.get("args"))
+        command, arguments = text(params.get("command")), items(params.get("args"))
         argv = (command, *arguments) if arguments else (*SHELL, command)
         env = {text(each.get("name")): text(each.get("value")) for each in objects(params.get("env"))}
         limit = params.get("outputByteLimit")
@@ -105,7 +115,7 @@ class Terminals:
 
         terminal = _Terminal(
             task=asyncio.create_task(run()),
-            limit=limit if isinstance(limit, int) and limit >= 0 else MAX_OUTPUT_BYTES,
+            limit=min(limit, MAX_OUTPUT_BYTES) if isinstance(limit, int) and limit >= 0 else MAX_OUTPUT_BYTES,
         )
         terminal_id = f"terminal-{self._n_made}"
         self._all[terminal_id] = terminal

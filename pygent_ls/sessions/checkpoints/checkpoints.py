@@ -245,7 +245,9 @@ class Checkpoints:
                 self._add(turn_id, f"Before {label}", snapshot)
             return await self._record(turn_id)
 
-    async def after_program(self, turn_id: str, label: str, also_named: NamedPaths | None = None) -> ProgramEnd:
+    async def after_program(
+        self, turn_id: str, label: str, also_named: NamedPaths | None = None, *, apart_from: Collection[Path] = ()
+    ) -> ProgramEnd:
         """Implement `Checkpointer.after_program`."""
         async with self._one_at_a_time:
             program, self._program = self._program, None
@@ -260,7 +262,7 @@ class Checkpoints:
                 return ProgramEnd(problem=await self._failed(turn_id, error))
             self._know(turn_id, is_known=program.was_known)
             named = (program.named, also_named or program.named)
-            others = {*self.workspace.told_since(program.told), *self._log.by_others(self, program.logged)}
+            others = {*self.workspace.told_since(program.told), *self._log.by_others(self, program.logged), *apart_from}
             its_own: list[Path] = []
             left_alone = {*others, *shown, *program.unkept}
             its_changes = [each for each in changes if each.path not in left_alone]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,9 @@ class FakeCheckpointer:
         self.asked.append(f"before {label} in {turn_id}")
         return self._problem
 
-    async def after_program(self, turn_id: str, label: str, also_named: NamedPaths | None = None) -> ProgramEnd:
+    async def after_program(
+        self, turn_id: str, label: str, also_named: NamedPaths | None = None, *, apart_from: Collection[Path] = ()
+    ) -> ProgramEnd:
         if self._gate_after:
             await self._gate_after.pass_through()
         self.asked.append(f"after {label} in {turn_id}")

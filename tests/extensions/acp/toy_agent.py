@@ -104,8 +104,12 @@ class ToyAgent:
         names = ",".join(each.name for each in mcp_servers or [])
         log("new", cwd, names)
         session_id = f"{os.getpid()}-{self.n_sessions}"
+        return NewSessionResponse.model_validate({"sessionId": session_id, **self.choices()})
+
+    def choices(self) -> dict[str, Any]:
+        """Return what a session can be set to."""
+        given: dict[str, Any] = {}
         modes = [each for each in OPTIONS.get("modes", "").split(",") if each]
-        given: dict[str, Any] = {"sessionId": session_id}
         if modes:
             available = [{"id": each, "name": each} for each in modes]
             given["modes"] = {"currentModeId": modes[0], "availableModes": available}
@@ -115,20 +119,20 @@ class ToyAgent:
                 {"type": "select", "id": "m", "name": "Model", "category": "model", "currentValue": options[0]["value"],
                  "options": options}
             ]  # fmt: skip
-        return NewSessionResponse.model_validate(given)
+        return given
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> Any:
         """Replay an earlier session."""
         log("load", session_id)
         self.cwd = cwd
         await self.update(session_id, {"sessionUpdate": "agent_message_chunk", "content": _text("Said before.")})
-        return LoadSessionResponse()
+        return LoadSessionResponse.model_validate(self.choices())
 
     async def resume_session(self, session_id: str, cwd: str, **_: Any) -> Any:
         """Go on with an earlier session."""
         log("resume", session_id)
         self.cwd = cwd
-        return ResumeSessionResponse()
+        return ResumeSessionResponse.model_validate(self.choices())
 
     async def set_session_mode(self, mode_id: str, **_: Any) -> Any:
         """Set the mode."""

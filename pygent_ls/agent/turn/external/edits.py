@@ -8,17 +8,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pygent_ls.agent.calls.edit_execution import count_changes, make_edit
+from pygent_ls.agent.edits.commit import to_its_end
 from pygent_ls.agent.edits.diffs import changes_of, unified_diff
 from pygent_ls.agent.edits.merge import merged
 from pygent_ls.agent.edits.named_paths import NamedPaths
 from pygent_ls.agent.edits.reviewer import ReviewedCall, told
 from pygent_ls.agent.events import Notice
 from pygent_ls.agent.external_agent import ExternalCall, ProposedText
-from pygent_ls.agent.ports.workspace import MISSING, Document, EditPlan, FileChange, LineDiff, Workspace, WriteText
+from pygent_ls.agent.ports.workspace import (
+    MISSING,
+    Document,
+    EditPlan,
+    FileChange,
+    LineDiff,
+    TextEncoding,
+    Workspace,
+    WriteText,
+)
 from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.turn.external.tools import resolved
 from pygent_ls.agent.turn.state import TurnState
 from pygent_ls.errors import StaleDocumentError, ToolError
+
+RECORD_S = 10.0
+"""Seconds that the record of what a program changed may take after a cancellation."""
 
 MAX_KEPT_CHARS = 5_000_000
 """Maximum length of a text that is kept to compare with."""
@@ -42,6 +55,8 @@ class ExternalEdits:
     """Changes of the last call that announced any, by file."""
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
     _is_open: bool = False
+    _ours: set[Path] = field(default_factory=set[Path])
+    """Files that we have written since the last look, which are not changes of its program."""
     tool_id: str = ""
     """The last call that may change files, to which changes on the disk are attributed."""
 
@@ -62,7 +77,10 @@ class ExternalEdits:
 
     async def changes(self, paths: Iterable[Path]) -> tuple[FileChange, ...]:
         """Return what its program has changed since the last time; `paths` are those that its calls name. Changes of
-        files with unsaved text are merged into the editor's text."""
+        files with unsaved text are merged into the editor's text. A cancellation does not lose the record."""
+        return await to_its_end(self._looked(paths), RECORD_S)
+
+    async def _looked(self, paths: Iterable[Path]) -> tuple[FileChange, ...]:
         async with self._one_at_a_time:
             found = await self._close(paths)
             await self._open()
@@ -82,9 +100,10 @@ class ExternalEdits:
         if not self._is_open:
             return ()
         self._is_open = False
-        context = self._context
+        context, ours = self._context, frozenset(self._ours)
+        self._ours.clear()
         named = NamedPaths(folder=context.environment.working_directory, paths=frozenset(paths))
-        ended = await context.checkpoints.after_program(self.agent, named)
+        ended = await context.checkpoints.after_program(self.agent, named, apart_from=ours)
         context.environment.cache.clear()
         for change in ended.changes:
             if not await self._merge_into_buffer(change):
@@ -147,17 +166,30 @@ class ExternalEdits:
         """Return the text from which the agent made its changes of a file, as far as known."""
         return self.known.get(path, self._on_disk.get(path, ""))
 
-    async def plan(self, path: Path, text: str) -> EditPlan | None:
-        """Return the edit that writes the agent's text, with what the user has typed meanwhile; None if it changes
-        nothing. Raises `ToolError` if both changed the same lines."""
+    async def base_of(self, path: Path, text: str) -> str | None:
+        """Return the text that the agent's text was made from, as things are now; None if that is unknown, or if there
+        is no file."""
+        if path in self.known or await self._workspace.stamp(path) == MISSING:
+            return self.known.get(path)
+        document = await self._workspace.read(path)
+        on_disk = await self._disk_text(path, document.encoding)
+        if on_disk is None:
+            is_unsaved = any(each.path == path for each in self._workspace.unsaved())
+            return None if is_unsaved else document.text
+        return self._on_disk.get(path) if on_disk == text != document.text else on_disk
+
+    async def plan(self, path: Path, text: str, base: str | None) -> EditPlan | None:
+        """Return the edit that writes the agent's text, made from `base`, with what the user has typed meanwhile; None
+        if it changes nothing. Raises `ToolError` if both changed the same lines."""
         name = self._workspace.shown(path)
         if await self._workspace.stamp(path) == MISSING:
             write = WriteText(path=path, before=None, text=text)
             return EditPlan(label=f"Create {name}", operations=(write,), result=f"Created {name}.")
         document = await self._workspace.read(path)
+        if base and base.count("\n") == base.count("\r\n") > 0 and "\r" not in text:
+            text = text.replace("\n", "\r\n")
         if text == document.text:
             return None
-        base = await self._base(path, document, text)
         result = self._merged(path, base, document.text, text) if base is not None else None
         if result is None:
             raise StaleDocumentError(
@@ -166,14 +198,14 @@ class ExternalEdits:
             )
         return None if result == document.text else _plan(f"Edit {name}", document, result, name)
 
-    async def _base(self, path: Path, document: Document, text: str) -> str | None:
-        """Return the text that the agent's text was made from; None if that is unknown."""
-        if path in self.known:
-            return self.known[path]
-        on_disk = await self._disk_text(path)
-        if on_disk is None or on_disk == document.text:
-            return document.text
-        return on_disk if on_disk != text else self._on_disk.get(path)
+    async def announced(self, changes: Sequence[ProposedText]) -> dict[Path, str]:
+        """Return the texts of files after these changes, as the agent will write them."""
+        found: dict[Path, list[ProposedText]] = {}
+        for each in changes:
+            if (path := resolved(each.path, self._workspace)) is not None:
+                found.setdefault(path, []).append(each)
+        texts = {path: with_changes(self.text_before(path), its) for path, its in found.items()}
+        return {path: text for path, text in texts.items() if text is not None}
 
     async def proposed(self, changes: Sequence[ProposedText]) -> EditPlan | None:
         """Return the edit that the agent announces; None if it does not fit the text in the editor."""
@@ -194,20 +226,14 @@ class ExternalEdits:
             return None
         return EditPlan(label="Edit", operations=tuple(operations), result="") if operations else None
 
-    async def write(self, path: Path, text: str, tool_id: str) -> tuple[FileChange, ...]:
+    async def write(self, path: Path, text: str, base: str | None, tool_id: str) -> tuple[FileChange, ...]:
         """Write the agent's text, as permitted: a verified edit that can be undone. Return what stands of it. Raises
         `ToolError`, also if the user rejected all of it in the review."""
-        async with self._one_at_a_time, self._context.share.changing:
-            was_open = self._is_open
-            found = await self._close((path,))
-            try:
-                plan = await self.plan(path, text)
-                made = await self._apply(plan, tool_id) if plan is not None else ()
-                self.known[path] = text
-                return (*found, *made)
-            finally:
-                if was_open:
-                    await self._open()
+        async with self._context.share.changing:
+            plan = await self.plan(path, text, base)
+            made = await self._apply(plan, tool_id) if plan is not None else ()
+            self.known[path] = text
+            return made
 
     async def _apply(self, plan: EditPlan, tool_id: str) -> tuple[FileChange, ...]:
         context = self._context
@@ -215,6 +241,7 @@ class ExternalEdits:
         await context.checkpoints.before_change(plan.label)
         call = ReviewedCall(session_id=context.memory.session_id, turn_id=context.spec.turn_id, tool_id=tool_id)
         changes = changes_of(plan, self._workspace.shown)
+        self._ours.update(each.path for each in changes)
         applied, stand = await make_edit(context, plan, changes, call)
         if applied.is_nothing:
             raise ToolError(told(applied, self._workspace.shown))
@@ -222,10 +249,11 @@ class ExternalEdits:
 
     # Helpers
 
-    async def _disk_text(self, path: Path) -> str | None:
+    async def _disk_text(self, path: Path, encoding: TextEncoding | None = None) -> str | None:
+        encoding = encoding or TextEncoding()
         try:
             data = await self._workspace.read_binary(path)
-            text = data.decode()
+            text = data.removeprefix(encoding.bom).decode(encoding.name)
         except (ToolError, UnicodeDecodeError):
             return None
         return text if len(text) <= MAX_KEPT_CHARS else None

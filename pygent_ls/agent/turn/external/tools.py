@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,8 @@ from pygent_ls.agent.kinds import ToolCategory, ToolKind, ToolRisk
 from pygent_ls.agent.permissions.permissions import EXTERNAL_TOOL
 from pygent_ls.agent.ports.model import ToolDefinition
 from pygent_ls.agent.ports.workspace import EditPlan, Workspace
-from pygent_ls.agent.tools.tool import Tool, ToolContext, ToolFunction
+from pygent_ls.agent.session_services import Environment
+from pygent_ls.agent.tools.tool import Tool, ToolContext, ToolFunction, cd_prefix
 from pygent_ls.errors import ToolError
 
 MAX_ID_CHARS = 40
@@ -50,6 +51,7 @@ _NAMES: Mapping[ToolKind, str] = {
 
 _RISKS: Mapping[ToolKind, ToolRisk] = {
     "read": ToolRisk.LOW,
+    "search": ToolRisk.LOW,
     "edit": ToolRisk.MEDIUM,
     "delete": ToolRisk.HIGH,
     "move": ToolRisk.HIGH,
@@ -85,12 +87,12 @@ class ExternalTool(Tool):
         return self.asked
 
 
-def input_of(call: ExternalCall, workspace: Workspace) -> dict[str, Any]:
+def input_of(call: ExternalCall, environment: Environment) -> dict[str, Any]:
     """Return the arguments of a call as our tools name them."""
-    names = [_name(path, workspace) for path in call.paths]
+    names = [_name(path, environment.workspace) for path in call.paths]
     match call.kind:
         case "execute" if call.command:
-            return {"command": call.command}
+            return {"command": call.command, **_cwd(call, environment.workspace)}
         case "fetch" if call.url:
             return {"url": call.url}
         case "move" if len(names) > 1:
@@ -115,9 +117,10 @@ def tool_for(call: ExternalCall, agent: str, workspace: Workspace, plan: ToolFun
         run=plan or _does_not_run,
         title="",
         shown_title=title,
-        asked=_question(call, agent, [_name(path, workspace) for path in call.paths], has_plan=plan is not None),
+        asked=_question(call, agent, workspace, has_plan=plan is not None),
         read_only=read_only,
         plans_edit=plan is not None,
+        runs_programs=call.kind == "execute",
         timeout_s=None,
     )
 
@@ -136,25 +139,24 @@ def _tool(call: ExternalCall, workspace: Workspace) -> tuple[str, ToolRisk]:
             acts_on = call.command
         case "fetch":
             acts_on = call.url
-        case "search" | "think":
-            return _NAMES[call.kind], _risk(call, ToolRisk.LOW, workspace)
-        case "read" | "edit" | "delete" | "move" | "other":
+        case "think":
+            return THINK, ToolRisk.LOW
+        case "search" if not call.paths:
+            return _NAMES[call.kind], ToolRisk.LOW
+        case "search" | "read" | "edit" | "delete" | "move" | "other":
             pass
     if not acts_on or call.kind == "other":
         return EXTERNAL_TOOL, ToolRisk.HIGH
+    if not all(resolved(path, workspace) for path in call.paths):
+        return EXTERNAL_TOOL, ToolRisk.HIGH  # no mode and no stored rule allows what is outside of the workspace
     is_new = call.kind == "edit" and bool(call.changes) and all(each.old is None for each in call.changes)
-    return "create_file" if is_new else _NAMES[call.kind], _risk(call, _RISKS[call.kind], workspace)
+    return "create_file" if is_new else _NAMES[call.kind], _RISKS[call.kind]
 
 
-def _risk(call: ExternalCall, risk: ToolRisk, workspace: Workspace) -> ToolRisk:
-    """Return the risk of a call, which is high for one that leaves the workspace."""
-    return risk if all(resolved(path, workspace) for path in call.paths) else ToolRisk.HIGH
-
-
-def _question(call: ExternalCall, agent: str, names: Sequence[str], *, has_plan: bool) -> str:
-    named, title = ", ".join(map(in_full, names)), one_line(call.title)
+def _question(call: ExternalCall, agent: str, workspace: Workspace, *, has_plan: bool) -> str:
+    named, title = ", ".join(in_full(_name(path, workspace)) for path in call.paths), one_line(call.title)
     what: dict[ToolKind, str] = {
-        "execute": in_full(call.command),
+        "execute": in_full(cd_prefix(_cwd(call, workspace)) + call.command),
         "fetch": f"Fetch {in_full(call.url)}" if call.url else "",
         "edit": f"Edit {named}" if named else "",
         "delete": f"Delete {named}" if named else "",
@@ -163,9 +165,9 @@ def _question(call: ExternalCall, agent: str, names: Sequence[str], *, has_plan:
     }
     said = what.get(call.kind) or title or call.kind
     if call.kind == "edit" and not has_plan:
-        said += "".join(f"\n{in_full(patch[:MAX_PATCH_CHARS])}" for patch in _patches(call))
+        said += "".join(f"\n{in_full(_cut(patch))}" for patch in _patches(call))
     if call.kind == "other" and call.input:
-        said += f"\n{in_full(json.dumps(dict(call.input), ensure_ascii=False, default=str)[:MAX_PATCH_CHARS])}"
+        said += f"\n{in_full(_cut(json.dumps(dict(call.input), ensure_ascii=False, default=str)))}"
     return f"{agent}: {said}"
 
 
@@ -174,6 +176,17 @@ def _patches(call: ExternalCall) -> list[str]:
         return [call.patch] if call.patch else []
     sides = [(("-", each.old or ""), ("+", each.new)) for each in call.changes]
     return ["\n".join(f"{sign}{line}" for sign, text in each for line in text.splitlines()) for each in sides]
+
+
+def _cwd(call: ExternalCall, workspace: Workspace) -> dict[str, str]:
+    """Return the argument that names the folder of a command, unless that is the workspace's."""
+    is_usual = not call.folder or Path(call.folder) in workspace.folders[:1]
+    return {} if is_usual else {"cwd": call.folder}
+
+
+def _cut(text: str) -> str:
+    n_more = len(text) - MAX_PATCH_CHARS
+    return text if n_more <= 0 else f"{text[:MAX_PATCH_CHARS]}\n[{n_more:,} more characters]"
 
 
 def _name(path: str, workspace: Workspace) -> str:

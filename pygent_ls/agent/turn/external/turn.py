@@ -52,7 +52,7 @@ from pygent_ls.agent.ports.questioner import AnswerChoice, Question, QuestionAns
 from pygent_ls.agent.ports.workspace import MISSING, EditPlan, FileChange, ProcessSpec, WriteText
 from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.agent.turn.external.conversation import heard, mark_of
-from pygent_ls.agent.turn.external.edits import ExternalEdits, with_changes
+from pygent_ls.agent.turn.external.edits import ExternalEdits
 from pygent_ls.agent.turn.external.tools import OUR_OWN, id_of, input_of, resolved, tool_for
 from pygent_ls.agent.turn.limits import Stop
 from pygent_ls.agent.turn.pauses import Pauses
@@ -89,7 +89,9 @@ class _ShownCall:
     """Output that was shown."""
     denied: str = ""
     was_asked: bool = False
-    granted: tuple[ProposedText, ...] = ()
+    is_sandboxed: bool = True
+    granted: dict[Path, str] = field(default_factory=dict[Path, str])
+    """Texts that the user permitted to be written, each once."""
     changes: list[FileChange] = field(default_factory=list[FileChange])
     """Edits that were made for it."""
 
@@ -106,8 +108,9 @@ class ExternalTurn:
     def __post_init__(self) -> None:
         self._edits = ExternalEdits(state=self.state, agent=self.model.agent.label)
         self._calls: dict[str, _ShownCall] = {}
+        self._ended: set[str] = set()
         self._paths: set[Path] = set()
-        self._n_calls = self._n_said = self._n_items = self._n_runs = 0
+        self._n_calls = self._n_said = self._n_items = self._n_own = 0
         self._open: Said | None = None
         self._parts: list[str] = []
         self._kept: list[Block] = []
@@ -135,7 +138,7 @@ class ExternalTurn:
             if not self._limit.expired():
                 raise
         finally:
-            await to_its_end(self._end(), END_S)
+            await to_its_end(self._end(is_cancelled=is_being_cancelled()), END_S)
         if is_being_cancelled():
             raise asyncio.CancelledError
         if not self._limit.expired():
@@ -159,12 +162,13 @@ class ExternalTurn:
             mode=context.memory.permissions.mode,
         )
 
-    async def _end(self) -> None:
+    async def _end(self, *, is_cancelled: bool) -> None:
         """End what the agent has left open, and keep what it has said."""
         async with self._emitting:
             for call in list(self._calls.values()):
-                content = call.denied or (CANCELLED_RESULT if is_being_cancelled() else NOT_ENDED)
-                await self._finish(call, Outcome(content=content, is_error=True, from_outside=False))
+                content = call.denied or (CANCELLED_RESULT if is_cancelled else NOT_ENDED)
+                outcome = Outcome(content=content, is_error=True, from_outside=False)
+                await self._finish(call, outcome, runs_hooks=not is_cancelled)
             for change in (left := await self._edits.end(self._paths)):
                 self._paths.add(change.path)
             if left:
@@ -276,8 +280,10 @@ class ExternalTurn:
     async def show(self, call: ExternalCall) -> None:
         """Implement `AgentHost`."""
         async with self._emitting:
-            if call.id not in self._calls and call.status == "pending" and not _is_known(call):
-                return  # agents announce a call before they know its arguments
+            if call.id not in self._calls and (
+                call.id in self._ended or (call.status == "pending" and not _is_known(call))
+            ):
+                return  # agents announce a call before they know its arguments, and report its end twice
             known = await self._known(call)
             await self._progress(known, call.output)
             if call.status in ("done", "failed"):
@@ -288,29 +294,41 @@ class ExternalTurn:
         async with self._emitting:
             known = await self._known(call)
         plan = await self._edits.proposed(call.changes) if call.kind == "edit" else None
-        known.was_asked = True
-        if not await self._allowed(known, plan):
+        announced = await self._edits.announced(call.changes) if plan is not None else {}
+        if not await self._allowed(known, call, plan):
             return False
-        known.granted = (*known.granted, *call.changes)
+        known.granted |= announced
+        if call.kind == "execute":
+            await self._save_changes()
         return True
 
-    async def _allowed(self, known: _ShownCall, plan: EditPlan | None, *, is_run_here: bool = False) -> bool:
-        """Return whether the rules, the mode, the hooks and the user allow a call. `plan` is the edit that it would
-        make; `is_run_here`: its command runs in our sandbox."""
-        context, record = self.state.context, known.record
+    async def _allowed(
+        self, known: _ShownCall, call: ExternalCall, plan: EditPlan | None, *, is_run_here: bool = False
+    ) -> bool:
+        """Return whether the rules, the mode, the hooks and the user allow a call as it is now, which belongs to a
+        known one. `plan` is the edit that it would make; `is_run_here`: its command runs in our sandbox."""
+        context = self.state.context
 
         async def planned(_context: ToolContext) -> str | EditPlan:
             assert plan is not None
             return plan
 
-        tool = tool_for(known.call, self.model.agent.label, context.environment.workspace, planned if plan else None)
-        record.tool = replace(tool, sandboxed=is_run_here, runs_programs=is_run_here)
+        workspace = context.environment.workspace
+        tool = tool_for(call, self.model.agent.label, workspace, planned if plan else None)
+        asked = ToolUseBlock(id=known.record.asked.id, name=tool.name, input=input_of(call, context.environment))
+        record = CallRecord(asked=asked, tool=replace(tool, sandboxed=is_run_here))
+        known.was_asked = True
         try:
-            if (why := self._withheld(record.tool.name)) is not None:
+            if (why := self._withheld(tool.name)) is not None:
                 raise ToolError(why)
+            if tool.runs_programs and not is_run_here and (await context.environment.processes.sandbox()).required:
+                raise ToolError(
+                    "The settings require the sandbox, and this agent runs its commands outside of it. Only a command "
+                    "in a terminal of the editor can run in it."
+                )
             await prepare(context, record)
             await authorize(context, record)
-            if record.call.input != record.asked.input:
+            if record.call.input != asked.input:
                 raise ToolError("The input of this call was changed, which its agent cannot take, so it was not run.")
         except DeniedError as denied:
             known.denied = str(denied)
@@ -320,9 +338,18 @@ class ExternalTurn:
         except ToolError as error:
             known.denied = f"Error: {await context.memory.secrets.masked_error(error)}"
             return False
+        finally:
+            known.record.remarks += record.remarks
+        known.denied = ""
+        known.is_sandboxed = record.context is not None and record.context.sandboxed
         if record.feedback:
             self._steer(record, f"The user allowed this call and said: {record.feedback}")
         return True
+
+    async def _save_changes(self) -> None:
+        """Save what was edited, since the agent's command reads the disk. Raises `ToolError`."""
+        async with self.state.context.share.asking:
+            await self.state.context.environment.workspace.save_changes(self.model.agent.label)
 
     def _withheld(self, name: str) -> str | None:
         """Return why the session's agent may not use this tool; None if it may."""
@@ -347,10 +374,10 @@ class ExternalTurn:
             await self._edits.note(call)
             workspace = self.state.context.environment.workspace
             known.record.tool = tool = tool_for(call, self.model.agent.label, workspace)
-            if not known.was_asked:
-                asked = ToolUseBlock(id=known.record.asked.id, name=tool.name, input=input_of(call, workspace))
-                known.record.asked = known.record.call = asked
-                known.record.paths = tuple(self._paths_of(call))
+            given = input_of(call, self.state.context.environment)
+            asked = ToolUseBlock(id=known.record.asked.id, name=tool.name, input=given)
+            known.record.asked = known.record.call = asked
+            known.record.paths = tuple(self._paths_of(call))
             await self._announce(known)
         return known
 
@@ -363,7 +390,7 @@ class ExternalTurn:
         tool = tool_for(call, self.model.agent.label, workspace)
         tool_id = next(each for each in _ids(id_of(call.id)) if each not in taken)
         self.state.context.share.tool_ids.add(tool_id)
-        asked = ToolUseBlock(id=tool_id, name=tool.name, input=input_of(call, workspace))
+        asked = ToolUseBlock(id=tool_id, name=tool.name, input=input_of(call, self.state.context.environment))
         record = CallRecord(asked=asked, tool=tool, paths=tuple(self._paths_of(call)), is_announced=True)
         self.state.context.share.user_times.begin(tool_id, self.state.spec.parent_tool_id)
         known = self._calls[call.id] = _ShownCall(record=record, call=call, began_s=self.clock())
@@ -396,12 +423,15 @@ class ExternalTurn:
         """Show what is new of the output, which an agent sends as a whole."""
         if not output.startswith(known.seen) or output == known.seen or known.call.status in ("done", "failed"):
             return
+        new, known.seen = output[len(known.seen) :], output
+        await self._show_piece(known, new)
+
+    async def _show_piece(self, known: _ShownCall, piece: str) -> None:
         record = known.record
         if record.live is None:
             assert record.tool is not None
             record.live = self.state.context.memory.secrets.live(record.call, record.tool)
-        new, known.seen = output[len(known.seen) :], output
-        if shown := await record.live.feed(new):
+        if shown := await record.live.feed(piece):
             await self.state.emit(ToolProgress(tool_id=record.asked.id, content=shown))
 
     async def _report(self, known: _ShownCall) -> None:
@@ -425,13 +455,14 @@ class ExternalTurn:
         except ToolError:
             return
 
-    async def _finish(self, known: _ShownCall, outcome: Outcome) -> None:
+    async def _finish(self, known: _ShownCall, outcome: Outcome, *, runs_hooks: bool = True) -> None:
         self._calls.pop(known.call.id, None)
+        self._ended.add(known.call.id)
         context, record = self.state.context, known.record
         seconds = max(0.0, self.clock() - known.began_s)
         changes = tuple({each.path: each for each in known.changes}.values())
         result = await finalize(context, record, replace(outcome, changes=changes), seconds)
-        if not outcome.is_denied and not is_being_cancelled():
+        if not outcome.is_denied and runs_hooks:
             await run_hooks_after(context, record, result)
         await self.state.emit(result)
         assert record.result is not None
@@ -445,12 +476,16 @@ class ExternalTurn:
         """Implement `AgentHost`."""
         workspace = self.state.context.environment.workspace
         found = workspace.resolve(path)
-        call = ExternalCall(id=f"read {path}", title=f"Read {path}", kind="read", status="pending", paths=(path,))
+        self._n_own += 1
+        call = ExternalCall(
+            id=f"{OWN_READ}{self._n_own}", title=f"Read {path}", kind="read", status="pending", paths=(path,)
+        )
         context = self.state.context
         tool = tool_for(call, self.model.agent.label, workspace)
         if (why := self._withheld(tool.name)) is not None:
             raise ToolError(why)
-        probe = CallRecord(asked=ToolUseBlock(id="", name=tool.name, input=input_of(call, workspace)), tool=tool)
+        given = input_of(call, context.environment)
+        probe = CallRecord(asked=ToolUseBlock(id="", name=tool.name, input=given), tool=tool)
         try:
             verdict = await judge(context, probe)
         except DeniedError as denied:
@@ -471,94 +506,94 @@ class ExternalTurn:
 
     async def write(self, path: str, text: str) -> None:
         """Implement `AgentHost`."""
-        workspace = self.state.context.environment.workspace
-        found = workspace.resolve(path)
-        plan = await self._edits.plan(found, text)
+        found = self.state.context.environment.workspace.resolve(path)
+        self._n_own += 1
+        number, base = self._n_own, await self._edits.base_of(found, text)
+        plan = await self._edits.plan(found, text, base)
         if plan is None:
             self._edits.known[found] = text
             return
-        owner = self._owner_of(found)
-        if owner is None or not self._covers(owner, found, text):
-            owner = await self._permitted_write(owner, path, found, plan)
-        own = owner.call.id.startswith(OWN_WRITE)
+        owner, call = self._owner_of(found), self._write_call(number, path, found, plan)
+        is_own = owner is None
+        if owner is None:
+            async with self._emitting:
+                owner = await self._known(call)
         try:
-            owner.changes += await self._edits.write(found, text, owner.record.asked.id)
+            if owner.granted.pop(found, None) == text:
+                await self._check_denied(call)
+            elif not await self._allowed(owner, call, plan):
+                raise ToolError(owner.denied)
+            owner.changes += await self._edits.write(found, text, base, owner.record.asked.id)
         except ToolError as error:
-            owner.denied = f"Error: {error}"
+            owner.denied = owner.denied or f"Error: {error}"
             raise
         finally:
-            if own:
-                await self.show(replace(owner.call, status="failed" if owner.denied else "done", output=plan.result))
+            if is_own:
+                await self.show(replace(call, status="failed" if owner.denied else "done", output=plan.result))
+
+    def _write_call(self, number: int, path: str, found: Path, plan: EditPlan) -> ExternalCall:
+        """Return a write as a call: what the rules judge, whatever call it belongs to."""
+        name = self.state.context.environment.workspace.shown(found)
+        writes = [each for each in plan.operations if isinstance(each, WriteText) and each.before is None]
+        return ExternalCall(
+            id=f"{OWN_WRITE}{number}",
+            title=f"Write {name}",
+            kind="edit",
+            status="running",
+            paths=(path,),
+            changes=tuple(ProposedText(path=path, old=None, new=each.text) for each in writes),
+        )
+
+    async def _check_denied(self, call: ExternalCall) -> None:
+        """Raise `ToolError` if a rule, the mode or the protection of a place denies a call that the user permitted."""
+        context, workspace = self.state.context, self.state.context.environment.workspace
+        tool = tool_for(call, self.model.agent.label, workspace)
+        asked = ToolUseBlock(id="", name=tool.name, input=input_of(call, context.environment))
+        try:
+            await judge(context, CallRecord(asked=asked, tool=tool))
+        except DeniedError as denied:
+            raise ToolError(str(denied)) from None
 
     def _owner_of(self, path: Path) -> _ShownCall | None:
         """Return the running call that edits this file."""
         editing = (each for each in self._calls.values() if each.call.kind in ("edit", "move", "delete", "other"))
         return next((each for each in editing if path in self._paths_of(each.call)), None)
 
-    def _covers(self, owner: _ShownCall, path: Path, text: str) -> bool:
-        """Whether the text is what was permitted for the call: the whole text, or one with its fragments in place."""
-        workspace = self.state.context.environment.workspace
-        granted = [each for each in owner.granted if resolved(each.path, workspace) == path]
-        before = self._edits.text_before(path)
-        return bool(granted) and with_changes(before, granted) == text
-
-    async def _permitted_write(self, owner: _ShownCall | None, path: str, found: Path, plan: EditPlan) -> _ShownCall:
-        """Ask for an edit that no permission covers; return the call that it belongs to. Raises `ToolError`."""
-        if owner is None:
-            name = self.state.context.environment.workspace.shown(found)
-            writes = [each for each in plan.operations if isinstance(each, WriteText) and each.before is None]
-            changes = tuple(ProposedText(path=path, old=None, new=each.text) for each in writes)
-            call = ExternalCall(
-                id=f"{OWN_WRITE}{self._n_calls}",
-                title=f"Write {name}",
-                kind="edit",
-                status="running",
-                paths=(path,),
-                changes=changes,
-            )
-            async with self._emitting:
-                owner = await self._known(call)
-        owner.was_asked = True
-        if not await self._allowed(owner, plan):
-            if owner.call.id.startswith(OWN_WRITE):
-                await self.show(replace(owner.call, status="failed"))
-            raise ToolError(owner.denied)
-        return owner
-
     async def execute(self, argv: Sequence[str], folder: str, env: Mapping[str, str], output: OutputOfRun) -> int:
         """Implement `AgentHost`."""
-        context, command = self.state.context, shlex.join(argv)
+        context = self.state.context
+        command = shlex.join((*(("env",) if env else ()), *(f"{name}={value}" for name, value in env.items()), *argv))
         cwd = context.environment.workspace.resolve(folder) if folder else context.environment.working_directory
-        self._n_runs += 1
+        self._n_own += 1
         call = ExternalCall(
-            id=f"{OWN_RUN}{self._n_runs}", title=command, kind="execute", status="running", command=command
+            id=f"{OWN_RUN}{self._n_own}",
+            title=shlex.join(argv),
+            kind="execute",
+            status="running",
+            command=command,
+            folder=str(cwd),
         )
         async with self._emitting:
             known = await self._known(call)
-        known.was_asked = True
-        code, said = -1, ""
+        code, result = -1, None
         try:
-            if not await self._allowed(known, None, is_run_here=True):
+            if not await self._allowed(known, call, None, is_run_here=True):
                 raise ToolError(known.denied)
+            await self._save_changes()
 
-            async def take(text: str) -> None:
-                nonlocal said
-                said += text
-                await output(text)
-                await self.show(replace(call, output=said))
+            async def take(piece: str) -> None:
+                await output(piece)
+                await self._show_piece(known, piece)
 
             spec = ProcessSpec(
-                argv=tuple(argv),
-                cwd=cwd,
-                timeout_s=math.inf,
-                env=env,
-                sandboxed=known.record.context is not None and known.record.context.sandboxed,
-                was_allowed=True,
+                argv=tuple(argv), cwd=cwd, timeout_s=math.inf, env=env, sandboxed=known.is_sandboxed, was_allowed=True
             )
-            code = (await context.environment.processes.run(spec, take)).exit_code
+            result = await context.environment.processes.run(spec, take)
+            code = result.exit_code
         finally:
             status = "failed" if known.denied else "done"
-            await self.show(replace(call, status=status, output=f"{said}\n[exit code {code}]"))
+            said = f"{result.stdout if result else ''}\n[exit code {code}]"
+            await self.show(replace(call, status=status, output=said))
         return code
 
 
@@ -571,8 +606,8 @@ def _summary(changes: Sequence[FileChange]) -> str:
     return "\n".join(f"{each.path.name}: +{each.added} −{each.removed}" for each in changes)
 
 
-OWN_WRITE, OWN_RUN = "pygent-write-", "pygent-run-"
-"""Beginnings of the ids of writes and commands that belong to none of the agent's calls."""
+OWN_READ, OWN_WRITE, OWN_RUN = "\0read-", "\0write-", "\0run-"
+"""Beginnings of the ids of requests that belong to none of the agent's calls; no id of an agent begins so."""
 
 
 def _ids(first: str) -> Iterator[str]:
