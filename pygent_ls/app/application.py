@@ -179,7 +179,7 @@ class Agent:
         self.sessions.share(self._shared.live)
         self.sessions.keep_checkpoints(self._checkpoints, self._past)
         self.sessions.keep_in(self._kept.journals)
-        self.sessions.tell_commands(command_facts(self._live, front_end, self))
+        self.sessions.tell_commands(command_facts(self._live, front_end, self, lambda: self._external_models.commands))
 
     @property
     def _settings(self) -> Settings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from pygent_ls.config.sources import user_file
 if TYPE_CHECKING:
     from pygent_ls.agent.ports.workspace import Workspace
     from pygent_ls.editors.ports import Core, FrontEnd
+    from pygent_ls.extensions.acp.programs import AgentCommand
     from pygent_ls.extensions.commands import OwnCommands
     from pygent_ls.sessions.commands.ports import CommandFacts
 
@@ -24,7 +25,9 @@ async def aliases_of(live: LiveSettings, workspace: Workspace) -> Mapping[str, s
     return taken.loaded.settings.aliases
 
 
-def command_facts(live: LiveSettings, front_end: FrontEnd, core: Core) -> CommandFacts:
+def command_facts(
+    live: LiveSettings, front_end: FrontEnd, core: Core, agent_commands: Callable[[], Sequence[AgentCommand]]
+) -> CommandFacts:
     """Return what the commands of a front end's sessions need to know."""
     from pygent_ls.sessions.commands.ports import CommandFacts
 
@@ -34,6 +37,7 @@ def command_facts(live: LiveSettings, front_end: FrontEnd, core: Core) -> Comman
         aliases=partial(aliases_of, live, workspace),
         mcp=lambda: core.mcp,
         voice=lambda: core.voice,
+        agent_commands=agent_commands,
         skills=core.skills,
         own=partial(own_commands, workspace, is_restricted=front_end.is_restricted),
     )

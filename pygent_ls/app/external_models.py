@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +13,9 @@ from pygent_ls.editors.ports import FrontEnd
 from pygent_ls.errors import SettingError
 from pygent_ls.extensions.acp.agents import ExternalAgents
 from pygent_ls.extensions.acp.process import AgentServices
-from pygent_ls.extensions.acp.programs import PRESETS, AgentProgram, program_named
+from pygent_ls.extensions.acp.programs import PRESETS, AgentCommand, AgentProgram, program_named
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
+from pygent_ls.workspace.processes.marked import end_marked
 
 
 class ExternalModels:
@@ -34,6 +35,7 @@ class ExternalModels:
                 find=processes.find,
                 folder=folder,
                 servers=lambda: mcp_servers_of(settings(), folder()),
+                end_marked=end_marked,
                 is_restricted=front_end.is_restricted,
             )
         )
@@ -42,6 +44,11 @@ class ExternalModels:
         """Return the agent of that name: `acp:NAME`, `acp:NAME/MODEL`. Raises `SettingError`."""
         program, model = program_named(name, agent_programs_of(self._settings()))
         return ExternalModel(name, self._agents.agent(program, model))
+
+    @property
+    def commands(self) -> Sequence[AgentCommand]:
+        """Commands that running agents offer."""
+        return self._agents.commands
 
     async def close(self) -> None:
         """End all processes."""

@@ -26,7 +26,7 @@ SETTINGS = {
     "telemetry": {"enabled": False},
     "security": {"auth": {"selectedType": "openai"}},
 }
-"""It asks no other machine for anything."""
+"""Settings with which no other machine is asked for anything."""
 
 
 def set_up(home: Path, config: Path) -> None:

@@ -277,6 +277,91 @@ async def test_it_is_set_to_the_mode_in_which_it_asks(folder: Path, modes: str, 
         assert any("It is not known" in each["content"] for each in toy.of_type("notice")) == ("fast" in modes)
 
 
+def asked(call_id: str, kind: str, **fields: Any) -> list[Any]:
+    """A permission request, with its arguments."""
+    return ["permit", call_id, {"kind": kind, "title": "x", **fields}]
+
+
+def running(*words: str, kind: str = "execute", **more: Any) -> dict[str, Any]:
+    """Fields of a call that runs these words."""
+    return {"kind": kind, "title": "x", "rawInput": {"command": list(words), **more}}
+
+
+async def test_a_permission_covers_what_was_judged_and_no_more(folder: Path) -> None:
+    rules = '[permissions]\nallow = ["shell(ls:*)", "edit_file(a.py)"]\ndeny = ["edit_file(secret.py)"]\n'
+    for name in ("a.py", "b.py", "secret.py"):
+        (folder / name).write_text("x = 1\n")
+    (folder / ".git" / "hooks").mkdir(parents=True)
+    async with toy_at(folder, more=rules) as toy:
+        toy.editor.choose = reject
+
+        def change(name: str) -> dict[str, Any]:
+            return diff(folder / name, "x = 1\n", "x = 2\n")
+
+        hook = folder / ".git" / "hooks" / "pre-commit"
+        await toy.turn(
+            ["permit", "one", running("ls")],
+            ["permit", "one", running("touch", "made")],  # the same id for another call
+            ["permit", "two", running("bash", "script.sh", "ls")],  # not what stands last
+            ["permit", "three", running("rm", "-r", "x", kind="search")],  # a kind that claims to be harmless
+            ["permit", "four", {**change("b.py"), "kind": "read"}], ["write", "b.py", "x = 2\n"],
+            ["call", "five", change("b.py")],
+            ["permit", "five", {"locations": [{"path": str(folder / "a.py")}]}], ["write", "b.py", "x = 2\n"],
+            ["call", "six", {"kind": "other", "title": "x", "locations": [{"path": str(folder / "secret.py")}]}],
+            ["write", "secret.py", "x = 2\n"],
+            ["permit", "seven", {**diff(hook, None, "#!/bin/sh\n"), "kind": "read"}],
+            ["write", str(hook), "#!/bin/sh\n"],
+        )  # fmt: skip
+
+        assert [each.partition(": toy: ")[2] for each in toy.questions] == [
+            "touch made", "bash script.sh ls", "rm -r x", "Edit b.py (+1 −1)", "Edit a.py, b.py (+1 −1)",
+            "Edit b.py (+1 −1)",
+        ]  # fmt: skip
+        names = ("a.py", "b.py", "secret.py")
+        assert [(folder / name).read_text() for name in names] == ["x = 1\n"] * 3
+        assert texts_in(hook.parent) == {}
+
+
+@SHARED
+async def test_what_is_outside_of_the_workspace_is_always_asked_about(toy: Toy, folder: Path) -> None:
+    toy.editor.choose = reject
+
+    result = await toy.turn(
+        asked("t1", "edit", rawInput={"file_path": str(folder.parent / "out.py")}),
+        asked("t2", "read", rawInput={"file_path": "/etc/hostname"}),
+        mode="accept_edits",
+    )
+
+    assert result["text"] == "[no]\n\n[no]"
+    assert [each.partition(":")[0] for each in toy.questions] == ["external_tool", "external_tool"]
+
+
+async def test_folder_and_variables_of_a_command_are_judged_with_it(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    async with toy_at(folder, more='[permissions]\nallow = ["shell(ls:*)"]\n') as toy:
+        await toy.turn(
+            ["terminal_with", "ls", {"env": [{"name": "PATH", "value": "bin"}]}],
+            ["terminal_with", "ls", {"cwd": str(folder / "sub")}],
+            ["terminal", "printf", "<%s>", "", "b"],
+        )
+
+        assert toy.questions == [
+            "shell: toy: env PATH=bin sh -c ls",
+            f"shell: toy: cd {folder / 'sub'} && sh -c ls",
+            "shell: toy: printf '<%s>' '' b",
+        ]
+
+
+@SHARED
+async def test_writes_at_the_same_time_are_each_asked_about(toy: Toy, folder: Path) -> None:
+    names = ("a.txt", "b.txt", "c.txt")
+
+    await toy.turn(["together", *(["write", name, f"{name}\n"] for name in names)])
+
+    assert sorted(toy.questions) == [f"create_file: toy: Edit {name} (+1 −0)" for name in names]
+    assert texts_in(folder) == {name: f"{name}\n" for name in names}
+
+
 # What it does to the disk by itself
 
 
@@ -337,6 +422,39 @@ async def test_what_conflicts_with_unsaved_text_leaves_that_as_it_is(toy: Toy, f
     assert toy.editor.documents.text(uri) == "x = 99\n"
     (notice,) = toy.of_type("notice")
     assert "conflicts with your unsaved changes" in notice["content"]
+
+
+@SHARED
+async def test_what_was_typed_during_the_question_is_kept_although_it_reads_again(toy: Toy, folder: Path) -> None:
+    uri = opened(toy, folder, "one\ntwo\nthree\n")
+
+    def type_first(_: types.ShowMessageRequestParams) -> str:
+        toy.editor.documents.type_over(uri, "typed\none\ntwo\nthree\n")
+        return "Allow once"
+
+    toy.editor.choose = type_first
+    await toy.turn(["read", "a.py"], ["together", ["write", "a.py", "one\ntwo\n3\n"], ["read", "a.py"]])
+
+    assert toy.editor.documents.text(uri) == "typed\none\ntwo\n3\n"
+
+
+@SHARED
+@pytest.mark.parametrize(
+    ("before", "written", "after"),
+    [
+        (b"one\r\ntwo\r\n", "one\n2\n", b"one\r\n2\r\n"),
+        ("é\ntwo\n".encode("latin-1"), "é\n2\n", "é\n2\n".encode("latin-1")),
+        (b"\xef\xbb\xbfone\ntwo\n", "one\n2\n", b"\xef\xbb\xbfone\n2\n"),
+    ],
+)
+async def test_a_file_keeps_its_line_endings_and_its_encoding(
+    toy: Toy, folder: Path, before: bytes, written: str, after: bytes
+) -> None:
+    (folder / "a.txt").write_bytes(before)
+
+    await toy.turn(["write", "a.txt", written])
+
+    assert (folder / "a.txt").read_bytes() == after
 
 
 # Commands
@@ -465,6 +583,18 @@ async def test_what_the_user_says_meanwhile_is_its_next_prompt(toy: Toy) -> None
     assert result["text"] == "Steered."
 
 
+@SHARED
+async def test_its_own_commands_are_listed_and_reach_it(toy: Toy) -> None:
+    offered = [{"name": "review-all", "description": "Review it all"}]
+    first = await toy.turn(["update", {"sessionUpdate": "available_commands_update", "availableCommands": offered}])
+
+    listed = (await toy.editor.ask("pygent/commands/list", {}))["commands"]
+    await toy.editor.turn("/review-all", model="acp:toy", sessionId=first["sessionId"])
+
+    assert [each["description"] for each in listed if each["source"] == "agent"] == ["Review it all"]
+    assert toy.logged("prompt")[-1] == '["/review-all"]'
+
+
 # Setting up
 
 
@@ -535,6 +665,25 @@ async def test_one_that_fails_ends_its_turn_and_the_next_begins_anew(
         assert toy.pid != first_pid
 
 
+@SHARED
+async def test_what_no_standard_allows_is_skipped(toy: Toy) -> None:
+    deep = "[" * 200 + "]" * 200
+    update = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"x","update":'
+
+    result = await toy.turn(
+        ["line", f'{update}{{"sessionUpdate":"tool_call","toolCallId":"t","title":"t","rawInput":{deep}}}}}}}'],
+        ["line", f'{update}{{"sessionUpdate":"usage_update","used":NaN,"size":1e999}}}}}}'],
+        ["line", '{"jsonrpc":"2.0","id":[1],"result":{}}'],
+        ["line", '{"jsonrpc":"2.0","id":1,"error":[5]}'],
+        ["raw", {"sessionUpdate": "tool_call", "toolCallId": 5, "title": [], "content": "x", "locations": {}}],
+        ["raw", {"sessionUpdate": "plan", "entries": [5, {"content": 5}]}],
+        ["say", "Still here."],
+    )
+
+    assert result["text"].endswith("Still here.")
+    assert result["stopReason"] == "end_turn"
+
+
 async def test_one_that_hears_nothing_is_ended_when_its_turn_is_cancelled(folder: Path) -> None:
     async with toy_at(folder) as toy:
         running = toy.editor.begin_turn(json.dumps([["hang", "deaf"]]), model="acp:toy")
@@ -566,6 +715,14 @@ async def test_no_agent_outlives_the_daemon(folder: Path, how: str) -> None:
     except Exception:
         if how == "shutdown":
             raise
+
+    assert await asyncio.to_thread(have_ended, [process])
+
+
+async def test_what_an_agent_has_started_apart_ends_with_it(folder: Path) -> None:
+    async with toy_at(folder) as toy:
+        result = await toy.turn(["start", "sleep", "600"])
+        process = os.pidfd_open(int(result["text"]))
 
     assert await asyncio.to_thread(have_ended, [process])
 

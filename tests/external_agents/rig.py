@@ -39,6 +39,10 @@ FAULTS = ("stopped working", "has no mode", "did not ask before this call")
 """Parts of notices that tell of a fault."""
 
 
+UNSAVED_CHANGES, NOT_SAVED = "has unsaved changes", "Continue without saving"
+"""Question before a command reads the disk, and its answer here: the unsaved text is what is looked at."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One finished turn."""
@@ -117,7 +121,7 @@ class Rig:
     async def turn(self, said: str, choose: Callable[[types.ShowMessageRequestParams], str | None]) -> Turn:
         """Return a finished turn; `choose` answers what the user is asked. Raises `TimeoutError`."""
         self.editor.forget()
-        self.editor.choose = choose
+        self.editor.choose = lambda asked: NOT_SAVED if UNSAVED_CHANGES in asked.message else choose(asked)
         params = {"model": self.model, **({"sessionId": self.session} if self.session else {})}
         try:
             result = await self.editor.turn(said, **params)
@@ -125,7 +129,7 @@ class Rig:
             shown = [each.get("title") or each.get("content") for each in self.editor.events()]
             raise TimeoutError(f"the turn {said!r} did not end: {shown}") from None
         self.session = result["sessionId"]
-        prompts = [each.message for each in self.editor.prompts]
+        prompts = [each.message for each in self.editor.prompts if UNSAVED_CHANGES not in each.message]
         return Turn(result=result, events=list(self.editor.events()), prompts=prompts)
 
 

@@ -97,8 +97,10 @@ def _edit(_agent: Agent, editor: Rig, turn: Turn) -> Iterator[str]:
 
 
 def _undone_edit(_agent: Agent, editor: Rig, _turn: Turn) -> Iterator[str]:
+    """Unsaved text is undone in the editor; a file that the agent wrote itself follows when the user saves."""
     yield from _buffer(editor, UNSAVED)
-    yield from _disk(editor, SAVED)
+    if editor.saved.read_text() != EDITED_ON_DISK:
+        yield from _disk(editor, SAVED)
 
 
 def _edit_on_disk(_agent: Agent, editor: Rig, turn: Turn) -> Iterator[str]:

@@ -15,7 +15,7 @@ from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import Block, ImageBlock, TextBlock, Usage
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.acp.process import CANCEL_S, AgentProcess, AgentServices
-from pygent_ls.extensions.acp.programs import AgentProgram, agent_error
+from pygent_ls.extensions.acp.programs import AgentCommand, AgentProgram, agent_error
 from pygent_ls.extensions.acp.session import RemoteSession
 from pygent_ls.extensions.line_process import spec_of
 from pygent_ls.extensions.mcp.server import ServerSpec
@@ -51,6 +51,12 @@ class ExternalAgents:
         self._agents[key] = program, made
         return made
 
+    @property
+    def commands(self) -> Sequence[AgentCommand]:
+        """Commands that running agents offer, each name once."""
+        found = [each for _, agent in self._agents.values() for each in agent.commands]
+        return list({each.name: each for each in found}.values())
+
     async def close(self) -> None:
         """End all processes."""
         async with asyncio.TaskGroup() as group:
@@ -79,6 +85,11 @@ class HostedAgent:
     def is_ready(self) -> bool:
         """Whether its program runs."""
         return self._process is not None and self._process.runs
+
+    @property
+    def commands(self) -> Sequence[AgentCommand]:
+        """Commands that its sessions offer."""
+        return self._process.commands if self._process is not None else ()
 
     async def prepare(self) -> None:
         """Implement `ExternalAgent`."""

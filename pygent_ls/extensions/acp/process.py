@@ -6,9 +6,10 @@ import asyncio
 import os
 import shlex
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
 
 from pygent_ls import __version__
 from pygent_ls.agent.display_text import one_line
@@ -18,7 +19,7 @@ from pygent_ls.agent.ports.questioner import AnswerChoice
 from pygent_ls.agent.ports.workspace import ProcessSpec
 from pygent_ls.errors import ModelError, ToolError
 from pygent_ls.extensions.acp.connection import AgentTransport
-from pygent_ls.extensions.acp.programs import AgentProgram, agent_error
+from pygent_ls.extensions.acp.programs import AgentCommand, AgentProgram, agent_error
 from pygent_ls.extensions.acp.session import INVALID_PARAMS, METHOD_NOT_FOUND, RemoteSession, RequestRefusedError
 from pygent_ls.extensions.mcp.server import ServerSpec
 from pygent_ls.extensions.pipes import RunProgram
@@ -47,6 +48,9 @@ EXIT_S = 1.0
 
 AUTH_REQUIRED = -32000
 
+MARK = "PYGENT_AGENT_PROCESS"
+"""Variable in the environment of an agent, by which what it has started is known."""
+
 _ASKING = ("ask", "default", "read-only", "manual", "normal")
 """Names of modes in which an agent asks before it acts, the best first."""
 
@@ -62,6 +66,8 @@ class AgentServices:
     """Returns the folder that the process runs in."""
     servers: Callable[[], Sequence[ServerSpec]]
     """Returns the MCP servers that agents are given."""
+    end_marked: Callable[[str, str], None]
+    """Kills the processes whose environment has a variable with a value. Blocking."""
     is_restricted: bool
     """Whether the editor does not trust the workspace."""
 
@@ -80,7 +86,9 @@ class AgentProcess:
         self._program = program
         self._model = model
         self._services = services
-        self._transport = AgentTransport(services.run, spec, self)
+        self._mark = uuid4().hex
+        marked = replace(spec, env={**spec.env, MARK: self._mark})
+        self._transport = AgentTransport(services.run, marked, self)
         self._transport.process.start()
         self._connection: Connection = Connection(self._handle, self._transport)
         self._capabilities: Mapping[str, Any] = {}
@@ -94,6 +102,11 @@ class AgentProcess:
     @property
     def runs(self) -> bool:
         return not self._transport.process.ended.is_set() and not self.is_stuck
+
+    @property
+    def commands(self) -> Sequence[AgentCommand]:
+        """Commands that its sessions offer."""
+        return [each for session in self._by_id.values() for each in session.commands]
 
     async def has_room(self) -> None:
         """Implement `Backlog`."""
@@ -125,9 +138,10 @@ class AgentProcess:
         self._sign_in_ways = objects(answer.get("authMethods"))
 
     async def stop(self) -> None:
-        """End the process."""
+        """End the process, and what it has started and left."""
         await self._connection.close()
         await self._transport.process.stop(EXIT_S)
+        await asyncio.to_thread(self._services.end_marked, MARK, self._mark)
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Send a request, and return its result. Raises `ModelError`."""

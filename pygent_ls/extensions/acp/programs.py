@@ -46,6 +46,14 @@ class AgentProgram:
         return f"{self.label} is not installed: there is no program {self.command[0]!r} on the PATH.{how}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentCommand:
+    """Slash command of an agent."""
+
+    name: str
+    description: str
+
+
 _ROOT = {"IS_SANDBOX": "1"} if hasattr(os, "geteuid") and os.geteuid() == 0 else {}
 """Claude Code refuses to work as root without this."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pygent_ls.agent.display_text import one_line
@@ -14,7 +13,7 @@ from pygent_ls.agent.json_fields import amount, number, obj, objects, text
 from pygent_ls.agent.messages import Usage
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.acp.calls import CallBook
-from pygent_ls.extensions.acp.programs import AgentProgram
+from pygent_ls.extensions.acp.programs import AgentCommand, AgentProgram
 from pygent_ls.extensions.acp.terminals import Terminals
 
 MAX_WAITING = 1_000
@@ -33,14 +32,6 @@ _STATUSES: Mapping[str, PlanStatus] = {
     "in_progress": "in_progress",
     "completed": "completed",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentCommand:
-    """Slash command of an agent."""
-
-    name: str
-    description: str
 
 
 class RequestRefusedError(Exception):

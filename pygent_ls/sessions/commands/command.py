@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pygent_ls.sessions.commands.ports import CommandFacts, SessionShelf
     from pygent_ls.sessions.turns.ports import SessionOfCommands
 
-CommandSource = Literal["built-in", "user", "workspace", "alias", "mcp"]
+CommandSource = Literal["built-in", "user", "workspace", "alias", "mcp", "agent"]
 """Origin of a command."""
 
 Value = TypeVar("Value")

@@ -23,6 +23,7 @@ _TITLES: dict[CommandSource, str] = {
     "workspace": "Workspace commands:",
     "alias": "Aliases from the settings:",
     "mcp": "Prompts of MCP servers:",
+    "agent": "Commands of other agents:",
 }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pygent_ls.agent.ports.skills import Skill
 from pygent_ls.errors import SessionError
+from pygent_ls.extensions.acp.programs import AgentCommand
 from pygent_ls.extensions.commands import OwnCommands
 from pygent_ls.extensions.mcp.server import NoServers, ServerView
 from pygent_ls.extensions.voice import NoVoice, VoiceInput
@@ -115,3 +116,5 @@ class CommandFacts:
     mcp: Callable[[], ServerView] = NoServers
     """Configured MCP servers."""
     voice: Callable[[], VoiceInput] = NoVoice
+    agent_commands: Callable[[], Sequence[AgentCommand]] = lambda: ()
+    """Commands that running agents of other programs offer."""

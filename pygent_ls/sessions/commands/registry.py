@@ -25,7 +25,7 @@ from pygent_ls.sessions.commands.command import (
 )
 from pygent_ls.sessions.commands.ports import Alone, CommandFacts, SessionShelf
 from pygent_ls.sessions.commands.template import filled
-from pygent_ls.sessions.commands.user_commands import own_command, server_command
+from pygent_ls.sessions.commands.user_commands import agent_command, own_command, server_command
 from pygent_ls.sessions.turns.command_turn import CommandAnswer, ModelPrompt, failing
 from pygent_ls.sessions.turns.ports import SessionOfCommands
 
@@ -88,6 +88,9 @@ class SlashCommands:
         for prompt in self.facts.mcp().prompts:
             if prompt.command not in commands:
                 commands[prompt.command] = server_command(prompt)
+        for offered in self.facts.agent_commands():
+            if offered.name not in commands:
+                commands[offered.name] = agent_command(offered)
         return CommandList(commands=commands, problems=tuple(problems)), aliases
 
     def _own(self) -> list[OwnCommand]:

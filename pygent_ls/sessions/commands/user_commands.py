@@ -6,6 +6,7 @@ from functools import partial
 
 from pygent_ls.agent.variants import matches
 from pygent_ls.errors import SessionError
+from pygent_ls.extensions.acp.programs import AgentCommand
 from pygent_ls.extensions.commands import OwnCommand
 from pygent_ls.extensions.mcp.prompts import ServerPrompt
 from pygent_ls.sessions.commands.command import Command, CommandCall
@@ -45,6 +46,15 @@ def server_command(given: ServerPrompt) -> Command:
     return Command(
         name=given.command, description=given.description, takes=f"[{given.takes}]", prompt=prompt, source="mcp"
     )
+
+
+def agent_command(given: AgentCommand) -> Command:
+    """Return the command that an agent of another program offers, which reads it as it is written."""
+
+    async def prompt(call: CommandCall) -> ModelPrompt:
+        return ModelPrompt(text=f"/{given.name} {call.text}".strip())
+
+    return Command(name=given.name, description=given.description, takes="[…]", prompt=prompt, source="agent")
 
 
 async def _broken(own: OwnCommand, _call: CommandCall) -> ModelPrompt:

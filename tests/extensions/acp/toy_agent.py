@@ -155,7 +155,7 @@ class ToyAgent:
         said = [each.text for each in prompt if each.type == "text"]
         log("prompt", json.dumps(said))
         stop, usage = "end_turn", None
-        for name, *arguments in json.loads(said[-1]):
+        for name, *arguments in json.loads(said[-1]) if said[-1].startswith("[") else []:
             if name == "stop":
                 stop = arguments[0]
             elif name == "usage":
@@ -251,7 +251,7 @@ class ToyAgent:
     async def do_remove(self, _: str, path: str) -> None:
         await asyncio.to_thread(Path(self.at(path)).unlink)
 
-    async def do_terminal(self, session_id: str, command: str, *arguments: str) -> None:
+    async def do_terminal(self, session_id: str, command: str, *arguments: str, **more: Any) -> None:
         made = await self.ask(
             "terminal/create",
             CreateTerminalRequest,
@@ -259,6 +259,7 @@ class ToyAgent:
             sessionId=session_id,
             command=command,
             args=list(arguments),
+            **more,
         )
         at = {"sessionId": session_id, "terminalId": made.terminal_id}
         ended = await self.ask("terminal/wait_for_exit", WaitForTerminalExitRequest, WaitForTerminalExitResponse, **at)
@@ -266,6 +267,9 @@ class ToyAgent:
         ReleaseTerminalRequest.model_validate(at)
         await self.conn._conn.send_request("terminal/release", at)
         await self.say(session_id, f"[{ended.exit_code}: {shown.output}]")
+
+    async def do_terminal_with(self, session_id: str, command: str, more: dict[str, Any]) -> None:
+        await self.do_terminal(session_id, command, **more)
 
     async def do_hang(self, session_id: str, *how: str) -> None:
         await self.say(session_id, "Hanging. ")
@@ -281,6 +285,16 @@ class ToyAgent:
         sys.stderr.write("It is all over.\n")
         sys.stderr.flush()
         os._exit(code)
+
+    async def do_together(self, session_id: str, *steps: list[Any]) -> None:
+        await asyncio.gather(*(getattr(self, f"do_{name}")(session_id, *arguments) for name, *arguments in steps))
+
+    async def do_line(self, _: str, line: str) -> None:
+        await self.do_noise("", line)
+
+    async def do_start(self, session_id: str, *words: str) -> None:
+        started = await asyncio.create_subprocess_exec(*words, start_new_session=True)
+        await self.say(session_id, str(started.pid))
 
     async def do_vendor(self, session_id: str) -> None:
         try:

@@ -255,7 +255,7 @@
 ---@class pygent.Command
 ---@field name string
 ---@field description string
----@field source "built-in"|"user"|"workspace"|"alias"|"mcp"
+---@field source "built-in"|"user"|"workspace"|"alias"|"mcp"|"agent"
 ---@field takes string
 
 --- An argument of a `workspace/executeCommand` command, in any position, that selects the command's session.

@@ -289,7 +289,7 @@ export interface Closed {
 export interface Command {
 	readonly name: string;
 	readonly description: string;
-	readonly source: "built-in" | "user" | "workspace" | "alias" | "mcp";
+	readonly source: "built-in" | "user" | "workspace" | "alias" | "mcp" | "agent";
 	readonly takes: string;
 }
 

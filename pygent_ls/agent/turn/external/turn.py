@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
 
 from pygent_ls.agent.calls.authorization import DeniedError, judge
 from pygent_ls.agent.calls.call_hooks import run_hooks_after, user_feedback
@@ -22,10 +21,6 @@ from pygent_ls.agent.events import (
     Notice,
     PlanChanged,
     PlanEntry,
-    Text,
-    TextDelta,
-    Thinking,
-    ThinkingDelta,
     ToolCall,
     ToolProgress,
     UsageReported,
@@ -40,10 +35,6 @@ from pygent_ls.agent.external_agent import (
 )
 from pygent_ls.agent.kinds import StopReason
 from pygent_ls.agent.messages import (
-    Block,
-    Message,
-    TextBlock,
-    ThinkingBlock,
     ToolUseBlock,
     Usage,
     user_message,
@@ -51,7 +42,8 @@ from pygent_ls.agent.messages import (
 from pygent_ls.agent.ports.questioner import AnswerChoice, Question, QuestionAnswered
 from pygent_ls.agent.ports.workspace import MISSING, EditPlan, FileChange, ProcessSpec, WriteText
 from pygent_ls.agent.tools.tool import ToolContext
-from pygent_ls.agent.turn.external.conversation import heard, mark_of
+from pygent_ls.agent.turn.external.answer import ExternalAnswer
+from pygent_ls.agent.turn.external.conversation import heard
 from pygent_ls.agent.turn.external.edits import ExternalEdits
 from pygent_ls.agent.turn.external.tools import OUR_OWN, id_of, input_of, resolved, tool_for
 from pygent_ls.agent.turn.limits import Stop
@@ -66,17 +58,12 @@ GO_ON = "Continue."
 MAX_CALLS = 10_000
 """Maximum number of calls of one turn that are shown: an agent that makes more does not stop by itself."""
 
-MAX_SAID_CHARS = 8_000_000
-"""Maximum number of characters of text and thoughts in one turn, as of a model's answer."""
-
 END_S = 10.0
 """Seconds that the end of a cancelled turn may take: its last changes are recorded, so that they can be undone."""
 
 NOT_ENDED = "The agent's turn ended before it reported the end of this call."
 
 NO_OUTPUT = "(no output)"
-
-Said = Literal["text", "thinking"]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -110,14 +97,8 @@ class ExternalTurn:
         self._calls: dict[str, _ShownCall] = {}
         self._ended: set[str] = set()
         self._paths: set[Path] = set()
-        self._n_calls = self._n_said = self._n_items = self._n_own = 0
-        self._open: Said | None = None
-        self._parts: list[str] = []
-        self._kept: list[Block] = []
-        """Blocks of the answer that are not in the history yet."""
-        self._texts: list[str] = []
-        """Texts of the answer, between which calls were made."""
-        self._session: AgentSession | None = None
+        self._n_calls = self._n_own = 0
+        self._answer = ExternalAnswer(state=self.state, model=self.model.name)
         self._usage = Usage()
         self._limit = asyncio.timeout(None)
         self._stop: Stop | None = None
@@ -175,8 +156,8 @@ class ExternalTurn:
                 shown = self.state.context.environment.workspace.shown
                 names = ", ".join(shown(each.path) for each in left)
                 await self.state.emit(Notice(content=f"{self.model.agent.label} changed on the disk: {names}."))
-            await self._close_item()
-            self._keep()
+            await self._answer.close_item()
+            self._answer.keep()
         usage = self._usage
         if not usage.is_nothing:
             answered = ModelAnswered(model=self.model.name, finish="end_turn", usage=usage, n_calls=self._n_calls)
@@ -186,15 +167,17 @@ class ExternalTurn:
 
     async def joined(self, session: AgentSession) -> None:
         """Implement `AgentHost`."""
-        self._session = session
+        self._answer.session = session
 
     async def say(self, text: str) -> None:
         """Implement `AgentHost`."""
-        await self._add("text", text)
+        async with self._emitting:
+            await self._answer.add("text", text)
 
     async def think(self, text: str) -> None:
         """Implement `AgentHost`."""
-        await self._add("thinking", text)
+        async with self._emitting:
+            await self._answer.add("thinking", text)
 
     async def set_plan(self, entries: Sequence[PlanEntry]) -> None:
         """Implement `AgentHost`."""
@@ -233,48 +216,6 @@ class ExternalTurn:
                 answer = await context.environment.questioner.ask(question)
         return answer.choice if isinstance(answer, QuestionAnswered) else None
 
-    async def _add(self, kind: Said, text: str) -> None:
-        self._n_said += len(text)
-        if self._n_said > MAX_SAID_CHARS:
-            raise ToolError(f"The answer was stopped after {MAX_SAID_CHARS:,} characters.")
-        async with self._emitting:
-            if self._open != kind:
-                await self._close_item()
-                self._open, self._n_items = kind, self._n_items + 1
-            self._parts.append(text)
-            if self.state.spec.model_settings.stream:
-                delta = TextDelta if kind == "text" else ThinkingDelta
-                await self.state.emit(delta(item_id=self._item_id, content=text))
-
-    @property
-    def _item_id(self) -> str:
-        return f"{self.state.spec.item_prefix}-{self.state.iterations}-{self._open}-{self._n_items}"
-
-    async def _close_item(self) -> None:
-        """Complete the text or the thought that is being written."""
-        content = await self.state.context.memory.secrets.masked("".join(self._parts))
-        if content:
-            if self._open == "text":
-                self._kept.append(TextBlock(text=content))
-                self._texts.append(content.strip())
-                self.state.say("\n\n".join(filter(None, self._texts)))
-                await self.state.emit(Text(item_id=self._item_id, content=content))
-            else:
-                name = self.model.name
-                self._kept.append(ThinkingBlock(thinking=content, model=name, family=name))
-                await self.state.emit(Thinking(item_id=self._item_id, content=content))
-        self._open, self._parts = None, []
-
-    def _keep(self, *calls: ToolUseBlock) -> None:
-        """Append what was said, and then called, to the history."""
-        blocks, self._kept = (*self._kept, *calls), []
-        if not any(isinstance(each, TextBlock | ToolUseBlock) for each in blocks):
-            return  # a message needs more than thoughts
-        if self._session is not None:
-            blocks = (mark_of(self.model.name, self._session, self.state.context.memory.session_id), *blocks)
-            self._session = None
-        self.state.keep(Message(role="assistant", content=blocks, turn_id=self.state.spec.turn_id))
-
     # Calls
 
     async def show(self, call: ExternalCall) -> None:
@@ -298,8 +239,12 @@ class ExternalTurn:
         if not await self._allowed(known, call, plan):
             return False
         known.granted |= announced
-        if call.kind == "execute":
-            await self._save_changes()
+        try:
+            if call.kind == "execute":
+                await self._save_changes()
+        except ToolError as error:  # the user does not want to
+            known.denied = f"Error: {error}"
+            return False
         return True
 
     async def _allowed(
@@ -385,7 +330,7 @@ class ExternalTurn:
         self._n_calls += 1
         if self._n_calls > MAX_CALLS:
             raise ToolError(f"The agent was stopped after {MAX_CALLS:,} calls.")
-        await self._close_item()
+        await self._answer.close_item()
         workspace, taken = self.state.context.environment.workspace, self.state.taken_ids()
         tool = tool_for(call, self.model.agent.label, workspace)
         tool_id = next(each for each in _ids(id_of(call.id)) if each not in taken)
@@ -466,8 +411,8 @@ class ExternalTurn:
             await run_hooks_after(context, record, result)
         await self.state.emit(result)
         assert record.result is not None
-        await self._close_item()
-        self._keep(record.asked)
+        await self._answer.close_item()
+        self._answer.keep(record.asked)
         self.state.keep(user_message((record.result, *record.remarks), turn_id=self.state.spec.turn_id))
 
     # Files and commands

@@ -8,7 +8,7 @@ import { Workbench } from "../../workbench.ts";
 
 const QWEN = join(REPOSITORY, "build/peers/node_modules/@qwen-code/qwen-code/cli-entry.js");
 
-/** It asks no other machine for anything. */
+/** Settings with which no other machine is asked for anything. */
 const OF_QWEN = {
 	general: { disableAutoUpdate: true, enableAutoUpdate: false },
 	privacy: { usageStatisticsEnabled: false },
