@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tests.model_server import Call, Received, Step
 
@@ -44,7 +45,8 @@ def editing(path: Path, old: str, new: str) -> Callable[[Received, int], Step]:
     """The answers of its model, which edits a file in each turn. What it asks besides is answered with a word."""
 
     def answer(request: Received, _: int) -> Step:
-        tools = [str(each["function"]["name"]) for each in request.body.get("tools") or []]
+        offered: list[dict[str, Any]] = request.body.get("tools") or []
+        tools = [each["function"]["name"] for each in offered]
         if "edit" not in tools or "read_file" not in tools:
             return Step(text="Nothing.")
         roles = [message["role"] for message in request.messages]

@@ -586,7 +586,8 @@ async def test_what_the_user_says_meanwhile_is_its_next_prompt(toy: Toy) -> None
 @SHARED
 async def test_its_own_commands_are_listed_and_reach_it(toy: Toy) -> None:
     offered = [{"name": "review-all", "description": "Review it all"}]
-    first = await toy.turn(["update", {"sessionUpdate": "available_commands_update", "availableCommands": offered}])
+    update = {"sessionUpdate": "available_commands_update", "availableCommands": offered}
+    first = await toy.turn(["update", update], ["say", "Ready."])
 
     listed = (await toy.editor.ask("pygent/commands/list", {}))["commands"]
     await toy.editor.turn("/review-all", model="acp:toy", sessionId=first["sessionId"])

@@ -155,7 +155,8 @@ class ToyAgent:
         said = [each.text for each in prompt if each.type == "text"]
         log("prompt", json.dumps(said))
         stop, usage = "end_turn", None
-        for name, *arguments in json.loads(said[-1]) if said[-1].startswith("[") else []:
+        steps: list[list[Any]] = json.loads(said[-1]) if said[-1].startswith("[") else []
+        for name, *arguments in steps:
             if name == "stop":
                 stop = arguments[0]
             elif name == "usage":
