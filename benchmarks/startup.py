@@ -3,6 +3,8 @@
 The two are started in turn, A B A B …, so that a machine that grows slower does so for both. The ratio is taken pair by
 pair. The aim is a median ratio of at most 1.5.
 
+The front end for the Agent Client Protocol is started in the same pairs.
+
 In the same pairs, from the spawn to the first byte of the first request to a model's provider, the prompt being sent at
 once: at most twice the bare server's spawn to `initialize`. And the memory after 50 tool calls: at most 100 MB.
 
@@ -34,6 +36,8 @@ BARE = 'from pygls.lsp.server import LanguageServer; LanguageServer("bare", "1")
 
 OURS = ["-m", "pygent_ls"]
 
+ACP = ["-m", "pygent_ls", "acp"]
+
 N_CALLS = 50
 
 
@@ -44,12 +48,18 @@ def main() -> None:
         started("-c", BARE, home=home)
         started(*OURS, home=home)  # both warm: the bytecode is written, the files are in the system's cache
         asked(Path(home), n_calls=0)
-        triples = [
-            (started(*OURS, home=home), started("-c", BARE, home=home), asked(Path(home), n_calls=0))
+        started(*ACP, home=home, in_lines=True)
+        rounds = [
+            (
+                started(*OURS, home=home),
+                started("-c", BARE, home=home),
+                asked(Path(home), n_calls=0),
+                started(*ACP, home=home, in_lines=True),
+            )
             for _ in range(n_pairs)
         ]
         after_tools = asked(Path(home), n_calls=N_CALLS)
-    ours, bare, first = ([each[n] for each in triples] for n in range(3))
+    ours, bare, first, acp = ([each[n] for each in rounds] for n in range(4))
     write_result(
         "startup",
         {
@@ -58,6 +68,8 @@ def main() -> None:
             "pygent_ls": summary(ours),
             "bare_pygls": summary(bare),
             "ratio": ratio(ours, bare),
+            "acp": summary(acp),
+            "acp_to_pygent_ls": ratio(acp, ours),
             "first_model_request": summary(first),
             "first_model_request_to_bare_pygls": ratio(first, bare),
             f"resident_mb_after_{N_CALLS}_tool_calls": round(after_tools["resident_mb"], 1),
@@ -65,8 +77,8 @@ def main() -> None:
     )
 
 
-def started(*arguments: str, home: str) -> dict[str, float]:
-    """Start a server, wait for its reply, and end it."""
+def started(*arguments: str, home: str, in_lines: bool = False) -> dict[str, float]:
+    """Start a server, wait for its reply, and end it. `in_lines`: it speaks the Agent Client Protocol."""
     environment = {"PATH": os.environ["PATH"], "HOME": home}
     begin = perf_counter()
     process = subprocess.Popen(
@@ -84,12 +96,14 @@ def started(*arguments: str, home: str) -> dict[str, float]:
         "method": "initialize",
         "params": {"processId": None, "rootUri": None, "capabilities": {}},
     }
+    if in_lines:
+        request["params"] = {"protocolVersion": 1, "clientCapabilities": {}}
     body = json.dumps(request).encode()
-    process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+    process.stdin.write(body + b"\n" if in_lines else b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
     process.stdin.flush()
     header = process.stdout.readline()
     seconds = perf_counter() - begin
-    assert header.lower().startswith(b"content-length"), header
+    assert header.lower().startswith(b'{"jsonrpc"' if in_lines else b"content-length"), header
     resident = resident_mb(process.pid)
     process.kill()
     process.wait()

@@ -518,7 +518,7 @@ class Agent:
         secrets = secrets_of(self._settings, self.state_folder, self._front_end.workspace, self._shared.known_keys)
         environment = Environment(
             workspace=self._front_end.workspace,
-            processes=self._processes,
+            processes=self._front_end.around_processes(self._processes),
             web=HttpWeb(self._processes),
             search=search_of(self._settings)[0],
             skills=self._skills,

@@ -15,7 +15,7 @@ from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
 from pygent_ls.agent.ports.hooks import Hooks, NoHooks
 from pygent_ls.agent.ports.questioner import NobodyToAsk, Questioner
 from pygent_ls.agent.ports.skills import Skill
-from pygent_ls.agent.ports.workspace import Workspace
+from pygent_ls.agent.ports.workspace import Processes, Workspace
 from pygent_ls.agent.rules.rule import Rule
 from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import AgentProfile
@@ -130,6 +130,9 @@ class FrontEnd:
 
     speech: SpeechDisplay | None = None
     """Shows what voice input hears; None if there is no voice input, because the front end does not stay."""
+
+    around_processes: Callable[[Processes], Processes] = lambda processes: processes
+    """Returns what the session's tools run programs with, from what runs them here: a client may have terminals."""
 
     waits_for_servers_s: float = 0.0
     """Maximum time for which a turn waits until MCP servers are connected. In an editor it does not wait: a server that

@@ -207,6 +207,39 @@ async def test_output_of_a_command_is_shown_while_it_runs_as_text_without_markup
     assert text.endswith("\n````")
 
 
+TERMINALS = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
+
+
+async def test_a_command_outside_the_sandbox_runs_in_a_terminal_of_the_client(folder: Path, home: Path) -> None:
+    run = Call(name="shell", arguments={"command": "echo seen; exit 3"})
+    with ModelServer([Step(calls=(run,)), Step(text="Ran.")]) as model:
+        async with acp_client(folder, home, **settings(model), PYGENT_SANDBOX="off") as client:
+            await client.initialize(TERMINALS)
+            assert await client.prompt(await client.new(folder), "run it") == "end_turn"
+
+    assert [each[1:] for each in client.commands] == [["-c", "echo seen; exit 3"]]
+    assert client.released == ["terminal-1"]
+    assert client.calls()[-1]["content"] == [{"type": "terminal", "terminalId": "terminal-1"}]
+    assert "seen" in model.requests[1].texts("tool")[0]
+    assert "exit code 3" in model.requests[1].texts("tool")[0]
+
+
+async def test_a_command_in_a_terminal_of_the_client_ends_with_its_turn(folder: Path, home: Path) -> None:
+    run = Call(name="shell", arguments={"command": "sleep 600"})
+    with ModelServer([Step(calls=(run,)), Step(text="Never.")]) as model:
+        async with acp_client(folder, home, **settings(model), PYGENT_SANDBOX="off") as client:
+            await client.initialize(TERMINALS)
+            session = await client.new(folder)
+            prompt = asyncio.create_task(client.prompt(session, "run it"))
+            await client.until(lambda: any(each.get("content", [{}])[0].get("type") == "terminal"
+                                           for each in client.calls() if each.get("content")))  # fmt: skip
+            await client.notify("session/cancel", {"sessionId": session})
+
+            assert await prompt == "cancelled"
+            await asyncio.wait_for(client.terminals["terminal-1"].wait(), 30)
+            assert client.released == ["terminal-1"]
+
+
 @pytest.mark.parametrize("method", ["session/cancel", "$/cancel_request"])
 async def test_a_turn_is_cancelled(folder: Path, home: Path, method: str) -> None:
     with ModelServer([Step(text="a long answer " * 40, pause_after=2)]) as model:

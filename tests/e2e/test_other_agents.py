@@ -541,6 +541,29 @@ async def test_in_a_copy_of_a_session_it_knows_what_the_copy_has(toy: Toy) -> No
     assert "Second." not in last["text"]
 
 
+async def test_after_going_back_it_does_not_know_what_was_undone(folder: Path) -> None:
+    async with toy_at(folder, "load=1") as toy:
+        first = await toy.turn(["write", "a.txt", "1\n"])
+        session = {"sessionId": first["sessionId"]}
+        await toy.turn(["write", "b.txt", "2\n"], ["say", "Second."], **session)
+        checkpoints = (await toy.editor.ask("pygent/checkpoint/list", session))["checkpoints"]
+        chosen = next(each for each in checkpoints if each["turnId"] != first["turnId"])
+        await toy.editor.ask(
+            "pygent/checkpoint/restore",
+            {"checkpointId": chosen["checkpointId"], "files": True, "conversation": True},
+        )
+        process = os.pidfd_open(toy.pid)
+        os.kill(toy.pid, signal.SIGKILL)
+        assert await asyncio.to_thread(have_ended, [process])
+
+        last = await toy.turn(["prompt"], **session)
+
+        assert toy.logged("load") == []
+        assert len(toy.logged("new")) == 2
+        assert "Second." not in last["text"]
+        assert "a.txt" in last["text"]
+
+
 @pytest.mark.parametrize(("option", "method"), [("load=1", "load"), ("resume=1", "resume"), ("load=", "")])
 async def test_a_session_goes_on_after_a_restart(folder: Path, option: str, method: str) -> None:
     async with toy_at(folder, option, "modes=auto,ask") as toy:

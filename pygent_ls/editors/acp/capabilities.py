@@ -30,6 +30,8 @@ class AcpFeatures:
     reads_files: bool = False
     """Whether it serves the text of files, as its buffers hold it."""
     writes_files: bool = False
+    runs_commands: bool = False
+    """Whether it runs commands in its terminals."""
     asks_forms: bool = False
     """Whether it shows forms to the user (`elicitation`)."""
     runs_setup: bool = False
@@ -43,6 +45,7 @@ def client_features(params: object) -> AcpFeatures:
     return AcpFeatures(
         reads_files=files.get("readTextFile") is True,
         writes_files=files.get("writeTextFile") is True,
+        runs_commands=given.get("terminal") is True,
         asks_forms=isinstance(form, dict),
         runs_setup=_table(given.get("auth")).get("terminal") is True,
     )

@@ -10,10 +10,12 @@ from typing import Any, Protocol
 
 from pygent_ls.agent.kinds import Mode, StopReason
 from pygent_ls.agent.ports.model import EFFORTS
+from pygent_ls.agent.ports.workspace import Processes
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.editors.acp.capabilities import AcpFeatures
 from pygent_ls.editors.acp.content import prompt_parts
 from pygent_ls.editors.acp.questions import ClientUser
+from pygent_ls.editors.acp.terminals import TerminalProcesses
 from pygent_ls.editors.acp.updates import TurnUpdates, Update, command_update, conversation, remark
 from pygent_ls.editors.acp.workspace import AcpWorkspace
 from pygent_ls.editors.ports import Core, FrontEnd, ReadSettings, TrustQuestion
@@ -133,6 +135,8 @@ class AcpSession:
     core: Core = field(init=False)
     problems: Sequence[str] = ()
     """Problems in the settings, as text for the user."""
+    _turns: list[TurnUpdates] = field(default_factory=list[TurnUpdates])
+    """Updates of the turns that run or wait."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set["asyncio.Task[None]"])
 
     def build(self, read_settings: ReadSettings, servers: Mapping[str, Any]) -> None:
@@ -153,6 +157,7 @@ class AcpSession:
                 ask_trust=_leave_untrusted,
                 on_session_change=self._changed,
                 tell=self._tell,
+                around_processes=self._in_terminals,
             )
         )
         self.core.start_loading()
@@ -167,6 +172,14 @@ class AcpSession:
 
     async def _ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return await self.client.ask(method, {"sessionId": self.id, **params})
+
+    def _in_terminals(self, processes: Processes) -> Processes:
+        if not self.client.features.runs_commands:
+            return processes
+        return TerminalProcesses(processes=processes, ask=self._ask, show=self._show_terminal)
+
+    def _show_terminal(self, terminal_id: str) -> None:
+        any(each.show_terminal(terminal_id) for each in self._turns)
 
     def _changed(self, session_id: str, what: str) -> None:
         if session_id != self.id:
@@ -266,12 +279,15 @@ class AcpSession:
         updates = TurnUpdates(send=self._update, writer=self.client.writer, spelled=spelled)
         turn = self.session.start_turn(request, updates, self.core.sessions)
         assert turn.task is not None
+        self._turns.append(updates)
         try:
             return await asyncio.shield(turn.task)
         except asyncio.CancelledError:
             turn.cancel()
             await asyncio.wait([turn.task])
             raise
+        finally:
+            self._turns.remove(updates)
 
     def cancel(self) -> None:
         """Cancel all turns, those that wait first."""

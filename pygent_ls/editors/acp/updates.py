@@ -37,6 +37,10 @@ class TurnUpdates:
     """Characters of each item that were sent in pieces."""
     _outputs: dict[str, str] = field(default_factory=dict[str, str])
     """Output of the calls that run, shortened to its end."""
+    _commands: list[str] = field(default_factory=list[str])
+    """Ids of the calls that run a command now."""
+    _terminals: dict[str, str] = field(default_factory=dict[str, str])
+    """Terminals of the client in which calls run, by the ids of the calls."""
 
     @property
     def congested(self) -> bool:
@@ -52,6 +56,15 @@ class TurnUpdates:
         for told in events:
             for update in self._updates(told.event, is_subagent=told.parent_tool_id is not None):
                 self.send(update)
+
+    def show_terminal(self, terminal_id: str) -> bool:
+        """Show a terminal of the client in the call that runs a command now. Return False if there is none."""
+        if not self._commands:
+            return False
+        tool_id = self._commands[-1]
+        self._terminals[tool_id] = terminal_id
+        self.send(_call_update(tool_id, status="in_progress", content=_terminal_content(terminal_id)))
+        return True
 
     def _updates(self, event: ev.AgentEvent, *, is_subagent: bool) -> list[Update]:
         match event:
@@ -105,6 +118,8 @@ class TurnUpdates:
             case ev.ToolCall():
                 is_known = event.tool_id in self._outputs
                 self._outputs[event.tool_id] = ""
+                if event.kind == "execute" and not is_known:
+                    self._commands.append(event.tool_id)
                 return [
                     {
                         "sessionUpdate": "tool_call_update" if is_known else "tool_call",
@@ -115,14 +130,24 @@ class TurnUpdates:
                 return [_call_update(tool_id, status="in_progress")]
             case ev.PermissionDenied(tool_id=tool_id, reason=reason):
                 return [_call_update(tool_id, status="failed", content=output_content(reason))]
+            case ev.ToolProgress(tool_id=tool_id) if tool_id in self._terminals:
+                return []  # the client shows it
             case ev.ToolProgress(tool_id=tool_id, content=content):
                 output = self._outputs[tool_id] = (self._outputs.get(tool_id, "") + content)[-MAX_SHOWN_CHARS:]
                 return [_call_update(tool_id, status="in_progress", content=output_content(output))]
             case ev.ToolResult(tool_id=tool_id):
                 self._outputs.pop(tool_id, None)
-                content = diff_content(event.changes, self.spelled) or output_content(event.content)
+                if tool_id in self._commands:
+                    self._commands.remove(tool_id)
+                terminal = self._terminals.pop(tool_id, None)
+                said = output_content(event.content) if terminal is None else _terminal_content(terminal)
+                content = diff_content(event.changes, self.spelled) or said
                 status = "failed" if event.is_error else "completed"
                 return [_call_update(tool_id, status=status, content=content)]
+
+
+def _terminal_content(terminal_id: str) -> list[Update]:
+    return [{"type": "terminal", "terminalId": terminal_id}]
 
 
 def call_fields(call: ev.ToolCall, spelled: Spell) -> dict[str, Any]:

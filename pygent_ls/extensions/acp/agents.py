@@ -73,6 +73,8 @@ class HostedAgent:
         self.program = program
         self._model = model
         self._services = services
+        self._n_prompts: dict[str, int] = {}
+        """Number of prompts that each of its sessions was sent, whichever process had it."""
         self._process: AgentProcess | None = None
         self._starting = asyncio.Lock()
 
@@ -114,6 +116,7 @@ class HostedAgent:
         process = await self._started()
         session, unheard = await process.session_for(prompt, host)
         session.n_prompts += 1
+        self._n_prompts[session.id] = session.n_prompts
         await host.joined(AgentSession(id=session.id, n_prompts=session.n_prompts))
         content = _content(prompt.content, unheard)
         sending = process.request("session/prompt", {"sessionId": session.id, "prompt": content})
@@ -152,7 +155,7 @@ class HostedAgent:
             await asyncio.to_thread(import_module, "acp.connection")
             argv = (self._program_path(), *self.program.command[1:])
             spec = spec_of(argv, self._services.folder(), self._environment())
-            process = self._process = AgentProcess(self.program, self._model, self._services, spec)
+            process = self._process = AgentProcess(self.program, self._model, self._services, spec, self._n_prompts)
             try:
                 await process.start()
             except BaseException:

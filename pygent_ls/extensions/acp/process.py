@@ -79,13 +79,22 @@ class SignInNeededError(ModelError):
 class AgentProcess:
     """A running agent, and its sessions."""
 
-    def __init__(self, program: AgentProgram, model: str, services: AgentServices, spec: ProcessSpec) -> None:
-        """Start the program, and use one of its models, or its own default."""
+    def __init__(
+        self,
+        program: AgentProgram,
+        model: str,
+        services: AgentServices,
+        spec: ProcessSpec,
+        n_prompts: Mapping[str, int],
+    ) -> None:
+        """Start the program, and use one of its models, or its own default. `n_prompts` are those that sessions of
+        earlier processes were sent."""
         from acp.connection import Connection
 
         self._program = program
         self._model = model
         self._services = services
+        self._n_prompts = n_prompts
         self._mark = uuid4().hex
         marked = replace(spec, env={**spec.env, MARK: self._mark})
         self._transport = AgentTransport(services.run, marked, self)
@@ -246,6 +255,8 @@ class AgentProcess:
 
     async def _recalled(self, known: AgentSession, prompt: ExternalPrompt, host: AgentHost) -> RemoteSession | None:
         """Return a session of an earlier process; None if the agent cannot continue it."""
+        if self._n_prompts.get(known.id, known.n_prompts) != known.n_prompts:
+            return None  # it knows what was rewound since
         can_resume = "resume" in obj(self._capabilities.get("sessionCapabilities"))
         if not can_resume and not self._capabilities.get("loadSession"):
             return None

@@ -21,6 +21,7 @@ from acp.exceptions import RequestError
 from acp.schema import (
     AcceptElicitationResponse,
     AllowedOutcome,
+    CreateTerminalResponse,
     DeniedOutcome,
     InitializeResponse,
     LoadSessionResponse,
@@ -31,7 +32,9 @@ from acp.schema import (
     RequestPermissionRequest,
     RequestPermissionResponse,
     SessionNotification,
+    TerminalOutputResponse,
     ToolCallUpdate,
+    WaitForTerminalExitResponse,
 )
 from acp.stdio import spawn_agent_process
 from pydantic import BaseModel
@@ -57,6 +60,10 @@ class AcpClient:
     """Message and schema of each form that was shown."""
     n_requests: int = 0
     """Requests so far; the SDK numbers them from 0."""
+    commands: list[list[str]] = field(default_factory=list[list[str]])
+    """Commands that were run in terminals."""
+    terminals: dict[str, asyncio.subprocess.Process] = field(default_factory=dict[str, asyncio.subprocess.Process])
+    released: list[str] = field(default_factory=list[str])
     updates: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     asked: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     faults: list[str] = field(default_factory=list[str])
@@ -100,6 +107,44 @@ class AcpClient:
         del session_id
         if not self.drops_writes:
             self.buffers[path] = content
+
+    async def create_terminal(
+        self, command: str, session_id: str, args: list[str] | None = None, cwd: str | None = None, **_: Any
+    ) -> CreateTerminalResponse:
+        """Run a command of the user's."""
+        del session_id
+        self.commands.append([command, *(args or [])])
+        process = await asyncio.create_subprocess_exec(
+            command, *(args or []), cwd=cwd, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        )
+        terminal_id = f"terminal-{len(self.commands)}"
+        self.terminals[terminal_id] = process
+        return CreateTerminalResponse(terminal_id=terminal_id)
+
+    async def wait_for_terminal_exit(self, terminal_id: str, session_id: str, **_: Any) -> WaitForTerminalExitResponse:
+        """Wait for the end."""
+        del session_id
+        code = await self.terminals[terminal_id].wait()
+        exit_code, ended_by = (code, None) if code >= 0 else (None, "SIGKILL")
+        return WaitForTerminalExitResponse(exit_code=exit_code, signal=ended_by)
+
+    async def terminal_output(self, terminal_id: str, session_id: str, **_: Any) -> TerminalOutputResponse:
+        """Give the output of a command that has ended."""
+        del session_id
+        stdout = self.terminals[terminal_id].stdout
+        assert stdout is not None
+        return TerminalOutputResponse(output=(await stdout.read()).decode(), truncated=False)
+
+    async def kill_terminal(self, terminal_id: str, session_id: str, **_: Any) -> None:
+        """End a command."""
+        del session_id
+        if self.terminals[terminal_id].returncode is None:
+            self.terminals[terminal_id].kill()
+
+    async def release_terminal(self, terminal_id: str, session_id: str, **_: Any) -> None:
+        """Forget a command."""
+        del session_id
+        self.released.append(terminal_id)
 
     def on_connect(self, conn: Any) -> None:
         """Nothing to do."""
