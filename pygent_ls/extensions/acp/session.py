@@ -220,9 +220,7 @@ class RemoteSession:
                 return await self._terminals.answer(host, method, params)
 
     async def _shown(self) -> None:
-        """Return once the updates before this request are shown."""
-        if self._waiting.empty():
-            return
+        """Return once the updates before this request are shown, the one that is being shown included."""
         is_shown = asyncio.Event()
 
         async def reached(_host: AgentHost) -> None:
