@@ -58,7 +58,7 @@ class TurnUpdates:
                 self.send(update)
 
     def show_terminal(self, terminal_id: str) -> bool:
-        """Show a terminal of the client in the call that runs a command now. Return False if there is none."""
+        """Show a terminal of the client in the call that runs a command now. Return False without such a call."""
         if not self._commands:
             return False
         tool_id = self._commands[-1]
