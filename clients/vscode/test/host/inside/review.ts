@@ -100,12 +100,12 @@ test("other line endings under review are no change, and every change can still 
 	await editor.edit((edit) => edit.setEndOfLine(vscode.EndOfLine.CRLF));
 	await editor.edit((edit) => edit.insert(new vscode.Position(1, 0), "# mine\n"));
 	await shown.save();
-	assert.equal((await lensesOf(shown, "Accept")).length, 2);
+	await until("both changes to be shown", async () => (await lensesOf(shown, "Accept")).length === 2);
 
 	const { fsPath } = shown.uri;
 	await writeFile(fsPath, (await readFile(fsPath, "utf8")).replaceAll("\r\n", "\n"));
 	await until("the editor to load the file", () => shown.eol === vscode.EndOfLine.LF);
-	assert.equal((await lensesOf(shown, "Accept")).length, 2);
+	await until("both changes to be shown", async () => (await lensesOf(shown, "Accept")).length === 2);
 	await editor.edit((edit) => edit.setEndOfLine(vscode.EndOfLine.CRLF));
 	await choose(shown, "Accept", 0);
 	await choose(shown, "Reject", 0);
