@@ -58,11 +58,8 @@ def _external(settings: Settings, find: Callable[[str], str | None]) -> Sequence
         programs = {**PRESETS, **agent_programs_of(settings)}
     except SettingError:  # the first turn reports it
         programs = PRESETS
+    found = [(each, find(each.command[0]) is not None) for each in programs.values()]
     return [
-        ListedModel(
-            name=f"{PREFIX}{each.name}",
-            available=find(each.command[0]) is not None,
-            reason="" if find(each.command[0]) else each.missing,
-        )
-        for each in programs.values()
+        ListedModel(name=f"{PREFIX}{each.name}", available=is_there, reason="" if is_there else each.missing)
+        for each, is_there in found
     ]

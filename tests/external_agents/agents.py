@@ -15,7 +15,7 @@ OFFLINE = {"DO_NOT_TRACK": "1", "MOCK_KEY": "test"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where an agent works in one run."""
+    """The folders and the model of an agent in one run."""
 
     home: Path
     workspace: Path

@@ -95,12 +95,13 @@ class ModelSurvey:
 
     def find(self) -> FoundModel:
         """Return the known facts about the model."""
+        from pygent_ls.extensions.acp.programs import PREFIX
         from pygent_ls.llm.routed_model import RoutedModel
         from pygent_ls.llm.routing import adapter_of, missing_extra
 
         found = FoundModel(adapter="none")
         try:
-            if self.name.startswith("acp:"):
+            if self.name.startswith(PREFIX):
                 return self._agent()
             resources = self.resources()
             model = self.make(resources)

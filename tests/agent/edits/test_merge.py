@@ -36,8 +36,8 @@ def test_changes_of_both_are_kept_or_they_conflict(base: str, ours: str, theirs:
 
 
 @given(LINES, LINES, LINES)
-def test_a_merge_that_git_can_make_too_is_the_same(base: list[str], ours: list[str], theirs: list[str]) -> None:
-    """A text that both sides made is of no use as a test: which lines match differs between two programs."""
+def test_a_merge_does_not_depend_on_the_order_of_its_sides(base: list[str], ours: list[str], theirs: list[str]) -> None:
+    """Git cannot be compared with here: which lines match differs between two programs."""
     texts = ["".join(f"{at} {line}" for at, line in enumerate(base)), *map("".join, (ours, theirs))]
     result = merged(*texts)
 

@@ -17,7 +17,7 @@ SESSION, N_PROMPTS, OURS = "session", "n_prompts", "ours"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternalHistory:
-    """Where a prompt stands in the conversation."""
+    """The place of a prompt in the conversation."""
 
     session: AgentSession | None
     unheard: str

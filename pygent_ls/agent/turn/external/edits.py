@@ -41,7 +41,7 @@ MAX_KEPT_CHARS = 5_000_000
 class ExternalEdits:
     """Changes of files in one turn of an external agent.
 
-    While the agent runs, what its program changes on the disk is recorded, except while our own edits are made.
+    While the agent runs, what its program changes on the disk is recorded; files that we write are left out.
     """
 
     state: TurnState
@@ -152,10 +152,7 @@ class ExternalEdits:
         """Keep the text on the disk of files that a call names, before it changes them, and what it announces."""
         if call.kind in ("read", "search", "think", "fetch"):
             return
-        announced: dict[Path, list[ProposedText]] = {}
-        for each in call.changes:
-            if (path := resolved(each.path, self._workspace)) is not None:
-                announced.setdefault(path, []).append(each)
+        announced = self._by_path(call.changes)
         self._announced |= announced
         named = (resolved(each, self._workspace) for each in call.paths)
         for path in dict.fromkeys((*announced, *named)):
@@ -200,11 +197,8 @@ class ExternalEdits:
 
     async def announced(self, changes: Sequence[ProposedText]) -> dict[Path, str]:
         """Return the texts of files after these changes, as the agent will write them."""
-        found: dict[Path, list[ProposedText]] = {}
-        for each in changes:
-            if (path := resolved(each.path, self._workspace)) is not None:
-                found.setdefault(path, []).append(each)
-        texts = {path: with_changes(self.text_before(path), its) for path, its in found.items()}
+        by_path = self._by_path(changes).items()
+        texts = {path: with_changes(self.text_before(path), its) for path, its in by_path}
         return {path: text for path, text in texts.items() if text is not None}
 
     async def proposed(self, changes: Sequence[ProposedText]) -> EditPlan | None:
@@ -248,6 +242,14 @@ class ExternalEdits:
         return stand
 
     # Helpers
+
+    def _by_path(self, changes: Iterable[ProposedText]) -> dict[Path, list[ProposedText]]:
+        """Return the changes of each file, without those of places that cannot be resolved."""
+        by_path: dict[Path, list[ProposedText]] = {}
+        for each in changes:
+            if (path := resolved(each.path, self._workspace)) is not None:
+                by_path.setdefault(path, []).append(each)
+        return by_path
 
     async def _disk_text(self, path: Path, encoding: TextEncoding | None = None) -> str | None:
         encoding = encoding or TextEncoding()

@@ -39,13 +39,14 @@ from pygent_ls.agent.messages import (
     Usage,
     user_message,
 )
+from pygent_ls.agent.permissions.permissions import Verdict
 from pygent_ls.agent.ports.questioner import AnswerChoice, Question, QuestionAnswered
 from pygent_ls.agent.ports.workspace import MISSING, EditPlan, FileChange, ProcessSpec, WriteText
-from pygent_ls.agent.tools.tool import ToolContext
+from pygent_ls.agent.tools.tool import ToolContext, ToolFunction
 from pygent_ls.agent.turn.external.answer import ExternalAnswer
 from pygent_ls.agent.turn.external.conversation import heard
 from pygent_ls.agent.turn.external.edits import ExternalEdits
-from pygent_ls.agent.turn.external.tools import OUR_OWN, id_of, input_of, resolved, tool_for
+from pygent_ls.agent.turn.external.tools import OUR_OWN, ExternalTool, id_of, input_of, resolved, tool_for
 from pygent_ls.agent.turn.limits import Stop
 from pygent_ls.agent.turn.pauses import Pauses
 from pygent_ls.agent.turn.state import Steering, TurnState
@@ -150,9 +151,7 @@ class ExternalTurn:
                 content = call.denied or (CANCELLED_RESULT if is_cancelled else NOT_ENDED)
                 outcome = Outcome(content=content, is_error=True, from_outside=False)
                 await self._finish(call, outcome, runs_hooks=not is_cancelled)
-            for change in (left := await self._edits.end(self._paths)):
-                self._paths.add(change.path)
-            if left:
+            if left := await self._edits.end(self._paths):
                 shown = self.state.context.environment.workspace.shown
                 names = ", ".join(shown(each.path) for each in left)
                 await self.state.emit(Notice(content=f"{self.model.agent.label} changed on the disk: {names}."))
@@ -258,9 +257,7 @@ class ExternalTurn:
             assert plan is not None
             return plan
 
-        workspace = context.environment.workspace
-        tool = tool_for(call, self.model.agent.label, workspace, planned if plan else None)
-        asked = ToolUseBlock(id=known.record.asked.id, name=tool.name, input=input_of(call, context.environment))
+        tool, asked = self._asked(call, known.record.asked.id, planned if plan else None)
         record = CallRecord(asked=asked, tool=replace(tool, sandboxed=is_run_here))
         known.was_asked = True
         try:
@@ -317,10 +314,7 @@ class ExternalTurn:
         if replace(was, status=call.status, output=call.output) != call:
             self._name_paths(call)
             await self._edits.note(call)
-            workspace = self.state.context.environment.workspace
-            known.record.tool = tool = tool_for(call, self.model.agent.label, workspace)
-            given = input_of(call, self.state.context.environment)
-            asked = ToolUseBlock(id=known.record.asked.id, name=tool.name, input=given)
+            known.record.tool, asked = self._asked(call, known.record.asked.id)
             known.record.asked = known.record.call = asked
             known.record.paths = tuple(self._paths_of(call))
             await self._announce(known)
@@ -331,11 +325,10 @@ class ExternalTurn:
         if self._n_calls > MAX_CALLS:
             raise ToolError(f"The agent was stopped after {MAX_CALLS:,} calls.")
         await self._answer.close_item()
-        workspace, taken = self.state.context.environment.workspace, self.state.taken_ids()
-        tool = tool_for(call, self.model.agent.label, workspace)
+        taken = self.state.taken_ids()
         tool_id = next(each for each in _ids(id_of(call.id)) if each not in taken)
         self.state.context.share.tool_ids.add(tool_id)
-        asked = ToolUseBlock(id=tool_id, name=tool.name, input=input_of(call, self.state.context.environment))
+        tool, asked = self._asked(call, tool_id)
         record = CallRecord(asked=asked, tool=tool, paths=tuple(self._paths_of(call)), is_announced=True)
         self.state.context.share.user_times.begin(tool_id, self.state.spec.parent_tool_id)
         known = self._calls[call.id] = _ShownCall(record=record, call=call, began_s=self.clock())
@@ -343,6 +336,22 @@ class ExternalTurn:
         await self._edits.note(call)
         await self._announce(known)
         return known
+
+    def _asked(
+        self, call: ExternalCall, tool_id: str, plan: ToolFunction | None = None
+    ) -> tuple[ExternalTool, ToolUseBlock]:
+        """Return the tool and the call of it that stand for a call of the agent."""
+        environment = self.state.context.environment
+        tool = tool_for(call, self.model.agent.label, environment.workspace, plan)
+        return tool, ToolUseBlock(id=tool_id, name=tool.name, input=input_of(call, environment))
+
+    async def _judged(self, tool: ExternalTool, asked: ToolUseBlock) -> Verdict:
+        """Return what the rules say of a call. Raises `ToolError` if a rule, the mode or the protection of a place
+        denies it."""
+        try:
+            return await judge(self.state.context, CallRecord(asked=asked, tool=tool))
+        except DeniedError as denied:
+            raise ToolError(str(denied)) from None
 
     async def _announce(self, known: _ShownCall) -> None:
         event = tool_call(self.state.context, known.record)
@@ -425,16 +434,10 @@ class ExternalTurn:
         call = ExternalCall(
             id=f"{OWN_READ}{self._n_own}", title=f"Read {path}", kind="read", status="pending", paths=(path,)
         )
-        context = self.state.context
-        tool = tool_for(call, self.model.agent.label, workspace)
+        tool, asked = self._asked(call, "")
         if (why := self._withheld(tool.name)) is not None:
             raise ToolError(why)
-        given = input_of(call, context.environment)
-        probe = CallRecord(asked=ToolUseBlock(id="", name=tool.name, input=given), tool=tool)
-        try:
-            verdict = await judge(context, probe)
-        except DeniedError as denied:
-            raise ToolError(str(denied)) from None
+        verdict = await self._judged(tool, asked)
         if verdict.decision == "ask" and not await self._asked_for(call):
             raise ToolError(f"Permission denied: {workspace.shown(found)} was not read.")
         if await workspace.stamp(found) == MISSING:
@@ -465,7 +468,7 @@ class ExternalTurn:
                 owner = await self._known(call)
         try:
             if owner.granted.pop(found, None) == text:
-                await self._check_denied(call)
+                await self._judged(*self._asked(call, ""))  # the user permitted it, and a rule may still deny it
             elif not await self._allowed(owner, call, plan):
                 raise ToolError(owner.denied)
             owner.changes += await self._edits.write(found, text, base, owner.record.asked.id)
@@ -488,16 +491,6 @@ class ExternalTurn:
             paths=(path,),
             changes=tuple(ProposedText(path=path, old=None, new=each.text) for each in writes),
         )
-
-    async def _check_denied(self, call: ExternalCall) -> None:
-        """Raise `ToolError` if a rule, the mode or the protection of a place denies a call that the user permitted."""
-        context, workspace = self.state.context, self.state.context.environment.workspace
-        tool = tool_for(call, self.model.agent.label, workspace)
-        asked = ToolUseBlock(id="", name=tool.name, input=input_of(call, context.environment))
-        try:
-            await judge(context, CallRecord(asked=asked, tool=tool))
-        except DeniedError as denied:
-            raise ToolError(str(denied)) from None
 
     def _owner_of(self, path: Path) -> _ShownCall | None:
         """Return the running call that edits this file."""
