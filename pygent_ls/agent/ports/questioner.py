@@ -32,6 +32,8 @@ class Question:
     has no choices."""
     is_open: bool = False
     """Whether only free text is a valid answer, although the model does not ask. Such a question has no choices."""
+    server: str = ""
+    """Name of the MCP server that asks; empty if none does."""
     offers_setup: bool = False
     """Whether the question is about setting up a model; an editor with its own form for that answers once it is done.
     """

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -21,6 +21,7 @@ from pygent_ls.extensions.mcp.stdio import StdioTransport
 from pygent_ls.extensions.mcp.time_limits import TimeLimits
 
 if TYPE_CHECKING:  # the SDK takes a second to import, in a thread, once a server is configured
+    import httpx2
     from mcp.client import Transport
     from mcp.client.session import ClientRequestContext, IncomingMessage
     from mcp_types import (
@@ -55,6 +56,16 @@ READ_S = 300.0
 
 UNAUTHORIZED = 401
 
+LOST_SESSION = (400, 404)
+"""Responses to a request of a session that the server no longer knows: 404 by the specification, 400 by many servers,
+which also answer so for other reasons."""
+
+SESSION = "mcp-session-id"
+"""Header of each message of a session."""
+
+PING_S = 10.0
+"""Maximum time in which a server that may have lost the session answers to a ping."""
+
 RELISTEN_S = 5.0
 """Time before a lost stream of changes is opened again."""
 
@@ -71,6 +82,24 @@ class Offer:
     templates: Sequence[ResourceTemplate] = ()
 
 
+class HttpResponses:
+    """What the responses of an HTTP server say of the connection."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.is_refused = False
+        """Whether the server has refused the last message: the user must sign in, perhaps again."""
+        self.may_be_lost = False
+        """Whether the server may have forgotten the session: it answered the last message of the session so."""
+
+    async def note(self, response: httpx2.Response) -> None:
+        """Take note of a response. A response before the token was refreshed is followed by another one."""
+        if str(response.url) != self._url or response.request.method != "POST":
+            return
+        self.is_refused = response.status_code == UNAUTHORIZED
+        self.may_be_lost = response.status_code in LOST_SESSION and SESSION in response.request.headers
+
+
 class McpConnection:
     """A server and the SDK's client for it."""
 
@@ -81,12 +110,13 @@ class McpConnection:
         host: McpHost,
         log: ServerLog,
         ended: asyncio.Event | None = None,
+        responses: HttpResponses | None = None,
     ) -> None:
         from mcp import Client
         from mcp_types import Implementation
 
         self.ended = ended or asyncio.Event()
-        """Set when the server has ended; one that is reached by HTTP is not known to."""
+        """Set when the server has ended, or when one that is reached by HTTP no longer accepts this connection."""
         self.changed = asyncio.Event()
         """Set when one of the server's lists may have changed."""
         self.client = Client(
@@ -104,6 +134,7 @@ class McpConnection:
         self._host = host
         self._log = log
         self._limits = TimeLimits()
+        self._responses = responses
 
     async def offer(self) -> Offer:
         """Return what the server lists. Raises `ToolError`."""
@@ -177,11 +208,26 @@ class McpConnection:
                 raise
             raise ToolError(f"The MCP server {name} did not answer within {self._spec.timeout_s:g} s.") from None
         except MCPError as error:
+            if await self._is_lost():
+                self.ended.set()
             raise ToolError(f"The MCP server {name} answered with an error: {error}") from None
         except ValidationError as error:
             raise ToolError(
                 f"The MCP server {name} answered with {error.error_count()} values that the protocol does not allow."
             ) from None
+
+    async def _is_lost(self) -> bool:
+        """Whether an HTTP server has forgotten the session, or no longer accepts the user's token."""
+        from mcp import MCPError
+
+        responses = self._responses
+        if responses is None or not (responses.is_refused or responses.may_be_lost):
+            return False
+        if not responses.is_refused:
+            with suppress(MCPError, TimeoutError):
+                async with asyncio.timeout(PING_S):
+                    await self.client.session.send_ping()  # sessions are of protocols that have pings
+        return responses.is_refused or responses.may_be_lost
 
     async def _receive(self, message: IncomingMessage) -> None:
         from mcp_types import (
@@ -227,7 +273,7 @@ async def connect(spec: ServerSpec, host: McpHost, log: ServerLog) -> AsyncGener
     the connection was lost."""
     filled = spec.expanded(os.environ)
     process: LineProcess | None = None
-    is_refused = False
+    responses = HttpResponses(filled.url)
     try:
         async with AsyncExitStack() as stack:
             if filled.url:
@@ -238,15 +284,12 @@ async def connect(spec: ServerSpec, host: McpHost, log: ServerLog) -> AsyncGener
                 tokens = Tokens(store=host.tokens, url=filled.url)
                 auth = provider_of(tokens) if await tokens.load() else None
 
-                async def note(response: httpx2.Response) -> None:
-                    nonlocal is_refused
-                    is_refused |= response.status_code == UNAUTHORIZED and str(response.url) == filled.url
-
-                hooks = {"request": [only_secure(filled.url)], "response": [note]}
+                hooks = {"request": [only_secure(filled.url)], "response": [responses.note]}
                 http = await stack.enter_async_context(
                     httpx2.AsyncClient(headers=dict(filled.headers), timeout=timeout, auth=auth, event_hooks=hooks)
                 )
-                connection = McpConnection(filled, streamable_http_client(filled.url, http_client=http), host, log)
+                transport = streamable_http_client(filled.url, http_client=http)
+                connection = McpConnection(filled, transport, host, log, responses=responses)
             else:
                 argv = (program_of(filled, host.find), *filled.args)
                 transport = StdioTransport(host.run, spec_of(argv, filled.cwd, filled.env), log.feed)
@@ -263,10 +306,12 @@ async def connect(spec: ServerSpec, host: McpHost, log: ServerLog) -> AsyncGener
             yield connection
             if process is not None and process.ended.is_set():
                 raise ToolError(process.why_ended)
+            if connection.ended.is_set():
+                raise ToolError("The server no longer knows the session.")
     except ToolError as error:
-        raise (_needs_sign_in(spec.name) if is_refused else error) from None
+        raise (_needs_sign_in(spec.name) if responses.is_refused else error) from None
     except Exception as error:  # whatever a transport raises ends this connection only
-        if is_refused:
+        if responses.is_refused:
             raise _needs_sign_in(spec.name) from None
         raise ToolError((process and process.why_ended) or _words_of(error)) from None
 

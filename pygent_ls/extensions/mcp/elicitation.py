@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pygent_ls.agent.display_text import one_line, visible
@@ -26,6 +27,9 @@ MAX_TRIES = 3
 DECLINE = AnswerChoice(title="Decline")
 ACCEPT = AnswerChoice(title="Accept")
 
+NONE = "-"
+"""Answer that chooses nothing."""
+
 Value = str | int | float | bool | list[str] | None
 
 
@@ -41,12 +45,15 @@ async def elicit(server: str, params: ElicitRequestParams, ask: Ask) -> ElicitRe
     """Ask the user what a server wants to know, and return its answer."""
     from mcp_types import ElicitResult
 
+    async def asked(question: Question) -> QuestionAnswer:
+        return await ask(replace(question, server=server))
+
     message = f"The MCP server {server} asks: {visible(params.message[:MAX_MESSAGE_CHARS])}"
     try:
         if params.mode == "url":
-            await _choice(ask, f"{message}\n{visible(params.url)}", [AnswerChoice(title="I have opened it")])
+            await _choice(asked, f"{message}\n{visible(params.url)}", [AnswerChoice(title="I have opened it")])
             return ElicitResult(action="accept")
-        return ElicitResult(action="accept", content=await _form(ask, message, params.requested_schema))
+        return ElicitResult(action="accept", content=await _form(asked, message, params.requested_schema))
     except _EndedError as ended:
         return ElicitResult(action=ended.action)
 
@@ -63,15 +70,35 @@ async def _form(ask: Ask, message: str, schema: Mapping[str, Any]) -> dict[str, 
         return {}
     found: dict[str, Value] = {}
     for name, field in fields.items():
-        choices = _choices(field)
-        if choices is None and name not in required:
+        choices, several = _choices(field), _several(field)
+        if choices is None and several is None and name not in required:
             if "default" in field:
                 found[name] = field["default"]
             continue
         title = one_line(field.get("title") or name, MAX_TITLE_CHARS)
         about = visible(str(field.get("description") or ""))
-        found[name] = await _value(ask, f"{message}\n{title}{f': {about}' if about else ''}", field, choices)
+        text = f"{message}\n{title}{f': {about}' if about else ''}"
+        if several is not None:
+            found[name] = await _chosen(ask, text, several, required=name in required)
+        else:
+            found[name] = await _value(ask, text, field, choices)
     return found
+
+
+async def _chosen(ask: Ask, text: str, choices: Mapping[str, Value], *, required: bool) -> list[str]:
+    """Return the values of several choices, which the user names. Raises `_EndedError`."""
+    comma, name = (";", "semicolons") if any("," in each for each in choices) else (",", "commas")
+    listed = f"{comma} ".join(choices)
+    text = f"{text}\nOne or more of these, separated by {name}: {listed}" + ("" if required else f" ({NONE} for none)")
+    for _ in range(MAX_TRIES):
+        given = [each.strip() for each in (await _words(ask, text)).split(comma)]
+        if given == [NONE] and not required:
+            return []
+        if unknown := [each for each in given if each not in choices]:
+            text = f"{text}\n{one_line(', '.join(unknown))!r} cannot be chosen."
+        else:
+            return [str(choices[each]) for each in dict.fromkeys(given)]
+    raise _EndedError("cancel")
 
 
 async def _value(ask: Ask, text: str, field: Mapping[str, Any], choices: Mapping[str, Value] | None) -> Value:
@@ -94,11 +121,19 @@ async def _value(ask: Ask, text: str, field: Mapping[str, Any], choices: Mapping
     raise _EndedError("cancel")
 
 
+def _several(field: Mapping[str, Any]) -> dict[str, Value] | None:
+    """Return the values of a field that takes several choices, by their titles."""
+    items = field.get("items")
+    if field.get("type") != "array" or not isinstance(items, Mapping):
+        return None
+    return _choices(cast("Mapping[str, Any]", items))
+
+
 def _choices(field: Mapping[str, Any]) -> dict[str, Value] | None:
     """Return the values of a field by the titles to choose from; None if any text is an answer."""
     if field.get("type") == "boolean":
         return {"Yes": True, "No": False}
-    options = field.get("oneOf")
+    options = field.get("oneOf", field.get("anyOf"))
     if isinstance(options, list):
         found = [cast("Mapping[str, Any]", each) for each in cast("list[object]", options) if isinstance(each, Mapping)]
         titles = {each["const"]: each.get("title") for each in found if isinstance(each.get("const"), str)}

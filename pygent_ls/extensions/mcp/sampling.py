@@ -51,6 +51,7 @@ async def sample(
         text=f"The MCP server {server} wants to send this to your model, at your cost:\n{shown}",
         choices=(ALLOW, DECLINE),
         from_model=False,
+        server=server,
     )
     answer = await host.ask(question)
     if not isinstance(answer, QuestionAnswered) or answer.choice != ALLOW.title:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pygent_ls.agent.context.images import picture_from_base64
 from pygent_ls.agent.display_text import on_one_line, visible
@@ -105,9 +105,26 @@ def model_text(content: Sequence[ContentBlock], structured: Any = None) -> tuple
     shown as JSON."""
     images: list[ImageBlock] = []
     parts = [_text_of(each, images) for each in content]
-    if not parts and structured is not None:
-        parts = [json.dumps(structured, ensure_ascii=False, indent=2)]
+    if structured is not None and not _repeats(parts, structured):
+        parts.append(json.dumps(structured, ensure_ascii=False, indent=2))
     return "\n".join(parts), images
+
+
+def _repeats(parts: Sequence[str], structured: Any) -> bool:
+    """Whether the texts contain all of a structured result. Many servers wrap what is no object as `result`."""
+    told = [_value(each) for each in parts]
+    results: list[Any] = [structured]
+    if isinstance(structured, dict) and (members := cast("dict[str, Any]", structured)).keys() == {"result"}:
+        results.append(members["result"])
+    return any(each in told or each in parts or each in (told, parts) for each in results)
+
+
+def _value(text: str) -> Any:
+    """Return the value that a text is as JSON, else the text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _text_of(block: ContentBlock, images: list[ImageBlock]) -> str:

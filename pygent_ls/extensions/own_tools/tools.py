@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -37,10 +38,18 @@ MAX_RUN_S = 3600.0
 """Maximum time of a program that a tool runs."""
 
 
+RETRY_S = 30.0
+"""Time after which a source that could not be loaded is loaded again: what it imports may be installed by then. The
+time doubles with each failure, because a turn waits for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Loaded:
     tools: Sequence[Tool]
     problem: str = ""
+    n_failures: int = 0
+    retry_s: float = math.inf
+    """Time of the event loop from which on it is loaded again."""
 
 
 @cache
@@ -57,16 +66,18 @@ def may_have_tools(*folders: Path) -> bool:
 class OwnTools:
     """The tools of a folder and of installed packages. Each source is loaded again when its text has changed."""
 
-    def __init__(self, folder: Path, run: RunProgram) -> None:
+    def __init__(self, folder: Path, run: RunProgram, retry_s: float = RETRY_S) -> None:
         self._folder = folder
         self._run = run
+        self._retry_s = retry_s
         self._loaded: dict[ToolSource, _Loaded] = {}
 
     async def refresh(self, trusted: Mapping[Path, str]) -> None:
         """Load what is new or has changed, all at once. `trusted` are files of the workspace, each with the SHA-256 of
         the bytes that the user trusts."""
         sources = await asyncio.to_thread(self._sources, trusted)
-        new = [each for each in sources if each not in self._loaded]
+        now_s = asyncio.get_running_loop().time()
+        new = [each for each in sources if each not in self._loaded or self._loaded[each].retry_s <= now_s]
         loaded = dict(zip(new, await asyncio.gather(*map(self._load, new)), strict=True))
         self._loaded = {each: loaded[each] if each in loaded else self._loaded[each] for each in sources}
 
@@ -109,10 +120,15 @@ class OwnTools:
         try:
             said = await converse(self._run, source, {}, Path("/"), refuse, LOAD_S)
         except ToolError as error:
-            return _Loaded((), str(error))
+            return self._failed(source, str(error))
         if "tools" not in said:
-            return _Loaded((), str(said.get("error", "it did not say which tools it has")))
+            return self._failed(source, str(said.get("error", "it did not say which tools it has")))
         return _Loaded([self._tool(source, each) for each in cast("list[dict[str, Any]]", said["tools"])])
+
+    def _failed(self, source: ToolSource, problem: str) -> _Loaded:
+        n_failures = self._loaded[source].n_failures + 1 if source in self._loaded else 1
+        wait_s = self._retry_s * 2 ** (n_failures - 1)
+        return _Loaded((), problem, n_failures, asyncio.get_running_loop().time() + wait_s)
 
     def _tool(self, source: ToolSource, told: Mapping[str, Any]) -> Tool:
         name = str(told["name"])

@@ -335,6 +335,17 @@ async def test_a_tool_that_the_server_has_added_is_offered(place: Place) -> None
     assert await place.call("mcp__toy__grown") == "grown"
 
 
+async def test_a_prompt_and_a_resource_that_the_server_has_added_are_offered(place: Place) -> None:
+    await place.until_connected(toy(place))
+
+    await place.call("mcp__toy__grow", what="prompt")
+    await place.until(lambda: "mcp__toy__grown" in place.servers.statuses[0].prompts)
+    await place.call("mcp__toy__grow", what="resource")
+    await place.until(lambda: place.servers.statuses[0].n_resources == 3)
+
+    assert await place.call("read_mcp_resource", resource="toy:toy://grown") == "grown"
+
+
 async def test_a_server_asks_the_user_field_by_field(place: Place) -> None:
     await place.until_connected(toy(place))
     place.answers += [

@@ -138,11 +138,19 @@ def mutter(text: str) -> str:
 
 
 @server.tool()
-async def grow(ctx: Context[Any, Any]) -> str:
-    """Add a tool to the server."""
-    server.add_tool(lambda: "grown", name="grown", description="A new tool.")
-    await ctx.notify_tools_changed()
-    return "there is a new tool"
+async def grow(ctx: Context[Any, Any], what: Literal["tool", "prompt", "resource"] = "tool") -> str:
+    """Add a tool, a prompt or a resource to the server."""
+    match what:
+        case "tool":
+            server.add_tool(lambda: "grown", name="grown", description="A new tool.")
+            await ctx.notify_tools_changed()
+        case "prompt":
+            server.prompt(name="grown")(lambda: "grown")
+            await ctx.notify_prompts_changed()
+        case "resource":
+            server.resource("toy://grown", name="grown")(lambda: "grown")
+            await ctx.notify_resources_changed()
+    return f"there is a new {what}"
 
 
 @server.tool(structured_output=False)

@@ -252,3 +252,20 @@ async def test_a_change_counts_at_the_next_refresh_and_what_is_the_same_is_not_l
     assert await place.bench.call(tools["shout"], text="HEY") == "hey"
     (place.folder / "fruit.py").unlink()
     assert await place.tools() == {}
+
+
+async def test_what_could_not_be_loaded_is_loaded_again_after_a_time(place: Place, tmp_path: Path) -> None:
+    missing = tmp_path / "installed_later"
+    place.put("fruit.py", f"assert open({str(missing)!r})\n" + SHOUT)
+    place.put("other.py", "raise OSError\n")
+    place.own = OwnTools(place.folder, place.bench.processes.serve, retry_s=0.0)
+    patient = OwnTools(place.folder, place.bench.processes.serve)
+    await patient.refresh({})
+    assert await place.tools() == {}
+
+    missing.touch()
+    await patient.refresh({})
+
+    assert "shout" in await place.tools()
+    assert len(place.own.tools([])[1]) == 1
+    assert patient.tools([])[0] == []

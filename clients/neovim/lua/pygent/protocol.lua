@@ -765,7 +765,8 @@
 --- or instead of one.
 ---
 --- If `sessionId` is empty, the daemon itself asks, outside any conversation. With `secret`, the answer is a key: do
---- not show its characters, and do not store it. With `setup`, no model is set up: the first choice continues if one
+--- not show its characters, and do not store it. With `mcpServer`, the MCP server of that name asks, and its question
+--- must not look as if the daemon asked. With `setup`, no model is set up: the first choice continues if one
 --- has been set up meanwhile; otherwise the daemon asks for one.
 ---@class pygent.QuestionRequest
 ---@field questionId string
@@ -774,6 +775,7 @@
 ---@field choices pygent.Choice[]
 ---@field allowText boolean
 ---@field secret? boolean
+---@field mcpServer? string
 ---@field setup? boolean
 
 --- The title of a choice, text of the user, or both.

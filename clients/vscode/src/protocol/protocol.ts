@@ -903,7 +903,8 @@ export interface QuestionCancelled {
  * or instead of one.
  *
  * If `sessionId` is empty, the daemon itself asks, outside any conversation. With `secret`, the answer is a key: do
- * not show its characters, and do not store it. With `setup`, no model is set up: the first choice continues if one
+ * not show its characters, and do not store it. With `mcpServer`, the MCP server of that name asks, and its question
+ * must not look as if the daemon asked. With `setup`, no model is set up: the first choice continues if one
  * has been set up meanwhile; otherwise the daemon asks for one.
  */
 export interface QuestionRequest {
@@ -913,6 +914,7 @@ export interface QuestionRequest {
 	readonly choices: readonly Choice[];
 	readonly allowText: boolean;
 	readonly secret?: boolean;
+	readonly mcpServer?: string;
 	readonly setup?: boolean;
 }
 

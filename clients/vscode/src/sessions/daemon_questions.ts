@@ -1,9 +1,12 @@
-/** Questions of the daemon itself, such as those of "Set Up a Model": they belong to no session, and no chat shows them. */
+/**
+ * Questions of the daemon itself, such as those of "Set Up a Model", and of MCP servers: they belong to no session, and
+ * no chat shows them.
+ */
 
 import * as vscode from "vscode";
 import type { QuestionRequest, QuestionResult } from "../protocol/protocol.ts";
 
-const TITLE = "pygent: Set Up a Model";
+const SETUP_TITLE = "pygent: Set Up a Model";
 
 /** A quick pick's title has room for no more; what is longer is a message with buttons. */
 const LONGEST_TITLE = 90;
@@ -21,12 +24,15 @@ export async function answerToDaemon(
 	return choice === undefined ? null : { choice };
 }
 
-async function typed(
-	{ question, secret }: QuestionRequest,
-	cancelled: vscode.CancellationToken,
-): Promise<QuestionResult | null> {
+/** A server's question must not look as if the daemon asked for a key. */
+function titleOf({ mcpServer }: QuestionRequest): string {
+	return mcpServer === undefined ? SETUP_TITLE : `pygent: Question from the MCP Server ${mcpServer}`;
+}
+
+async function typed(request: QuestionRequest, cancelled: vscode.CancellationToken): Promise<QuestionResult | null> {
+	const { question, secret } = request;
 	const options: vscode.InputBoxOptions = {
-		title: TITLE,
+		title: titleOf(request),
 		prompt: question.replaceAll("\n", " "),
 		password: secret === true,
 		ignoreFocusOut: true,
@@ -35,17 +41,19 @@ async function typed(
 	return text === undefined || text.trim() === "" ? null : { text };
 }
 
-async function picked({ question, choices }: QuestionRequest, cancelled: vscode.CancellationToken) {
+async function picked(request: QuestionRequest, cancelled: vscode.CancellationToken) {
+	const { question, choices } = request;
 	const items = choices.map(({ title, description }) => ({ label: title, detail: description ?? "", title }));
 	const options: vscode.QuickPickOptions = {
-		title: TITLE,
+		title: titleOf(request),
 		placeHolder: question.replaceAll("\n", " "),
 		ignoreFocusOut: true,
 	};
 	return (await vscode.window.showQuickPick(items, options, cancelled))?.title;
 }
 
-async function clicked({ question, choices }: QuestionRequest): Promise<string | undefined> {
-	const titles = choices.map(({ title }) => title);
-	return await vscode.window.showInformationMessage(TITLE, { modal: true, detail: question }, ...titles);
+async function clicked(request: QuestionRequest): Promise<string | undefined> {
+	const titles = request.choices.map(({ title }) => title);
+	const options = { modal: true, detail: request.question };
+	return await vscode.window.showInformationMessage(titleOf(request), options, ...titles);
 }

@@ -60,6 +60,8 @@ def question_out(question: Question) -> QuestionRequestOut:
     }
     if question.secret:
         out["secret"] = True
+    if question.server:
+        out["mcpServer"] = question.server
     if question.offers_setup:
         out["setup"] = True
     return out

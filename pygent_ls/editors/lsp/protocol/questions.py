@@ -21,7 +21,8 @@ class QuestionRequestOut(TypedDict):
     or instead of one.
 
     If `sessionId` is empty, the daemon itself asks, outside any conversation. With `secret`, the answer is a key: do
-    not show its characters, and do not store it. With `setup`, no model is set up: the first choice continues if one
+    not show its characters, and do not store it. With `mcpServer`, the MCP server of that name asks, and its question
+    must not look as if the daemon asked. With `setup`, no model is set up: the first choice continues if one
     has been set up meanwhile; otherwise the daemon asks for one."""
 
     questionId: str
@@ -30,6 +31,7 @@ class QuestionRequestOut(TypedDict):
     choices: list[ChoiceOut]
     allowText: bool
     secret: NotRequired[bool]
+    mcpServer: NotRequired[str]
     setup: NotRequired[bool]
 
 
