@@ -9,9 +9,16 @@ command = "${join(REPOSITORY, ".venv/bin/mcp-server-time")}"
 
 [mcp_servers.missing]
 command = "no-such-program"
+
+[mcp_servers.everything]
+command = "${process.execPath}"
+args = ["${join(REPOSITORY, "build/peers/node_modules/@modelcontextprotocol/server-everything/dist/index.js")}", "stdio"]
+
+[permissions]
+allow = ["mcp__everything__*"]
 `;
 
-test("MCP servers are listed with their states, tools and logs, and are started again", async () => {
+test("MCP servers are listed with their states, tools and logs, are started again, and ask under their own names", async () => {
 	await using workbench = await Workbench.share();
 	const { conversation, model, page, folder } = workbench;
 	const settings = join(folder, "../home/.config/pygent-ls");
@@ -38,6 +45,14 @@ test("MCP servers are listed with their states, tools and logs, and are started 
 		await workbench.command("pygent: Show MCP Servers");
 		await time.click();
 		await page.locator(".view-line").filter({ hasText: "mcp__time__convert_time" }).waitFor();
+
+		const asking = { name: "mcp__everything__trigger-elicitation-request", arguments: {} };
+		await model.script({ calls: [asking] }, { text: "Nobody answered." });
+		await workbench.openChat();
+		await workbench.prompt("Ask me");
+		await list.getByText("pygent: Question from the MCP Server everything").waitFor();
+		await page.keyboard.press("Escape");
+		await conversation.getByText("Nobody answered.").waitFor();
 	} finally {
 		await rm(join(settings, "config.toml"));
 	}
