@@ -79,6 +79,7 @@ class EditorClient:
         self.prompts: list[types.ShowMessageRequestParams] = []
         self.applied: list[dict[str, Any]] = []
         self.changed_sessions: list[dict[str, Any]] = []
+        self.diagnostics: dict[str, list[Any]] = {}
         self.documents = Documents(self.tell, "utf-16")
         self.folder: types.WorkspaceFolder | None = None
         self._changed = asyncio.Event()
@@ -89,6 +90,7 @@ class EditorClient:
         """Drop what was seen so far."""
         for seen in (self.messages, self.shown_documents, self.prompts, self.applied, self.changed_sessions):
             seen.clear()
+        self.diagnostics.clear()
         self._values.clear()
 
     def start_over(self, folder: Path) -> None:
@@ -195,6 +197,7 @@ class EditorClient:
             types.WORKSPACE_APPLY_EDIT: self._apply,
             types.WINDOW_SHOW_MESSAGE: lambda params: self.messages.append(params.message),
             types.WINDOW_SHOW_DOCUMENT: self._show,
+            types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: self._take_diagnostics,
             "pygent/session/changed": self.changed_sessions.append,
             "pygent/review/request": self._review,
         }
@@ -221,6 +224,9 @@ class EditorClient:
         edit = plain_converter().unstructure(params)
         self.applied.append(edit)
         return types.ApplyWorkspaceEditResult(applied=self.documents.apply(edit)["applied"])
+
+    def _take_diagnostics(self, params: types.PublishDiagnosticsParams) -> None:
+        self.diagnostics[params.uri] = list(params.diagnostics)
 
     def _review(self, params: Mapping[str, Any]) -> Any:
         return self.review(params)

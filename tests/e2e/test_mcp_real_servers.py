@@ -1,4 +1,4 @@
-"""Servers that nobody here wrote, called by the model through the real daemon."""
+"""Servers of the registries, called by the model through the real daemon."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from tests.e2e.conftest import SHARED
 from tests.e2e.lsp_client import EditorClient, editor_client
@@ -397,6 +398,18 @@ async def test_what_it_writes_behind_the_editor_is_shown_and_can_be_undone(toy: 
 
 
 @SHARED
+async def test_what_it_writes_behind_the_editor_is_reviewed(toy: Toy, folder: Path) -> None:
+    uri = opened(toy, folder, "x = 1\n")
+
+    await toy.turn(["call", "t1", {**EDIT, "title": "Edit"}], ["disk", "a.py", "x = 2\n"], ["progress", "t1", DONE])
+    toy.editor.documents.type_over(uri, "x = 2\n")  # the editor loads the file again
+    params = {"command": "pygent.rejectChanges", "arguments": [uri]}
+    await toy.editor.ask_lsp("workspace/executeCommand", params)
+
+    assert toy.editor.documents.text(uri) == "x = 1\n"
+
+
+@SHARED
 async def test_what_it_writes_behind_unsaved_text_is_merged_into_that(toy: Toy, folder: Path) -> None:
     uri = opened(toy, folder, "x = 1\n", unsaved="unsaved = 2\n")
     fragment = diff(folder / "a.py", "x = 1", "x = 3")
@@ -422,6 +435,8 @@ async def test_what_conflicts_with_unsaved_text_leaves_that_as_it_is(toy: Toy, f
     assert toy.editor.documents.text(uri) == "x = 99\n"
     (notice,) = toy.of_type("notice")
     assert "conflicts with your unsaved changes" in notice["content"]
+    with pytest.raises(JsonRpcException, match="These lines have changed since"):
+        await toy.editor.ask_lsp("workspace/executeCommand", {"command": "pygent.rejectChanges", "arguments": [uri]})
 
 
 @SHARED

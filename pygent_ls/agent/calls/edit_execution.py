@@ -28,14 +28,15 @@ async def make_edit(
     if the edit was abandoned.
     """
     await context.memory.checkpointer.about_to_apply(plan)
-    applied = await _carried_out(context, plan)
-    stands: tuple[FileChange, ...] = ()
-    try:
-        applied = await _reviewed(context, applied, call)
-    finally:
-        shown = context.environment.workspace.shown
-        stands = tuple(changes) if applied.stands == plan else changes_of(applied.stands, shown)
-        await _record(context, applied.stands, stands)
+    with context.environment.reviewer.holding(touched_by(plan)):
+        applied = await _carried_out(context, plan)
+        stands: tuple[FileChange, ...] = ()
+        try:
+            applied = await _reviewed(context, applied, call)
+        finally:
+            shown = context.environment.workspace.shown
+            stands = tuple(changes) if applied.stands == plan else changes_of(applied.stands, shown)
+            await _record(context, applied.stands, stands)
     return applied, stands
 
 
@@ -75,6 +76,7 @@ def _invalidate(context: RunContext, plan: EditPlan) -> None:
 async def _record(context: RunContext, stands: EditPlan, changes: Sequence[FileChange]) -> None:
     for change in changes:
         count_changes(context, change)
+    context.environment.reviewer.made(stands, context.memory.session_id)
     await context.memory.checkpointer.applied(stands)
     await learn_applied(stands, context.environment.workspace, context.memory.reads)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -10,7 +11,7 @@ from typing import Protocol
 from pygent_ls.agent.display_text import excerpt
 from pygent_ls.agent.edits.diffs import split_lines
 from pygent_ls.agent.edits.hunks import text_without
-from pygent_ls.agent.ports.workspace import Applied, Hunk, Rejected, WriteText
+from pygent_ls.agent.ports.workspace import Applied, EditPlan, Hunk, Rejected, WriteText
 from pygent_ls.errors import Quote
 
 
@@ -36,6 +37,14 @@ class Reviewer(Protocol):
         """
         ...
 
+    def holding(self, paths: Iterable[Path]) -> AbstractContextManager[None]:
+        """Take changes of these files inside the context for the agent's, which `made` describes."""
+        ...
+
+    def made(self, plan: EditPlan, session_id: str) -> None:
+        """Keep these changes of the agent, which are in place, for the user's review after them."""
+        ...
+
 
 class NoReviewer:
     """Port without a review."""
@@ -43,6 +52,13 @@ class NoReviewer:
     async def review(self, applied: Applied, call: ReviewedCall) -> Applied:
         """Return `applied` unchanged."""
         return applied
+
+    def holding(self, paths: Iterable[Path]) -> AbstractContextManager[None]:
+        """Do nothing."""
+        return nullcontext()
+
+    def made(self, plan: EditPlan, session_id: str) -> None:
+        """Do nothing."""
 
 
 def told(applied: Applied, shown: Callable[[Path], str]) -> str:

@@ -52,6 +52,11 @@ class ClientFeatures:
     has_plugin: bool = False
     """Whether it supports parts of the daemon's own protocol."""
 
+    @property
+    def has_own_review(self) -> bool:
+        """Whether it shows the agent's changes for review itself."""
+        return self.chat_panel or self.review_request
+
 
 RESOURCE_OPERATIONS = ("create", "rename", "delete")
 

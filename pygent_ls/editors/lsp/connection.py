@@ -11,6 +11,7 @@ from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.commands.crash_recovery import RecoveryOffers
 from pygent_ls.editors.lsp.commands.execute_command import ClientCommands
+from pygent_ls.editors.lsp.commands.review import ReviewCommands
 from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.documents.workspace_edits import EditorEdits, Previews
 from pygent_ls.editors.lsp.handlers.configuration import Configuration
@@ -19,6 +20,7 @@ from pygent_ls.editors.lsp.handlers.voice import VoiceNotifications
 from pygent_ls.editors.lsp.ports.approver import LspApprover
 from pygent_ls.editors.lsp.ports.document_saves import DocumentSaves
 from pygent_ls.editors.lsp.ports.editor_context import EditorContextState
+from pygent_ls.editors.lsp.ports.pending_review import PendingReview
 from pygent_ls.editors.lsp.ports.questioner import LspQuestioner
 from pygent_ls.editors.lsp.ports.reviewer import LspReviewer
 from pygent_ls.editors.lsp.ports.side_document import open_url
@@ -81,6 +83,8 @@ class Connection:
         )
         self.configuration = Configuration(endpoint, features, configure)
         self.workspace = LspWorkspace(buffers, editor, saving, uris.folders)
+        self._pending = pending = PendingReview(self.workspace, buffers, uri_of)
+        self.review = ReviewCommands(client, pending, lambda: self.core.sessions)
         voice = VoiceNotifications(endpoint, is_wanted=features.chat_panel)
         questioner = LspQuestioner(endpoint=endpoint, has_own_form=features.question_request)
         self.core = blueprint.build(
@@ -97,7 +101,9 @@ class Connection:
                 editor=told,
                 reviewer=LspReviewer(
                     endpoint=endpoint, features=features, buffers=buffers, workspace=self.workspace, uri_of=uri_of
-                ),
+                )
+                if features.has_own_review
+                else pending,
                 ask_trust=partial(ask_trust, endpoint, features, lambda: self.core.state_folder),
                 configured=self.configuration.known,
                 offers_setup=True,
@@ -110,17 +116,23 @@ class Connection:
                 speech=SpeechDisplay(begin=begin_turn, on_heard=voice.heard, on_change=voice.changed),
             )
         )
-        self.requests = Requests(client, self.core, voice)
-        self.commands = ClientCommands(client, self.core, self.requests.turns, buffers)
+        self.requests = Requests(client, self.core, voice, pending)
+        self.commands = ClientCommands(client, self.core, self.requests.turns, buffers, self.review)
         self.offers = RecoveryOffers(client, self.core, self.commands)
         if not gc.isenabled():  # the first connection: from now on, garbage of closed connections must be collected
             gc.freeze()  # imported modules stay alive, so no collection needs to visit them
             gc.enable()
 
+    def file_changed(self, path: Path) -> None:
+        """Discard what is cached of a file or folder, and look at what is under review there."""
+        self.core.file_changed(path)
+        self._pending.file_changed(path)
+
     async def close(self) -> None:
         """Cancel every turn and wait for them within the limits of `closing`; no child process is left."""
         await self.offers.close()
         await self.commands.close()
+        await self.review.close()
         await close(self.core)
         await self.commands.end_chats()
         await self.requests.attachments.close()

@@ -102,4 +102,7 @@ COMMANDS = (
     "pygent.setMode",
     "pygent.setModel",
     "pygent.setup",
+    "pygent.acceptChanges",
+    "pygent.rejectChanges",
+    "pygent.review",
 )

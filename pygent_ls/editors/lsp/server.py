@@ -145,6 +145,7 @@ class PygentServer(LanguageServer):
         """Report problems of the settings, and load slow imports."""
         if self._is_back:
             self.connection.configuration.start()
+            self.connection.review.show_all()
             self.endpoint.expect_back()
             return
         assert self._blueprint is not None
@@ -175,7 +176,7 @@ class PygentServer(LanguageServer):
 
     def _file_changed(self, path: Path) -> None:
         if self._connection is not None:
-            self._connection.core.file_changed(path)
+            self._connection.file_changed(path)
 
 
 def _offer_no_resolving(capabilities: types.ServerCapabilities) -> None:

@@ -111,7 +111,7 @@ def model_text(content: Sequence[ContentBlock], structured: Any = None) -> tuple
 
 
 def _repeats(parts: Sequence[str], structured: Any) -> bool:
-    """Whether the texts contain all of a structured result. Many servers wrap what is no object as `result`."""
+    """Whether the texts contain all of a structured result. Many servers wrap what is not an object as `result`."""
     told = [_value(each) for each in parts]
     results: list[Any] = [structured]
     if isinstance(structured, dict) and (members := cast("dict[str, Any]", structured)).keys() == {"result"}:

@@ -876,6 +876,10 @@
 ---@field hunkId string
 ---@field accepted boolean
 
+--- The result of the commands of the review: how many changes are left to review in all files.
+---@class pygent.Reviewed
+---@field left integer
+
 --- A permission rule.
 ---@class pygent.Rule
 ---@field rule string
@@ -1457,6 +1461,9 @@
 ---@field ["pygent.setMode"] pygent.SessionMode
 ---@field ["pygent.setModel"] pygent.Session
 ---@field ["pygent.setup"] pygent.Setup
+---@field ["pygent.acceptChanges"] pygent.Reviewed
+---@field ["pygent.rejectChanges"] pygent.Reviewed
+---@field ["pygent.review"] pygent.Reviewed
 
 ---@class pygent.protocol
 ---@field VERSION integer The protocol version of these types.

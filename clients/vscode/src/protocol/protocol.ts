@@ -1050,6 +1050,11 @@ export interface ReviewedHunk {
 	readonly accepted: boolean;
 }
 
+/** The result of the commands of the review: how many changes are left to review in all files. */
+export interface Reviewed {
+	readonly left: number;
+}
+
 /** A permission rule. */
 export interface Rule {
 	readonly rule: string;
@@ -1684,6 +1689,9 @@ export interface CommandResults {
 	readonly "pygent.setMode": SessionMode;
 	readonly "pygent.setModel": Session;
 	readonly "pygent.setup": Setup;
+	readonly "pygent.acceptChanges": Reviewed;
+	readonly "pygent.rejectChanges": Reviewed;
+	readonly "pygent.review": Reviewed;
 }
 
 /** Notifications of the editor. */

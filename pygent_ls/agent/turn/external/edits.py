@@ -17,9 +17,11 @@ from pygent_ls.agent.events import Notice
 from pygent_ls.agent.external_agent import ExternalCall, ProposedText
 from pygent_ls.agent.ports.workspace import (
     MISSING,
+    DeleteFile,
     Document,
     EditPlan,
     FileChange,
+    FileOperation,
     LineDiff,
     TextEncoding,
     Workspace,
@@ -108,15 +110,22 @@ class ExternalEdits:
         for change in ended.changes:
             if not await self._merge_into_buffer(change):
                 count_changes(context, change)
+                if self._is_loaded(change):
+                    context.environment.reviewer.made(_made(change), context.memory.session_id)
         if ended.n_more:
             await self._tell(f"{self.agent} also changed {ended.n_more} more files on the disk.")
         return ended.changes
 
+    def _is_loaded(self, change: FileChange) -> bool:
+        """Whether the editor loads the file again by itself, if it has not done so."""
+        document = self._workspace.open_document(change.path)
+        return document is None or document.text in (change.old_text, change.new_text)
+
     async def _merge_into_buffer(self, change: FileChange) -> bool:
         """Make the change in an open document with unsaved text, too; return whether that was done."""
         document = self._workspace.open_document(change.path)
-        if document is None or document.text in (change.old_text, change.new_text):
-            return False  # the editor loads the file again by itself
+        if document is None or self._is_loaded(change):
+            return False
         if self.known.get(change.path) == change.new_text:
             return True  # the agent has written the same through us
         text = self._merged(change.path, change.old_text, document.text, change.new_text)
@@ -279,6 +288,18 @@ def with_changes(text: str, changes: Iterable[ProposedText]) -> str | None:
         else:
             return None
     return text
+
+
+def _made(change: FileChange) -> EditPlan:
+    """Return a change that the agent's program has made, as an edit."""
+    before = Document(path=change.path, text=change.old_text, digest="", stamp="")
+    if change.kind == "delete":
+        operation: FileOperation = DeleteFile(path=change.path, before=before)
+    else:
+        operation = WriteText(
+            path=change.path, before=None if change.kind == "create" else before, text=change.new_text
+        )
+    return EditPlan(label="", operations=(operation,), result="")
 
 
 def _plan(label: str, document: Document, text: str, name: str) -> EditPlan:

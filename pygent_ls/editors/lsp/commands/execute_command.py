@@ -22,6 +22,8 @@ from pygent_ls.editors.lsp.commands.code_actions import (
     prompt_for,
     target_of,
 )
+from pygent_ls.editors.lsp.commands.review import ReviewCommands
+from pygent_ls.editors.lsp.commands.review_display import SOURCE
 from pygent_ls.editors.lsp.commands.session_options import SessionOptions
 from pygent_ls.editors.lsp.commands.targets import fix_target_in, target_in
 from pygent_ls.editors.lsp.documents.buffers import Buffers, read_text_now
@@ -29,7 +31,14 @@ from pygent_ls.editors.lsp.handlers.checkpoints import restored_message, restore
 from pygent_ls.editors.lsp.handlers.requests import validated
 from pygent_ls.editors.lsp.handlers.turns import Turns
 from pygent_ls.editors.lsp.protocol.checkpoints import RestoredOut
-from pygent_ls.editors.lsp.protocol.commands import CommandSession, CommandTurnOut, OpenedChatOut, SentChatOut, SetupOut
+from pygent_ls.editors.lsp.protocol.commands import (
+    CommandSession,
+    CommandTurnOut,
+    OpenedChatOut,
+    ReviewedOut,
+    SentChatOut,
+    SetupOut,
+)
 from pygent_ls.editors.lsp.protocol.conversion import session_out
 from pygent_ls.editors.lsp.protocol.permissions import ModeOut
 from pygent_ls.editors.lsp.protocol.sessions import SessionOut
@@ -37,7 +46,7 @@ from pygent_ls.editors.lsp.rpc.converter import repaired
 from pygent_ls.editors.lsp.rpc.framework import JsonRpcException, JsonRpcInvalidParams
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.editors.ports import Core
-from pygent_ls.errors import ModelError, SessionError
+from pygent_ls.errors import ModelError, SessionError, ToolError
 from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.lifecycle.defaults import NewSession
 from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES
@@ -49,9 +58,10 @@ from pygent_ls.sessions.turns.turn import RunningTurn
 class ClientCommands:
     """Runs the commands of one client in a session of their own."""
 
-    def __init__(self, client: Client, core: Core, turns: Turns, buffers: Buffers) -> None:
+    def __init__(self, client: Client, core: Core, turns: Turns, buffers: Buffers, review: ReviewCommands) -> None:
         self._client = client
         self._core = core
+        self._review = review
         self._turns = turns
         self._buffers = buffers
         self._chats = ChatRegistry(client, core, turns, buffers)
@@ -69,15 +79,19 @@ class ClientCommands:
             line = params.range.start.line
             is_asked = is_wanted("refactor", params.context.only or ())
             return self._chats.actions(uri, self._text(uri), line) if is_asked else []
+        params.context.diagnostics = [each for each in params.context.diagnostics if each.source != SOURCE]
         self._last_target = target_of(params)
         self._client.told.looked_at(params)
-        return code_actions(params, self._text(uri))
+        reviewed = self._review.actions(self._last_target) if is_wanted("quickfix", params.context.only or ()) else []
+        return [*reviewed, *code_actions(params, self._text(uri))]
 
     def code_lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
         """Handle `textDocument/codeLens`."""
         uri = params.text_document.uri
-        offered = self._chats.lenses if self._chats.is_chat(uri) else code_lenses
-        return offered(uri, self._text(uri))
+        text = self._text(uri)
+        if self._chats.is_chat(uri):
+            return self._chats.lenses(uri, text)
+        return [*self._review.lenses(uri), *code_lenses(uri, text)]
 
     async def close(self) -> None:
         """Cancel the open question."""
@@ -103,6 +117,11 @@ class ClientCommands:
                 case "pygent.implement":
                     mode, uri = _implementing(given)
                     return self._sent(await self._chats.implement(mode, uri))
+                case "pygent.acceptChanges" | "pygent.rejectChanges":
+                    return await self._decide(given, accept=command == "pygent.acceptChanges")
+                case "pygent.review":
+                    self._choosing.ask(self._review.walk())
+                    return self._reviewed()
                 case "pygent.openChat":
                     opened: OpenedChatOut = {"uri": await self._chats.open(_optional_uri(given))}
                     return opened
@@ -220,6 +239,23 @@ class ClientCommands:
         self._running.append(turn)
         turn.task.add_done_callback(lambda _: self._running.remove(turn))
         return {"sessionId": session.id, "turnId": turn.turn_id}
+
+    async def _decide(self, arguments: Sequence[Any], *, accept: bool) -> ReviewedOut:
+        """Accept or reject a hunk, all hunks of a document, or those at the last code action."""
+        uri, hunk_id = _optional_uri(arguments), arguments[1] if len(arguments) > 1 else None
+        if hunk_id is not None and not isinstance(hunk_id, int):
+            raise JsonRpcInvalidParams("argument 2 must be the id of a change, a number")
+        try:
+            if uri is not None:
+                await self._review.decide(uri, accept=accept, hunk_id=hunk_id)
+            else:
+                await self._review.decide_at(self._last_target, accept=accept)
+        except ToolError as error:
+            raise JsonRpcInvalidParams(str(error)) from None
+        return self._reviewed()
+
+    def _reviewed(self) -> ReviewedOut:
+        return {"left": self._review.n_left}
 
     async def _last_session(self) -> Session:
         """Return the session last used in this folder, also by an earlier daemon; else a new one."""

@@ -40,7 +40,7 @@ class SessionOptions:
     def set_mode(self, given: str | None, session: Session) -> None:
         """Set the given mode, or ask for one. Raises `JsonRpcInvalidParams`, `SessionError`."""
         if given is None:
-            self._ask(self._offer_modes(session))
+            self.ask(self._offer_modes(session))
             return
         if given not in get_args(Mode):
             raise JsonRpcInvalidParams(f"mode: {given!r} must be one of {', '.join(get_args(Mode))}")
@@ -52,7 +52,7 @@ class SessionOptions:
     def set_model(self, given: str | None, session: Session) -> None:
         """Set the given model, or ask for one. Raises `ModelError`."""
         if given is None:
-            self._ask(self._offer_models(session))
+            self.ask(self._offer_models(session))
             return
         session.set_model(given)
         self._client.tell_user(f"Model set to {given}.")
@@ -62,11 +62,11 @@ class SessionOptions:
         `JsonRpcInvalidParams`."""
         if given is not None and given not in get_args(Way):
             raise JsonRpcInvalidParams(f"way: {given!r} must be one of {', '.join(get_args(Way))}")
-        self._ask(self._set_up(cast("Way", given or "any")))
+        self.ask(self._set_up(cast("Way", given or "any")))
 
     def take_back_rest(self, files: Sequence[Path], session: Session) -> None:
         """Ask whether to undo changes of files that a command, the user or another program may have changed."""
-        self._ask(self._offer_rest(files, session))
+        self.ask(self._offer_rest(files, session))
 
     async def close(self) -> None:
         """Cancel the open question."""
@@ -74,7 +74,8 @@ class SessionOptions:
             self._question.cancel()
             await asyncio.gather(self._question, return_exceptions=True)
 
-    def _ask(self, question: Coroutine[Any, Any, None]) -> None:
+    def ask(self, question: Coroutine[Any, Any, None]) -> None:
+        """Ask in place of the open question."""
         if self._question is not None:
             self._question.cancel()
         self._question = asyncio.create_task(question)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from lsprotocol import types
 
@@ -19,9 +19,6 @@ from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.file_access import read_file
 from pygent_ls.workspace.files.document_text import decode, digest
 from pygent_ls.workspace.files.reader import disk_stamp
-
-if TYPE_CHECKING:  # not needed to answer `initialize`
-    from pygent_ls.editors.lsp.documents.tracked_spans import Followed
 
 MANY_CHANGES = 16
 """Number of changes in one notification from which on they are applied to a list of lines, instead of copying the text
@@ -106,6 +103,25 @@ class Buffer:
         return Document(path=self.path, text=self.text, digest=self._digest[1], stamp=self.stamp, version=self.version)
 
 
+class Follower(Protocol):
+    """State that moves along with the text of a file."""
+
+    @property
+    def path(self) -> Path: ...
+
+    def is_at(self, text: str) -> bool:
+        """Return whether the state is that of this text, so that the next change applies to it."""
+        ...
+
+    def changed(self, start: int, end: int, new: str, text: str) -> None:
+        """Apply a change: the characters from `start` to `end` became `new`, and the document became `text`."""
+        ...
+
+    def catch_up(self, text: str) -> None:
+        """Update to the document's current text, whatever changed it."""
+        ...
+
+
 class Buffers:
     """Open documents by URI. Calls `on_change` with the path of each file whose text may have changed.
 
@@ -119,7 +135,7 @@ class Buffers:
         self._by_path: dict[Path, list[Buffer]] = {}
         self._by_named: dict[Path, list[Buffer]] = {}
         self._watches: list[_Watch] = []
-        self._followed: list[Followed] = []
+        self._followers: list[Follower] = []
         self._listeners: list[tuple[Path, Callable[[str], None]]] = []
         self._touched: dict[Path, int] = {}
         """Generation at which the user last changed or saved each document, as far as the editor reported it."""
@@ -182,6 +198,7 @@ class Buffers:
         if buffer.saved_text == item.text:
             buffer.note_written(item.text)
         self._add(buffer)
+        self._catch_up(buffer)
         self._changed(path, item.text)
 
     def changed(
@@ -193,8 +210,9 @@ class Buffers:
         buffer = self._find(document.uri)
         if buffer is None:
             return
-        if len(changes) >= MANY_CHANGES and not self._is_followed(buffer):
+        if len(changes) >= MANY_CHANGES and not any(path == buffer.path for path, _ in self._listeners):
             self._take_many(buffer, changes)
+            self._catch_up(buffer)
         else:
             for change in changes:
                 self._take(buffer, change)
@@ -209,7 +227,7 @@ class Buffers:
         if isinstance(change, types.TextDocumentContentChangePartial):
             start, end = _positions(change.range)
             buffer.text = apply_change(before, start, end, change.text, self.encoding)
-            if self._followed:
+            if self._followers:
                 self._follow(buffer, before, offset_at(before, min(start, end), self.encoding), change.text)
         else:
             buffer.text = change.text
@@ -220,7 +238,7 @@ class Buffers:
             self._notice(buffer.path, buffer.text)
 
     def _take_many(self, buffer: Buffer, changes: Sequence[types.TextDocumentContentChangeEvent]) -> None:
-        """Apply many changes at once, which is faster if no places in the document are followed."""
+        """Apply many changes at once, which is faster."""
         edited = EditedText(buffer.text, self.encoding)
         expected = [(ExpectedText(each.expected), each) for each in self._watches if each.path == buffer.path]
         for change in changes:
@@ -235,9 +253,6 @@ class Buffers:
                         watch.seen.set_result(None)
         buffer.text = edited.text
         buffer.generation = self._next_generation()
-
-    def _is_followed(self, buffer: Buffer) -> bool:
-        return bool(self._followed) or any(path == buffer.path for path, _ in self._listeners)
 
     def lose(self, uri: str) -> None:
         """Note that a change of the document could not be decoded."""
@@ -314,23 +329,36 @@ class Buffers:
             self._listeners.remove(listener)
 
     @contextmanager
-    def following(self, followed: Followed) -> Generator[None]:
-        """Move the places in `followed` along with every change of their document inside the context."""
-        buffer = self.get(followed.path)
+    def following(self, follower: Follower) -> Generator[None]:
+        """Move the follower along with every change of its document inside the context."""
+        buffer = self.get(follower.path)
         if buffer is not None:
-            followed.catch_up(buffer.text)
-        self._followed.append(followed)
+            follower.catch_up(buffer.text)
+        self.follow(follower)
         try:
             yield
         finally:
-            self._followed.remove(followed)
+            self.unfollow(follower)
+
+    def follow(self, follower: Follower) -> None:
+        """Move the follower along with every change of its document, once it is at its text."""
+        self._followers.append(follower)
+
+    def unfollow(self, follower: Follower) -> None:
+        """End `follow`."""
+        self._followers.remove(follower)
+
+    def _catch_up(self, buffer: Buffer) -> None:
+        for follower in self._followers:
+            if follower.path == buffer.path and not buffer.out_of_step:
+                follower.catch_up(buffer.text)
 
     def _follow(self, buffer: Buffer, before: str, start: int, new: str) -> None:
         """Report one change: the text from `start` on became `new`."""
         end = start + len(before) - (len(buffer.text) - len(new))
-        for followed in self._followed:
-            if followed.path == buffer.path and followed.is_at(before):
-                followed.changed(start, end, new, buffer.text)
+        for follower in self._followers:
+            if follower.path == buffer.path and follower.is_at(before):
+                follower.changed(start, end, new, buffer.text)
 
     def _find(self, uri: str) -> Buffer | None:
         """Return the document with that URI, or the only one whose URI is another spelling of it."""

@@ -21,6 +21,7 @@ from pygent_ls.editors.lsp.handlers.sessions import SessionRequests
 from pygent_ls.editors.lsp.handlers.subscriptions import Attachments
 from pygent_ls.editors.lsp.handlers.turns import Turns
 from pygent_ls.editors.lsp.handlers.voice import VoiceNotifications, VoiceRequests
+from pygent_ls.editors.lsp.ports.pending_review import PendingReview
 from pygent_ls.editors.lsp.protocol import schema as protocol
 from pygent_ls.editors.lsp.protocol.commands import CommandsOut
 from pygent_ls.editors.lsp.protocol.conversion import session_out
@@ -78,8 +79,10 @@ STARTED_AT = monotonic()
 class Requests:
     """Answers the `pygent/*` requests of one client."""
 
-    def __init__(self, client: Client, core: Core, voice_notifications: VoiceNotifications) -> None:
-        self.turns = Turns(client, core.sessions)
+    def __init__(
+        self, client: Client, core: Core, voice_notifications: VoiceNotifications, review: PendingReview
+    ) -> None:
+        self.turns = Turns(client, core.sessions, review)
         self.attachments = Attachments(client, core.sessions)
         checkpoints = CheckpointRequests(client, core.sessions)
         background = BackgroundRequests(core.sessions)

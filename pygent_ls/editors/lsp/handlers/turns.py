@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from uuid import uuid4
 
 from pygent_ls.agent.context.attachments import PromptPart, is_background
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
 from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.ports.pending_review import PendingReview
 from pygent_ls.editors.lsp.ports.progress import Token, TurnProgress
 from pygent_ls.editors.lsp.protocol.content import ContentBlock, DiagnosticsContent, EditorContext
 from pygent_ls.editors.lsp.protocol.conversion import BadBlockError, prompt_parts, turn_result
@@ -29,8 +31,9 @@ REQUEST_CANCELLED = -32800
 class Turns:
     """Starts turns for requests and commands, and finds them by work-done token."""
 
-    def __init__(self, client: Client, sessions: Sessions) -> None:
+    def __init__(self, client: Client, sessions: Sessions, review: PendingReview) -> None:
         self._client = client
+        self._review = review
         self._sessions = sessions
         self._by_token: dict[Token, RunningTurn] = {}
 
@@ -87,7 +90,13 @@ class Turns:
             events_token=events_token,
             work_token=work_token,
         )
+        is_command = request.prompt.lstrip().startswith("/")  # the model may not read it
+        report = None if is_command else self._review.report(session)
+        if report is not None:
+            request = replace(request, parts=(report.part, *request.parts))
         turn = session.start_turn(request, through(progress), self._sessions)
+        if report is not None:
+            self._review.told(report)
         if work_token is not None:
             self._remember(work_token, turn)
         elif client.features.work_done_progress:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from pygent_ls.agent.edits.commit import to_its_end
 from pygent_ls.agent.edits.hunks import hunks_of, without
-from pygent_ls.agent.edits.reviewer import ReviewedCall
+from pygent_ls.agent.edits.reviewer import NoReviewer, ReviewedCall
 from pygent_ls.agent.ports.workspace import (
     MISSING,
     Applied,
@@ -56,8 +56,8 @@ GONE = "the user rejected it, but the file no longer exists or cannot be read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LspReviewer:
-    """Asks about each edit, without a time limit."""
+class LspReviewer(NoReviewer):
+    """Asks about each edit, without a time limit. What the client reviews after the edit is its own."""
 
     endpoint: RpcEndpoint
     buffers: Buffers

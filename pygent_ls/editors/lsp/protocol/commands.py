@@ -46,6 +46,12 @@ class SentChatOut(TypedDict):
     turnId: str | None
 
 
+class ReviewedOut(TypedDict):
+    """The result of the commands of the review: how many changes are left to review in all files."""
+
+    left: int
+
+
 class SetupOut(TypedDict):
     """The result of `pygent.setup`: whether the user is being asked. The outcome is reported by
     `window/showMessage`."""

@@ -96,6 +96,9 @@ COMMAND_RESULTS: dict[str, Any] = {
     "pygent.setMode": permissions.ModeOut,
     "pygent.setModel": sessions.SessionOut,
     "pygent.setup": commands.SetupOut,
+    "pygent.acceptChanges": commands.ReviewedOut,
+    "pygent.rejectChanges": commands.ReviewedOut,
+    "pygent.review": commands.ReviewedOut,
 }
 """Results of the commands of `workspace/executeCommand`."""
 

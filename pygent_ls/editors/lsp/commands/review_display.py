@@ -1,0 +1,112 @@
+"""Changes to review as code actions, code lenses and diagnostics, which most LSP clients show. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lsprotocol import types
+
+from pygent_ls.agent.edits.diffs import split_lines
+from pygent_ls.agent.edits.pending_file import PendingHunk
+from pygent_ls.editors.lsp.capabilities import Encoding
+from pygent_ls.editors.lsp.documents.positions import LineIndex
+
+SOURCE = "pygent"
+"""Source of our diagnostics."""
+
+ACCEPT, REJECT = "pygent.acceptChanges", "pygent.rejectChanges"
+
+TITLES = {ACCEPT: "Accept", REJECT: "Reject"}
+
+
+def review_actions(
+    uri: str, hunks: Sequence[PendingHunk], text: str, first_line: int, last_line: int
+) -> list[types.CodeAction]:
+    """Return actions for the hunks in these lines, counted from 0, and for the whole file if it has more hunks."""
+    index = LineIndex(text, "utf-32")
+    here = hunks_in(hunks, text, first_line, last_line)
+    actions: list[types.CodeAction] = []
+    for hunk in here:
+        where = "" if len(here) == 1 else f" at line {lines_of(hunk, index)[0] + 1}"
+        actions += [_action(f"{title} change{where}", command, [uri, hunk.id]) for command, title in TITLES.items()]
+    if here and len(hunks) > 1:
+        actions += [
+            _action(f"{title} all {len(hunks)} changes in this file", command, [uri])
+            for command, title in TITLES.items()
+        ]
+    return actions
+
+
+def review_lenses(uri: str, hunks: Sequence[PendingHunk], text: str) -> list[types.CodeLens]:
+    """Return two lenses above each hunk."""
+    index = LineIndex(text, "utf-32")
+    lenses: list[types.CodeLens] = []
+    for hunk in hunks:
+        line = lines_of(hunk, index)[0]
+        place = types.Range(start=types.Position(line, 0), end=types.Position(line, 0))
+        for command, title in TITLES.items():
+            shown = types.Command(title=f"{title} change", command=command, arguments=[uri, hunk.id])
+            lenses.append(types.CodeLens(range=place, command=shown))
+    return lenses
+
+
+def review_diagnostics(hunks: Sequence[PendingHunk], text: str, encoding: Encoding) -> list[dict[str, Any]]:
+    """Return a hint for each hunk, on its first line, as LSP has it; a deletion has one between two characters."""
+    index = LineIndex(text, encoding)
+    return [
+        {
+            "range": {"start": _position(index, hunk.new_start), "end": _position(index, _end_of_first_line(hunk))},
+            "message": f"{_described(hunk)} Accept or reject the change with a code action.",
+            "severity": int(types.DiagnosticSeverity.Information),
+            "source": SOURCE,
+        }
+        for hunk in hunks
+    ]
+
+
+def _end_of_first_line(hunk: PendingHunk) -> int:
+    first, *_ = split_lines(hunk.new_text) or [""]
+    return hunk.new_start + len(first.rstrip("\r\n"))
+
+
+def _position(index: LineIndex, offset: int) -> dict[str, int]:
+    line, character = index.position(offset)
+    return {"line": line, "character": character}
+
+
+def lines_of(hunk: PendingHunk, index: LineIndex) -> tuple[int, int]:
+    """Return the first and the last line of a hunk, from 0; of a deletion, the line that follows it."""
+    first = index.position(hunk.new_start)[0]
+    last = index.position(hunk.new_end)
+    return first, max(first, last[0] - (1 if last[1] == 0 and hunk.new_text else 0))
+
+
+def hunks_in(hunks: Sequence[PendingHunk], text: str, first_line: int, last_line: int) -> list[PendingHunk]:
+    """Return the hunks that have one of these lines, counted from 0."""
+    index = LineIndex(text, "utf-32")
+    lines = [(hunk, *lines_of(hunk, index)) for hunk in hunks]
+    return [hunk for hunk, first, last in lines if first <= last_line and last >= first_line]
+
+
+def _described(hunk: PendingHunk) -> str:
+    n_old, n_new = len(split_lines(hunk.old_text)), len(split_lines(hunk.new_text))
+    match n_old, n_new:
+        case _, 0:
+            return f"pygent deleted {_lines(n_old)} here."
+        case 0, _:
+            return f"pygent inserted {_lines(n_new)}."
+        case _:
+            return f"pygent changed {_lines(n_new)}."
+
+
+def _lines(n_lines: int) -> str:
+    return "1 line" if n_lines == 1 else f"{n_lines} lines"
+
+
+def _action(title: str, command: str, arguments: list[str | int]) -> types.CodeAction:
+    return types.CodeAction(
+        title=title,
+        kind=types.CodeActionKind.QuickFix,
+        command=types.Command(title=title, command=command, arguments=[*arguments]),
+    )
