@@ -21,8 +21,9 @@ from pygent_ls.agent.ports.approver import Approver, PermissionRequest
 from pygent_ls.agent.ports.hooks import NoHooks
 from pygent_ls.agent.ports.questioner import NobodyToAsk, Questioner
 from pygent_ls.agent.turn.state import TurnResult
+from pygent_ls.editors.exit_codes import CANCELLED, DONE, FAILED
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
-from pygent_ls.editors.run_options import CANCELLED, DONE, FAILED, RunOptions, exit_code
+from pygent_ls.editors.run_options import RunOptions, exit_code
 from pygent_ls.editors.scripts.approver import LineApprover
 from pygent_ls.editors.scripts.output_lines import InitLine
 from pygent_ls.editors.scripts.requests import OpenRequests

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pygent_ls.agent.context.attachments import PromptPart
 from pygent_ls.agent.kinds import Mode, StopReason
 from pygent_ls.agent.ports.model import Effort
+from pygent_ls.editors.exit_codes import CANCELLED, DONE, FAILED
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.index.entries import meant
 from pygent_ls.sessions.index.session_list import SessionFilter
@@ -19,10 +20,6 @@ from pygent_ls.sessions.store import Sessions
 from pygent_ls.sessions.turns.request import TurnRequest
 
 OutputFormat = Literal["text", "json", "stream-json"]
-
-DONE, FAILED, CANCELLED = 0, 1, 130
-"""Exit codes. 1: an error, a limit or a refusal ended the turn. 130: the code that shells report for Ctrl-C."""
-
 
 ALL = 1_000_000
 """Page size that covers all stored sessions."""

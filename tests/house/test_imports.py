@@ -88,6 +88,12 @@ def test_the_rooms_that_the_start_needs_do_without_pydantic() -> None:
     assert (run.stdout, run.stderr, run.returncode) == ("", "", 0)
 
 
+def test_the_front_end_for_acp_answers_before_sessions_are_loaded() -> None:
+    run = import_all(["pygent_ls.sessions.session", "pygent_ls.tools"], ["pygent_ls.editors.acp.serve"])
+
+    assert (run.stdout, run.stderr, run.returncode) == ("", "", 0)
+
+
 def test_a_first_turn_waits_for_no_index_no_page_and_no_telemetry() -> None:
     later = ["sessions.index.index", "sessions.index.search", "sessions.export.html_page", "observability.otel"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pygent_ls.editors.acp.capabilities import client_features, initialize_result
 from pygent_ls.editors.acp.transport import LineTransport
-from pygent_ls.editors.run_options import CANCELLED, DONE
+from pygent_ls.editors.exit_codes import CANCELLED, DONE
 from pygent_ls.editors.scripts.writer import LineWriter
 from pygent_ls.editors.shutdown import Closable, close, stop_at_signal
 from pygent_ls.editors.standard_streams import claim_standard_streams

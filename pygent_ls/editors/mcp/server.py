@@ -15,10 +15,10 @@ from pygent_ls.agent.display_text import on_one_line
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.permissions.permissions import stricter
 from pygent_ls.agent.turn.state import TurnResult
+from pygent_ls.editors.exit_codes import CANCELLED, DONE
 from pygent_ls.editors.mcp.arguments import TOOL_ARGUMENTS, AskArguments, RunArguments, arguments_of
 from pygent_ls.editors.mcp.calls import AgentCall, AgentCalls, OpenForm
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
-from pygent_ls.editors.run_options import CANCELLED, DONE
 from pygent_ls.editors.scripts.stdin import lines_of
 from pygent_ls.editors.shutdown import close, stop_at_signal
 from pygent_ls.editors.turn_summary import STOP_WORDS

@@ -21,8 +21,9 @@ from pygent_ls.agent.messages import Message, Role, TextBlock
 from pygent_ls.agent.permissions.choices import PermissionChoice
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionRequest
 from pygent_ls.agent.ports.questioner import Question, QuestionAnswer, QuestionAnswered, QuestionNotAnswered
+from pygent_ls.editors.exit_codes import CANCELLED, DONE, FAILED
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, SpeechDisplay, TrustQuestion
-from pygent_ls.editors.run_options import CANCELLED, DONE, FAILED, RunOptions
+from pygent_ls.editors.run_options import RunOptions
 from pygent_ls.editors.shutdown import close
 from pygent_ls.editors.terminal.approver import OTHER_RULE, Scopes, prompt_text
 from pygent_ls.editors.terminal.line_editor import ChatInput, KeyChoice, OpenQuestion, PromptUse
