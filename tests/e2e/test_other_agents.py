@@ -664,6 +664,21 @@ async def test_one_that_is_not_installed_says_how_to_install_it(folder: Path) ->
     )
 
 
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+@pytest.mark.parametrize("options", [(), ("images=1",)])
+async def test_an_image_is_sent_to_an_agent_that_takes_images(folder: Path, options: tuple[str, ...]) -> None:
+    image = {"type": "image", "mimeType": "image/png", "data": PIXEL}
+    async with toy_at(folder, *options) as toy:
+        prompt = [image, {"type": "text", "text": json.dumps([["say", "Seen."]])}]
+        result = await toy.editor.turn(prompt, model="acp:toy")
+        said = json.loads(toy.logged("prompt")[-1])
+
+    assert result["text"] == "Seen."
+    assert said[:-1] == (["<image>"] if options else ["[image: image/png, left out because you take no images]"])
+
+
 # Faults
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from pygent_ls.errors import SessionError
@@ -13,7 +14,14 @@ _UNUSABLE = re.compile(r"[^A-Za-z0-9_-]+")
 
 def settings_of(servers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return the setting `mcpServers`. Raises `SessionError` for a kind of server that `initialize` did not offer."""
-    return {_UNUSABLE.sub("-", str(each.get("name"))).strip("-") or "server": _entry(each) for each in servers}
+    found: dict[str, Any] = {}
+    for each in servers:
+        name = shown = _UNUSABLE.sub("-", str(each.get("name"))).strip("-") or "server"
+        others = count(2)
+        while name in found:
+            name = f"{shown}-{next(others)}"
+        found[name] = _entry(each)
+    return found
 
 
 def _entry(server: Mapping[str, Any]) -> Mapping[str, Any]:

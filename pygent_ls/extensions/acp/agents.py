@@ -118,7 +118,7 @@ class HostedAgent:
         session.n_prompts += 1
         self._n_prompts[session.id] = session.n_prompts
         await host.joined(AgentSession(id=session.id, n_prompts=session.n_prompts))
-        content = _content(prompt.content, unheard)
+        content = _content(prompt.content, unheard, takes_images=process.takes_images)
         sending = process.request("session/prompt", {"sessionId": session.id, "prompt": content})
         try:
             response = await session.run(host, _patient(process, session, sending))
@@ -193,8 +193,8 @@ async def _patient(
         await asyncio.wait([asking])
 
 
-def _content(blocks: Sequence[Block], unheard: str) -> list[Mapping[str, Any]]:
-    """Return a prompt as the protocol has it."""
+def _content(blocks: Sequence[Block], unheard: str, *, takes_images: bool) -> list[Mapping[str, Any]]:
+    """Return a prompt as the protocol has it. An agent that takes no images is told that there was one."""
     found: list[Mapping[str, Any]] = []
     if unheard:
         told = f"<conversation>\n{unheard}</conversation>\nThis is what was said before, with another assistant or you."
@@ -203,6 +203,8 @@ def _content(blocks: Sequence[Block], unheard: str) -> list[Mapping[str, Any]]:
         match block:
             case TextBlock(text=said) if said:
                 found.append({"type": "text", "text": said})
+            case ImageBlock(mime_type=mime_type) if not takes_images:
+                found.append({"type": "text", "text": f"[image: {mime_type}, left out because you take no images]"})
             case ImageBlock(mime_type=mime_type, data=data):
                 found.append({"type": "image", "mimeType": mime_type, "data": data})
             case _:

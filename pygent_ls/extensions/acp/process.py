@@ -229,6 +229,11 @@ class AgentProcess:
         session = self._ours[prompt.session_id] = await self._new(prompt, host)
         return session, prompt.conversation
 
+    @property
+    def takes_images(self) -> bool:
+        """Whether prompts may contain images."""
+        return obj(self._capabilities.get("promptCapabilities")).get("image") is True
+
     async def _new(self, prompt: ExternalPrompt, host: AgentHost) -> RemoteSession:
         params = {"cwd": str(prompt.folder), "mcpServers": self._servers()}
         try:

@@ -13,6 +13,7 @@ from pygent_ls.agent.context.attachments import FilePart
 from pygent_ls.agent.ports.editor_state import LineRange
 from pygent_ls.agent.ports.workspace import FileChange
 from pygent_ls.editors.acp.content import MAX_SHOWN_CHARS, diff_content, output_content, prompt_parts
+from pygent_ls.editors.acp.mcp_servers import settings_of
 from pygent_ls.editors.acp.session import ClientPaths
 from pygent_ls.errors import SessionError
 
@@ -85,3 +86,17 @@ def test_a_path_is_spelled_below_the_folder_of_the_client(tmp_path: Path) -> Non
 
     assert paths.spelled((real / "a.py").resolve()) == str(link / "a.py")
     assert paths.spelled(tmp_path.resolve() / "b.py") == str(tmp_path.resolve() / "b.py")
+
+
+def test_servers_of_a_client_whose_names_are_alike_are_all_there() -> None:
+    names = ("my server", "my-server", "my/server", "%%")
+    servers = [{"name": name, "command": name, "args": [], "env": []} for name in names]
+
+    found = settings_of(servers)
+
+    assert {name: each["command"] for name, each in found.items()} == {
+        "my-server": "my server",
+        "my-server-2": "my-server",
+        "my-server-3": "my/server",
+        "server": "%%",
+    }

@@ -84,7 +84,11 @@ class ToyAgent:
         return InitializeResponse(
             protocol_version=protocol_version,
             agent_capabilities=AgentCapabilities.model_validate(
-                {"loadSession": bool(OPTIONS.get("load")), "sessionCapabilities": sessions}
+                {
+                    "loadSession": bool(OPTIONS.get("load")),
+                    "sessionCapabilities": sessions,
+                    "promptCapabilities": {"image": bool(OPTIONS.get("images"))},
+                }
             ),
             auth_methods=ways if OPTIONS.get("sign_in") else [],
         )
@@ -152,7 +156,7 @@ class ToyAgent:
     async def prompt(self, prompt: list[Any], session_id: str, **_: Any) -> Any:
         """Do the steps of the prompt."""
         self.cancelled.clear()
-        said = [each.text for each in prompt if each.type == "text"]
+        said = [each.text if each.type == "text" else f"<{each.type}>" for each in prompt]
         log("prompt", json.dumps(said))
         stop, usage = "end_turn", None
         steps: list[list[Any]] = json.loads(said[-1]) if said[-1].startswith("[") else []
