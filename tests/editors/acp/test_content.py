@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -90,7 +91,7 @@ def test_a_path_is_spelled_below_the_folder_of_the_client(tmp_path: Path) -> Non
 
 def test_servers_of_a_client_whose_names_are_alike_are_all_there() -> None:
     names = ("my server", "my-server", "my/server", "%%")
-    servers = [{"name": name, "command": name, "args": [], "env": []} for name in names]
+    servers: list[dict[str, Any]] = [{"name": name, "command": name, "args": [], "env": []} for name in names]
 
     found = settings_of(servers)
 
