@@ -30,8 +30,8 @@ from pygent_ls.errors import ToolError
 from pygent_ls.sessions.steering import steer
 from pygent_ls.sessions.store import Sessions
 
-PUBLISH_AFTER_S = 0.1
-"""Delay from a change to the publication of the hunks: the editor moves them while its user types."""
+PUBLISH_AFTER_S = 0.2
+"""Delay from the last change to the publication of the hunks: the editor moves them while its user types."""
 
 ACCEPT, REJECT, LATER, ACCEPT_ALL = "Accept", "Reject", "Later", "Accept all"
 
@@ -81,9 +81,10 @@ class ReviewCommands:
 
     def changed(self, path: Path) -> None:
         """Publish the hunks of a file soon."""
-        if path not in self._publishing:
-            loop = asyncio.get_running_loop()
-            self._publishing[path] = loop.call_later(PUBLISH_AFTER_S, self._publish, path)
+        if path in self._publishing:
+            self._publishing[path].cancel()
+        loop = asyncio.get_running_loop()
+        self._publishing[path] = loop.call_later(PUBLISH_AFTER_S, self._publish, path)
 
     def show_all(self) -> None:
         """Publish all hunks, for a client that is back."""
