@@ -21,6 +21,13 @@ from pygent_ls.errors import ModelError
 CallStatus = Literal["pending", "running", "done", "failed"]
 
 
+READS: frozenset[ToolKind] = frozenset({"read", "search", "think"})
+"""Kinds of calls that only read."""
+
+CHANGES_NO_FILE = READS | {"fetch"}
+"""Kinds of calls after which no file has changed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedText:
     """Change of a file as an external agent announces it: whole texts, or the fragment that it replaces."""

@@ -18,7 +18,7 @@ from pygent_ls.extensions.acp.process import CANCEL_S, AgentProcess, AgentServic
 from pygent_ls.extensions.acp.programs import AgentCommand, AgentProgram, agent_error
 from pygent_ls.extensions.acp.session import RemoteSession
 from pygent_ls.extensions.line_process import spec_of
-from pygent_ls.extensions.mcp.server import ServerSpec
+from pygent_ls.extensions.variables import filled
 
 _STOP_REASONS: Mapping[str, StopReason] = {
     "end_turn": "end_turn",
@@ -167,9 +167,8 @@ class HostedAgent:
     def _environment(self) -> Mapping[str, str]:
         """Return the variables that the process is given besides the usual ones. Raises `ModelError`."""
         given = {name: value for name, value in os.environ.items() if name.startswith(self.program.keys)}
-        spec = ServerSpec(name=self.program.name, env=self.program.env, startup_timeout_s=0, timeout_s=0)
         try:
-            return {**given, **spec.expanded(os.environ).env}
+            return given | {name: filled(value, os.environ) for name, value in self.program.env.items()}
         except ToolError as error:
             raise agent_error(self.program, str(error), "invalid_request") from None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.agent.ports.questioner import Question, QuestionAnswer
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.pipes import RunProgram
+from pygent_ls.extensions.variables import filled
 
 if TYPE_CHECKING:  # imports this module
     from pygent_ls.extensions.mcp.oauth import TokenStore
@@ -26,7 +26,6 @@ MAX_LOG_LINE_CHARS = 2_000
 
 ServerState = Literal["disabled", "starting", "connected", "failed", "needs_sign_in"]
 
-_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}$]*))?\}")
 """Reference to an environment variable, as in `.mcp.json`: `${NAME}`, `${NAME:-DEFAULT}`, and VS Code's
 `${env:NAME}`."""
 
@@ -52,25 +51,14 @@ class ServerSpec:
     def expanded(self, environment: Mapping[str, str]) -> ServerSpec:
         """Return the server with the values of variables. Raises `ToolError` for a variable that is not set."""
 
-        def filled(text: str) -> str:
-            return _VARIABLE.sub(lambda found: _value_of(found, environment), text)
-
         return replace(
             self,
-            command=filled(self.command),
-            args=tuple(map(filled, self.args)),
-            env={name: filled(value) for name, value in self.env.items()},
-            url=filled(self.url),
-            headers={name: filled(value) for name, value in self.headers.items()},
+            command=filled(self.command, environment),
+            args=tuple(filled(each, environment) for each in self.args),
+            env={name: filled(value, environment) for name, value in self.env.items()},
+            url=filled(self.url, environment),
+            headers={name: filled(value, environment) for name, value in self.headers.items()},
         )
-
-
-def _value_of(found: re.Match[str], environment: Mapping[str, str]) -> str:
-    name, default = found[1], found[2]
-    value = environment.get(name, "" if default is None else default)
-    if not value and default is None and name not in environment:
-        raise ToolError(f"The environment variable {name} is not set. Set it, or write ${{{name}:-DEFAULT}}.")
-    return value
 
 
 class ServerLog:

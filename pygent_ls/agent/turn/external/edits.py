@@ -14,7 +14,7 @@ from pygent_ls.agent.edits.merge import merged
 from pygent_ls.agent.edits.named_paths import NamedPaths
 from pygent_ls.agent.edits.reviewer import ReviewedCall, told
 from pygent_ls.agent.events import Notice
-from pygent_ls.agent.external_agent import ExternalCall, ProposedText
+from pygent_ls.agent.external_agent import CHANGES_NO_FILE, ExternalCall, ProposedText
 from pygent_ls.agent.ports.workspace import (
     MISSING,
     DeleteFile,
@@ -159,7 +159,7 @@ class ExternalEdits:
 
     async def note(self, call: ExternalCall) -> None:
         """Keep the text on the disk of files that a call names, before it changes them, and what it announces."""
-        if call.kind in ("read", "search", "think", "fetch"):
+        if call.kind in CHANGES_NO_FILE:
             return
         announced = self._by_path(call.changes)
         self._announced |= announced

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pygent_ls.agent.display_text import in_full, one_line
-from pygent_ls.agent.external_agent import ExternalCall
+from pygent_ls.agent.external_agent import READS, ExternalCall
 from pygent_ls.agent.kinds import ToolCategory, ToolKind, ToolRisk
 from pygent_ls.agent.permissions.permissions import EXTERNAL_TOOL
 from pygent_ls.agent.ports.model import ToolDefinition
@@ -107,7 +107,7 @@ def tool_for(call: ExternalCall, agent: str, workspace: Workspace, plan: ToolFun
     """Return the tool that a call counts as. `plan` returns its edit, for a call whose edit is known."""
     name, risk = _tool(call, workspace)
     title = one_line(call.title) or name
-    read_only = call.kind in ("read", "search", "think")
+    read_only = call.kind in READS
     return ExternalTool(
         name=name,
         description="",

@@ -26,6 +26,8 @@ from pygent_ls.agent.events import (
     UsageReported,
 )
 from pygent_ls.agent.external_agent import (
+    CHANGES_NO_FILE,
+    READS,
     AgentSession,
     ExternalCall,
     ExternalModel,
@@ -98,6 +100,7 @@ class ExternalTurn:
         self._calls: dict[str, _ShownCall] = {}
         self._ended: set[str] = set()
         self._paths: set[Path] = set()
+        self._taken_ids = self.state.taken_ids()
         self._n_calls = self._n_own = 0
         self._answer = ExternalAnswer(state=self.state, model=self.model.name)
         self._usage = Usage()
@@ -325,9 +328,10 @@ class ExternalTurn:
         if self._n_calls > MAX_CALLS:
             raise ToolError(f"The agent was stopped after {MAX_CALLS:,} calls.")
         await self._answer.close_item()
-        taken = self.state.taken_ids()
-        tool_id = next(each for each in _ids(id_of(call.id)) if each not in taken)
-        self.state.context.share.tool_ids.add(tool_id)
+        share = self.state.context.share
+        free = (each for each in _ids(id_of(call.id)) if each not in self._taken_ids and each not in share.tool_ids)
+        tool_id = next(free)
+        share.tool_ids.add(tool_id)
         tool, asked = self._asked(call, tool_id)
         record = CallRecord(asked=asked, tool=tool, paths=tuple(self._paths_of(call)), is_announced=True)
         self.state.context.share.user_times.begin(tool_id, self.state.spec.parent_tool_id)
@@ -360,7 +364,7 @@ class ExternalTurn:
             await self.state.emit(event)
 
     def _name_paths(self, call: ExternalCall) -> None:
-        if call.kind not in ("read", "search", "think"):
+        if call.kind not in READS:
             self._paths.update(self._paths_of(call))
             self._edits.tool_id = self._calls[call.id].record.asked.id
         if call.command:
@@ -391,7 +395,7 @@ class ExternalTurn:
     async def _report(self, known: _ShownCall) -> None:
         """End a call that the agent reports as ended."""
         call = known.call
-        if call.kind not in ("read", "search", "think", "fetch"):
+        if call.kind not in CHANGES_NO_FILE:
             known.changes += await self._edits.changes(self._paths)
         if not known.was_asked:
             await self._check_rules(known)
