@@ -151,16 +151,19 @@ async def test_the_editors_undo_of_a_rejection_brings_the_hunk_back(folder: Path
 
 async def test_a_new_file_is_rejected_unless_the_user_has_typed_in_it(folder: Path) -> None:
     make = [Call(name="create_file", arguments={"path": name, "content": "made\n"}) for name in ("b.txt", "c.txt")]
-    async with reviewing(folder, Step(calls=(make[0],)), Step(calls=(make[1],)), Step(text="Done.")) as review:
-        await review.turn("make them")
+    more = (edit("c.txt", "made", "MADE"), Step(text="Done."))
+    async with reviewing(folder, Step(calls=(make[0],)), Step(calls=(make[1],)), Step(text="Made."), *more) as review:
+        session = (await review.turn("make them"))["sessionId"]
         made, typed = (review.editor.documents.open(folder / name) for name in ("b.txt", "c.txt"))
         review.editor.documents.insert(typed, "made", "mine and ")
         await review.run((await review.actions(made, 0))["Reject change"])
+        await review.turn("And now?", sessionId=session)
         with pytest.raises(JsonRpcException, match="You have typed in this new file"):
             await review.run((await review.actions(typed, 0))["Reject change"])
 
     assert not (folder / "b.txt").exists()
-    assert review.editor.documents.text(typed) == "mine and made\n"
+    assert "+made" in review.last_request
+    assert review.editor.documents.text(typed) == "mine and MADE\n"
 
 
 async def test_a_deleted_file_comes_back_with_its_encoding_and_its_permissions(folder: Path) -> None:
@@ -249,6 +252,105 @@ async def test_commands_without_arguments_apply_to_the_last_place_and_wrong_ones
         with pytest.raises(JsonRpcException, match="argument 2 must be the id of a change"):
             await review.run({"command": "pygent.acceptChanges", "arguments": [uri, "1"]})
         assert review.editor.documents.text(uri) == TEXT
+
+
+async def test_typing_on_both_sides_of_a_hunk_that_is_told_as_one_change_stays(folder: Path) -> None:
+    async with reviewing(folder, *TWO_EDITS) as review:
+        uri = opened(review)
+        await review.turn("shout")
+        text = review.editor.documents.text(uri)
+        review.editor.documents.type_over(uri, f"first\n{text}last\n")
+        await review.run({"command": "pygent.rejectChanges", "arguments": [uri]})
+
+        assert review.editor.documents.text(uri) == f"first\n{TEXT}last\n"
+
+
+async def test_undo_and_redo_of_an_edit_leave_it_to_be_reviewed(folder: Path) -> None:
+    async with reviewing(folder, *TWO_EDITS) as review:
+        uri = opened(review)
+        await review.turn("shout")
+        text = review.editor.documents.text(uri)
+        review.editor.documents.type_over(uri, TEXT)
+        assert await review.hints(uri, 0) == []
+        review.editor.documents.type_over(uri, text)
+        await review.hints(uri, 2)
+
+
+async def test_an_action_decides_on_what_it_showed(folder: Path) -> None:
+    third = edit("a.txt", "line 10\n", "LINE 10\n")
+    steps = (*TWO_EDITS, third, Step(text="Done."))
+    async with reviewing(folder, *steps) as review:
+        uri = opened(review)
+        await review.turn("shout")
+        all_two = (await review.actions(uri, 4))["Reject all 2 changes in this file"]
+        await review.turn("more")
+
+        assert await review.run(all_two) == {"left": 1}
+        assert review.editor.documents.text(uri) == TEXT.replace("line 10\n", "LINE 10\n")
+
+
+async def test_each_session_is_told_of_its_own_hunks(folder: Path) -> None:
+    steps = (TWO_EDITS[0], Step(text="One."), TWO_EDITS[1], Step(text="Two."), Step(text="I see."), Step(text="Fine."))
+    async with reviewing(folder, *steps) as review:
+        uri = opened(review)
+        one = (await review.turn("shout"))["sessionId"]
+        two = (await review.turn("shout on"))["sessionId"]
+        await review.run((await review.actions(uri, 4))["Reject change"])
+        await review.turn("And now?", sessionId=two)
+        of_two = review.last_request
+        await review.turn("And now?", sessionId=one)
+
+    assert "took some back" not in of_two
+    assert "-line 5" in review.last_request
+
+
+async def test_a_report_of_an_undone_turn_is_told_again_and_a_path_is_no_command(folder: Path) -> None:
+    async with reviewing(folder, *TWO_EDITS, Step(text="I see."), Step(text="Again.")) as review:
+        uri = opened(review)
+        session = (await review.turn("shout"))["sessionId"]
+        await review.run((await review.actions(uri, 4))["Reject change"])
+        await review.turn("/src/a.py is broken", sessionId=session)
+        assert "took some back" in review.last_request
+        await review.run({"command": "pygent.undo", "arguments": [{"sessionId": session}]})
+        await review.turn("And now?", sessionId=session)
+
+    assert "took some back" in review.last_request
+    assert "is broken" not in review.last_request
+
+
+async def test_a_file_that_is_open_by_a_link_is_still_reviewed(folder: Path) -> None:
+    async with reviewing(folder, *TWO_EDITS) as review:
+        uri = opened(review)
+        (folder / "link.txt").symlink_to(folder / "a.txt")
+        await review.turn("shout")
+        review.editor.documents.open(folder / "link.txt")
+
+        assert "Reject change" in await review.actions(uri, 4)
+
+
+async def test_a_document_that_is_closed_and_opened_with_its_unsaved_text_is_still_reviewed(folder: Path) -> None:
+    async with reviewing(folder, *TWO_EDITS) as review:
+        uri = opened(review)
+        await review.turn("shout")
+        text = review.editor.documents.text(uri)
+        review.editor.documents.close(uri)
+        review.editor.documents.open(folder / "a.txt", text=text, uri=uri)
+
+        assert "Reject change" in await review.actions(uri, 4)
+
+
+async def test_the_hunks_of_a_moved_folder_are_reviewed_where_it_is(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "a.txt").write_text(TEXT)
+    move = Call(name="move_file", arguments={"source": "sub", "destination": "new"})
+    steps = (edit("sub/a.txt", "line 5\n", "LINE 5\n"), Step(calls=(move,)), Step(text="Done."))
+    async with reviewing(folder, *steps) as review:
+        await review.turn("move")
+        moved = folder / "new" / "a.txt"
+        assert moved.read_text() != TEXT
+        await review.run({"command": "pygent.rejectChanges", "arguments": [moved.as_uri()]})
+
+    assert moved.read_text() == TEXT
 
 
 async def test_a_client_with_its_own_review_is_shown_nothing(folder: Path) -> None:

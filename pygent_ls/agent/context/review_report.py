@@ -51,7 +51,8 @@ def report_of(
     for head, decided in ((REJECTED, rejected), (UNDONE, undone), (EARLIER, earlier)):
         parts += [head, ""] if decided else []
         for each in decided:
-            parts.append(_patch(each) if n_chars < MAX_REPORT_CHARS else _head(each))
+            patch = _patch(each)
+            parts.append(patch if n_chars + len(patch) <= MAX_REPORT_CHARS else _head(each))
             n_chars += len(parts[-1])
     counts = Counter(each.uri for each in (*rejected, *earlier))
     files = tuple(RejectedFile(uri=uri, n_changes=n_changes) for uri, n_changes in counts.items())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import count
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, count
 from pathlib import Path
+from typing import NamedTuple
 
 from pygent_ls.agent.edits.differences import Block, common_head, common_tail, differing_stretches
 from pygent_ls.agent.edits.merge import merged
@@ -19,6 +20,8 @@ class PendingHunk:
 
     id: int
     """Unique in the daemon. It stays when the hunk moves, and changes when its lines do."""
+    author: str
+    """Id of the session whose agent made it."""
     old_start: int
     """Start in the baseline."""
     old_text: str
@@ -34,14 +37,38 @@ class PendingHunk:
     def new_end(self) -> int:
         return self.new_start + len(self.new_text)
 
+    @property
+    def growth(self) -> int:
+        """How much longer the current text is because of it."""
+        return len(self.new_text) - len(self.old_text)
+
     def moved(self, old: int, new: int) -> PendingHunk:
         """Return the hunk so many characters further on in the two texts."""
-        return self if old == new == 0 else self._at(self.old_start + old, self.new_start + new)
+        return replace(self, old_start=self.old_start + old, new_start=self.new_start + new) if old or new else self
 
-    def _at(self, old_start: int, new_start: int) -> PendingHunk:
-        return PendingHunk(
-            id=self.id, old_start=old_start, old_text=self.old_text, new_start=new_start, new_text=self.new_text
-        )
+
+class _Edit(NamedTuple):
+    """The characters from `start` to `end` became `text`."""
+
+    start: int
+    end: int
+    text: str
+
+    @property
+    def growth(self) -> int:
+        return len(self.text) - (self.end - self.start)
+
+
+@dataclass(slots=True)
+class _Region:
+    """Part of both texts: a hunk, or what has to be compared again."""
+
+    old_start: int
+    old_end: int
+    new_start: int
+    new_end: int
+    author: str
+    hunk: PendingHunk | None = None
 
 
 class PendingFile:
@@ -52,15 +79,17 @@ class PendingFile:
     copy both texts, and the comparison of the hunks that it touches.
     """
 
-    def __init__(self, path: Path, baseline: str | None, current: str | None) -> None:
+    def __init__(self, path: Path, baseline: str | None, current: str | None, author: str) -> None:
         """None: there is no such file."""
         self.path = path
         self.baseline = baseline
         self.current = current
+        self.is_typed_in = False
+        """Whether the user has typed in a file that the agent created."""
         self.hunks: tuple[PendingHunk, ...] = ()
         """Hunks in order, with at least one equal line between two of them. A file that was created or deleted is one
         hunk."""
-        self._compare()
+        self._compare(author)
 
     @property
     def is_settled(self) -> bool:
@@ -80,72 +109,85 @@ class PendingFile:
 
     def changed(self, start: int, end: int, new: str, text: str) -> None:
         """Apply a change by the user or another program: the characters from `start` to `end` became `new`, and the
-        text became `text`."""
+        text became `text`. Some editors report several edits as one change from the first to the last place."""
         if self.baseline is None or self.current is None:
-            self.current = text
-            self._compare()
+            self.catch_up(text)
             return
-        old = self.current[start:end]
-        head = common_head(old, new)
-        tail = common_tail(old, new, head)
-        self._typed(start + head, end - tail, new[head : len(new) - tail], text)
+        self._take(list(_edits(self.current, start, end, new)), text)
 
     def catch_up(self, text: str | None) -> None:
         """Update to the current text, whatever changed it other than the agent."""
-        if self.current is None or text is None:
-            if text != self.current:
-                self.current = text
-                self._compare()
-        elif text != self.current:
-            for block in reversed(differing_stretches(self.current, text)):
-                new = text[block.new_start : block.new_end]
-                after = f"{self.current[: block.old_start]}{new}{self.current[block.old_end :]}"
-                self.changed(block.old_start, block.old_end, new, after)
-
-    def made(self, old: str | None, new: str | None) -> None:
-        """Note that the agent changed the file from `old` to `new`. The current text may be the one before, or
-        contain the change already, as if the user had made it."""
-        if old is None or new is None or self.current is None or self.current == old:
-            self.current = new
+        if text == self.current:
+            return
+        if self.current is None:  # the user has made a new file in place of a deleted one
+            self.restore(text, text)
+        elif text is None or self.baseline is None:
+            self.is_typed_in = self.baseline is None
+            self.current = text
+            self._compare("")
         else:
-            current = self.current
-            self.catch_up(merged(new, current, old) or current)  # so that its change is in no baseline
+            self._use_breaks_of(text)
+            self._take(list(_edits(self.current, 0, len(self.current), text)), text)
+
+    def made(self, old: str | None, new: str | None, author: str, *, may_contain: bool = False) -> None:
+        """Note that the agent changed the file from `old` to `new`. `may_contain`: the current text may contain the
+        change already, as if the user had made it."""
+        current = self.current
+        if may_contain and current is not None and old is not None and new is not None and current != old:
+            without = merged(new, current, old)  # so that the change is in no baseline
+            if without is not None:
+                self.catch_up(without)
             self.current = current
-        self._compare()
+        else:
+            self.catch_up(old)
+            self.current = new
+        self._compare(author)
 
     def restore(self, baseline: str | None, current: str | None) -> None:
         """Return to an earlier state."""
         self.baseline, self.current = baseline, current
-        self._compare()
+        self._compare("")
 
     # Decisions
 
     def accept(self, hunks: Sequence[PendingHunk]) -> None:
         """Take these hunks into the baseline."""
-        if len(hunks) == len(self.hunks) or self.baseline is None or self.current is None:
-            self.baseline = self.current
-            self.hunks = ()
+        if self.baseline is None or self.current is None or len(hunks) == len(self.hunks):
+            self.baseline, self.hunks, self.is_typed_in = self.current, (), False
             return
-        for hunk in sorted(hunks, key=lambda each: each.old_start, reverse=True):
-            self.baseline = f"{self.baseline[: hunk.old_start]}{hunk.new_text}{self.baseline[hunk.old_end :]}"
-            grown = len(hunk.new_text) - len(hunk.old_text)
-            place = self.hunks.index(hunk)
-            behind = (each.moved(grown, 0) for each in self.hunks[place + 1 :])
-            self.hunks = (*self.hunks[:place], *behind)
+        ids = {each.id for each in hunks}
+        edits = [_Edit(each.old_start, each.old_end, each.new_text) for each in self.hunks if each.id in ids]
+        self.baseline = _edited(self.baseline, edits)
+        shift, left = 0, list[PendingHunk]()
+        for hunk in self.hunks:
+            if hunk.id in ids:
+                shift += hunk.growth
+            else:
+                left.append(hunk.moved(shift, 0))
+        self.hunks = tuple(left)
 
     def without(self, hunks: Sequence[PendingHunk]) -> str | None:
         """Return the text without these hunks; None if there is no file then."""
-        if len(hunks) == len(self.hunks) or self.baseline is None or self.current is None:
+        if self.baseline is None or self.current is None or len(hunks) == len(self.hunks):
             return self.baseline
-        text = self.current
-        for hunk in sorted(hunks, key=lambda each: each.new_start, reverse=True):
-            text = f"{text[: hunk.new_start]}{hunk.old_text}{text[hunk.new_end :]}"
-        return text
+        return _edited(self.current, [_Edit(each.new_start, each.new_end, each.old_text) for each in hunks])
+
+    def reject(self, hunks: Sequence[PendingHunk]) -> None:
+        """Note that the text is `without` these hunks."""
+        self.current = self.without(hunks)
+        ids = {each.id for each in hunks}
+        shift, left = 0, list[PendingHunk]()
+        for hunk in self.hunks:
+            if hunk.id in ids:
+                shift -= hunk.growth
+            else:
+                left.append(hunk.moved(0, shift))
+        self.hunks = tuple(left)
 
     # Comparison
 
-    def _compare(self) -> None:
-        """Compare all of both texts."""
+    def _compare(self, author: str) -> None:
+        """Compare all of both texts. Hunks that were not there before are of this author."""
         old, new = self.baseline or "", self.current or ""
         if self.is_settled:
             blocks: Sequence[Block] = ()
@@ -153,59 +195,146 @@ class PendingFile:
             blocks = [Block(0, len(old), 0, len(new))]
         else:
             blocks = differing_stretches(old, new)
-        found = [_hunk(old, new, each) for each in blocks]
-        known = {(each.old_text, each.new_text): each.id for each in reversed(self.hunks)}
-        self.hunks = tuple(_named(each, known.pop((each.old_text, each.new_text), None)) for each in found)
+        author = author or next((each.author for each in self.hunks), "")
+        known = {(each.old_start, each.old_text, each.new_text): each for each in self.hunks}
+        found = [_hunk(old, new, each, author) for each in blocks]
+        kept = [known.get((each.old_start, each.old_text, each.new_text)) for each in found]
+        self.hunks = tuple(
+            replace(each, id=before.id, author=before.author) if before is not None else each
+            for each, before in zip(found, kept, strict=True)
+        )
 
-    def _typed(self, start: int, end: int, new: str, text: str) -> None:
+    def _use_breaks_of(self, text: str) -> None:
+        """Give both texts the line breaks of this one: an editor may use others than the file has."""
         assert self.baseline is not None
-        grown = len(new) - (end - start)
-        first = next((at for at, each in enumerate(self.hunks) if not _is_behind(each, start)), len(self.hunks))
-        last = first
-        while last < len(self.hunks) and not _is_before(self.hunks[last], start, end, new):
-            last += 1
-        if first == last:
-            shift = _shift(self.hunks[:first])
-            self.baseline = f"{self.baseline[: start - shift]}{new}{self.baseline[end - shift :]}"
-            self.current = text
-            self.hunks = (*self.hunks[:first], *(each.moved(grown, grown) for each in self.hunks[first:]))
-            return
-        self._compare_lines(start, end, grown, first, last, text)
+        assert self.current is not None
+        if "\r\n" in self.current and "\r" not in text:
+            self.restore(self.baseline.replace("\r\n", "\n"), self.current.replace("\r\n", "\n"))
+        elif "\r\n" in text and "\r" not in self.current and "\n" not in text.replace("\r\n", ""):
+            self.restore(self.baseline.replace("\n", "\r\n"), self.current.replace("\n", "\r\n"))
 
-    def _compare_lines(self, start: int, end: int, grown: int, first: int, last: int, text: str) -> None:
-        """Compare the lines of the hunks from `first` to before `last`, which a change of `start` to `end` touches."""
+    def _take(self, edits: Sequence[_Edit], text: str) -> None:
+        """Apply edits of the current text, in order, of which those that touch no hunk change the baseline, too."""
         assert self.baseline is not None
-        old = self.baseline
-        low, high = min(start, self.hunks[first].new_start), max(end, self.hunks[last - 1].new_end)
-        while True:
-            below, above = _shift(self.hunks[:first]), _shift(self.hunks[:last])
-            if low > 0 and not (_is_line_start(text, low) and _is_line_start(old, low - below)):
-                low -= 1
-                if first and self.hunks[first - 1].new_end >= low:
-                    first -= 1
-                    low = min(low, self.hunks[first].new_start)
-            elif high < len(text) - grown and not (
-                _is_line_start(text, high + grown) and _is_line_start(old, high - above)
-            ):
-                high += 1
-                if last < len(self.hunks) and self.hunks[last].new_start <= high:
-                    high = max(high, self.hunks[last].new_end)
-                    last += 1
+        hunks = self.hunks
+        shifts = [0, *accumulate(each.growth for each in hunks)]
+        free: list[_Edit] = []
+        regions: list[_Region] = []
+        at = n_done = old_growth = new_growth = 0
+        """Hunks before the edit; hunks that are in `regions`; growth of the baseline and of the text so far."""
+        for edit in edits:
+            while at < len(hunks) and _is_behind(hunks[at], edit):
+                at += 1
+            last = at
+            while last < len(hunks) and not _is_before(hunks[last], edit):
+                last += 1
+            regions += (_region(each, old_growth, new_growth) for each in hunks[n_done:at])
+            n_done = max(n_done, at)
+            if last == at:
+                free.append(_Edit(edit.start - shifts[at], edit.end - shifts[at], edit.text))
+                old_growth += edit.growth
             else:
-                break
-        old_low, old_high = low - below, high - above
-        found = [
-            _hunk(old, text, Block(old_low + each[0], old_low + each[1], low + each[2], low + each[3]))
-            for each in differing_stretches(old[old_low:old_high], text[low : high + grown])
-        ]
-        behind = (each.moved(0, grown) for each in self.hunks[last:])
-        self.current = text
-        self.hunks = (*self.hunks[:first], *found, *behind)
+                low, high = min(edit.start, hunks[at].new_start), max(edit.end, hunks[last - 1].new_end)
+                touched = _Region(
+                    low - shifts[at] + old_growth,
+                    high - shifts[last] + old_growth,
+                    low + new_growth,
+                    high + new_growth + edit.growth,
+                    hunks[at].author,
+                )
+                if at < n_done:  # the edit before has touched this hunk as well
+                    touched.old_start, touched.new_start = regions[-1].old_start, regions[-1].new_start
+                    touched.old_end = max(touched.old_end, regions[-1].old_end)
+                    touched.new_end = max(touched.new_end, regions[-1].new_end + edit.growth)
+                    regions.pop()
+                regions.append(touched)
+                n_done = max(n_done, last)
+            new_growth += edit.growth
+        regions += (_region(each, old_growth, new_growth) for each in hunks[n_done:])
+        self.baseline, self.current = _edited(self.baseline, free), text
+        self.hunks = tuple(self._compared(regions))
+
+    def _compared(self, regions: Sequence[_Region]) -> Iterator[PendingHunk]:
+        """Yield the hunks of the regions; those that are no hunk are compared, in whole lines."""
+        assert self.baseline is not None
+        assert self.current is not None
+        done: list[_Region] = []
+        for place, each in enumerate(regions):
+            region = each
+            following = regions[place + 1] if place + 1 < len(regions) else None
+            end = following.new_start if following is not None else len(self.current)
+            if region.hunk is None:
+                self._extend(region, done[-1].new_end if done else 0, end)
+            while done and done[-1].new_end >= region.new_start:
+                before = done.pop()
+                region = _Region(before.old_start, region.old_end, before.new_start, region.new_end, before.author)
+                self._extend(region, done[-1].new_end if done else 0, end)
+            done.append(region)
+        for region in done:
+            if region.hunk is not None:
+                yield region.hunk
+                continue
+            old, new = self.baseline[region.old_start : region.old_end], self.current[region.new_start : region.new_end]
+            for block in differing_stretches(old, new):
+                place_in_both = Block(
+                    region.old_start + block.old_start,
+                    region.old_start + block.old_end,
+                    region.new_start + block.new_start,
+                    region.new_start + block.new_end,
+                )
+                yield _hunk(self.baseline, self.current, place_in_both, region.author)
+
+    def _extend(self, region: _Region, start: int, end: int) -> None:
+        """Extend a region to whole lines of both texts, within these offsets of the current text; around it, both are
+        equal."""
+        assert self.baseline is not None
+        assert self.current is not None
+        old, new = self.baseline, self.current
+        while region.new_start > start and not (
+            _is_line_start(new, region.new_start) and _is_line_start(old, region.old_start)
+        ):
+            region.new_start -= 1
+            region.old_start -= 1
+        while region.new_end < end and not (
+            _is_line_start(new, region.new_end) and _is_line_start(old, region.old_end)
+        ):
+            region.new_end += 1
+            region.old_end += 1
 
 
-def _hunk(old: str, new: str, at: Block) -> PendingHunk:
+def _edits(text: str, start: int, end: int, new: str) -> Iterator[_Edit]:
+    """Yield the edits of a change, each without equal characters at its ends. A line break that is inserted before
+    another one is inserted behind it, at the start of the next line: the text is the same."""
+    for block in differing_stretches(text[start:end], new):
+        old_part, new_part = text[start + block.old_start : start + block.old_end], new[block.new_start : block.new_end]
+        head = common_head(old_part, new_part)
+        tail = common_tail(old_part, new_part, head)
+        edit = _Edit(
+            start + block.old_start + head, start + block.old_end - tail, new_part[head : len(new_part) - tail]
+        )
+        if edit.start == edit.end and edit.text[:1] == "\n" == text[edit.end : edit.end + 1]:
+            edit = _Edit(edit.start + 1, edit.end + 1, f"{edit.text[1:]}\n")
+        yield edit
+
+
+def _edited(text: str, edits: Sequence[_Edit]) -> str:
+    parts: list[str] = []
+    done = 0
+    for edit in edits:
+        parts += text[done : edit.start], edit.text
+        done = edit.end
+    return "".join([*parts, text[done:]])
+
+
+def _region(hunk: PendingHunk, old: int, new: int) -> _Region:
+    moved = hunk.moved(old, new)
+    return _Region(moved.old_start, moved.old_end, moved.new_start, moved.new_end, hunk.author, moved)
+
+
+def _hunk(old: str, new: str, at: Block, author: str) -> PendingHunk:
     return PendingHunk(
         id=next(_ids),
+        author=author,
         old_start=at.old_start,
         old_text=old[at.old_start : at.old_end],
         new_start=at.new_start,
@@ -213,33 +342,16 @@ def _hunk(old: str, new: str, at: Block) -> PendingHunk:
     )
 
 
-def _named(hunk: PendingHunk, hunk_id: int | None) -> PendingHunk:
-    if hunk_id is None:
-        return hunk
-    return PendingHunk(
-        id=hunk_id,
-        old_start=hunk.old_start,
-        old_text=hunk.old_text,
-        new_start=hunk.new_start,
-        new_text=hunk.new_text,
-    )
-
-
-def _shift(hunks: Sequence[PendingHunk]) -> int:
-    """Return how much longer the current text is because of these hunks."""
-    return sum(len(each.new_text) - len(each.old_text) for each in hunks)
-
-
-def _is_behind(hunk: PendingHunk, start: int) -> bool:
-    """Whether a change from `start` on is behind the hunk. An insertion where lines were deleted touches it."""
+def _is_behind(hunk: PendingHunk, edit: _Edit) -> bool:
+    """Whether an edit is behind the hunk."""
     ends_lines = hunk.new_text[-1:] in ("\n", "\r") and hunk.old_text[-1:] in ("", "\n", "\r")
-    return start > hunk.new_end or (start == hunk.new_end and ends_lines)
+    return edit.start > hunk.new_end or (edit.start == hunk.new_end and ends_lines)
 
 
-def _is_before(hunk: PendingHunk, start: int, end: int, new: str) -> bool:
-    """Whether a change from `start` to `end` is before the hunk, or inserts whole lines at its first line."""
-    inserts_lines = start == end == hunk.new_start and hunk.new_text != "" and new[-1:] in ("\n", "\r")
-    return end < hunk.new_start or inserts_lines
+def _is_before(hunk: PendingHunk, edit: _Edit) -> bool:
+    """Whether an edit is before the hunk, or inserts whole lines at its first line, or where it deleted lines."""
+    inserts_lines = edit.start == edit.end == hunk.new_start and edit.text[-1:] in ("\n", "\r")
+    return edit.end < hunk.new_start or inserts_lines
 
 
 def _is_line_start(text: str, offset: int) -> bool:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
+from pygent_ls.editors.lsp.chat_document.document import SUFFIX
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.commands.crash_recovery import RecoveryOffers
 from pygent_ls.editors.lsp.commands.execute_command import ClientCommands
@@ -83,7 +84,9 @@ class Connection:
         )
         self.configuration = Configuration(endpoint, features, configure)
         self.workspace = LspWorkspace(buffers, editor, saving, uris.folders)
-        self._pending = pending = PendingReview(self.workspace, buffers, uri_of)
+        self._pending = pending = PendingReview(
+            self.workspace, buffers, uri_of, is_left_out=lambda path: path.name.endswith(SUFFIX)
+        )
         self.review = ReviewCommands(client, pending, lambda: self.core.sessions)
         voice = VoiceNotifications(endpoint, is_wanted=features.chat_panel)
         questioner = LspQuestioner(endpoint=endpoint, has_own_form=features.question_request)

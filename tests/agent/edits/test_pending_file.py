@@ -44,7 +44,7 @@ CHANGES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.text("ab
 def test_the_hunks_are_the_difference_whatever_the_user_types(
     old: str, new: str, changes: list[tuple[int, int, str]]
 ) -> None:
-    file = PendingFile(PATH, old, new)
+    file = PendingFile(PATH, old, new, "s")
     check(file)
     for start, end, text in changes:
         type_over(file, start, end, text)
@@ -55,30 +55,51 @@ def test_the_hunks_are_the_difference_whatever_the_user_types(
 def test_accepted_and_rejected_hunks_are_gone_and_the_others_stay(
     old: str, new: str, changes: list[tuple[int, int, str]], data: st.DataObject
 ) -> None:
-    file = PendingFile(PATH, old, new)
+    file = PendingFile(PATH, old, new, "s")
     for start, end, text in changes:
         type_over(file, start, end, text)
-    hunks = list(file.hunks)
-    rejected = [hunk for hunk in hunks if data.draw(st.booleans())]
-    accepted = [hunk for hunk in hunks if hunk not in rejected and data.draw(st.booleans())]
-    open_hunks = [hunk.id for hunk in hunks if hunk not in rejected and hunk not in accepted]
-    baseline = file.baseline
+    while file.hunks:
+        chosen = data.draw(st.lists(st.sampled_from(file.hunks), min_size=1, unique=True))
+        chosen.sort(key=lambda each: each.old_start)
+        others = [(each.id, each.old_text, each.new_text) for each in file.hunks if each not in chosen]
+        baseline, current = file.baseline, file.current
+        if data.draw(st.booleans()):
+            file.accept(chosen)
+            assert file.current == current
+        else:
+            text = file.without(chosen)
+            file.reject(chosen)
+            assert (file.baseline, file.current) == (baseline, text)
+        check(file)
+        assert [(each.id, each.old_text, each.new_text) for each in file.hunks] == others
+    assert file.is_settled
 
-    text = file.without(rejected) if rejected else file.current
-    assert text is not None
-    if len(rejected) == len(hunks):
-        assert text == (baseline if hunks else file.current)
-    assert file.current is not None
-    after = PendingFile(PATH, baseline, file.current)
-    after.hunks = file.hunks
-    after.accept(accepted) if accepted else None
-    check(after)
-    assert [hunk.id for hunk in after.hunks if hunk not in rejected and hunk.id in open_hunks] == open_hunks
+
+@given(TEXTS, TEXTS, TEXTS, st.integers(0, 40))
+def test_one_change_that_spans_hunks_is_taken_as_its_parts(old: str, new: str, typed: str, start: int) -> None:
+    """Typing whole lines at both ends of a text, told as one change, is no hunk."""
+    file = PendingFile(PATH, f"--\n==\n{old}\n==\n--\n", f"--\n==\n{new}\n==\n--\n", "s")
+    baseline, current, hunks = file.baseline, file.current, file.hunks
+    assert baseline is not None
+    assert current is not None
+    head, tail = f"1{typed}\n".replace("\r", ""), f"2{typed}\n".replace("\r", "")
+    start = min(start, 3)
+
+    file.changed(
+        start,
+        len(current),
+        f"{current[start:3]}{head}{current[3:-3]}{tail}--\n",
+        f"--\n{head}{current[3:-3]}{tail}--\n",
+    )
+
+    check(file)
+    assert file.baseline == f"--\n{head}{baseline[3:-3]}{tail}--\n"
+    assert [each.id for each in file.hunks] == [each.id for each in hunks]
 
 
 @given(TEXTS, TEXTS, st.text("ab\n", max_size=5))
 def test_what_is_typed_far_from_a_hunk_is_no_hunk(old: str, new: str, typed: str) -> None:
-    file = PendingFile(PATH, f"begin\n\n{old}", f"begin\n\n{new}")
+    file = PendingFile(PATH, f"begin\n\n{old}", f"begin\n\n{new}", "s")
     n_hunks = len(file.hunks)
 
     type_over(file, 0, 2, typed)
@@ -91,7 +112,7 @@ def test_what_is_typed_far_from_a_hunk_is_no_hunk(old: str, new: str, typed: str
 
 @given(TEXTS, TEXTS)
 def test_text_from_another_program_is_taken_as_typed(old: str, new: str) -> None:
-    file = PendingFile(PATH, old, old)
+    file = PendingFile(PATH, old, old, "s")
     file.catch_up(new)
     assert file.hunks == ()
     assert file.baseline == new
@@ -99,8 +120,8 @@ def test_text_from_another_program_is_taken_as_typed(old: str, new: str) -> None
 
 @given(TEXTS, TEXTS, TEXTS)
 def test_a_second_change_of_the_agent_is_reviewed_with_the_first(old: str, first: str, second: str) -> None:
-    file = PendingFile(PATH, old, first)
-    file.made(first, second)
+    file = PendingFile(PATH, old, first, "s")
+    file.made(first, second, "s")
     check(file)
     assert (file.baseline, file.current) == (old, second)
 
@@ -111,20 +132,20 @@ LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n"]), min_size=1, max_size=6)
 @given(LINES, LINES)
 def test_a_change_that_the_editor_has_loaded_before_it_is_told_is_reviewed(changed: str, more: str) -> None:
     old = f"{changed}--\n--\n--\n{more}"
-    file = PendingFile(PATH, old, f"first\n--\n--\n--\n{more}")
+    file = PendingFile(PATH, old, f"first\n--\n--\n--\n{more}", "s")
     before = file.current
     assert before is not None
     after = f"{before}last\n"
     file.catch_up(after)  # as if the user had typed it
 
-    file.made(before, after)
+    file.made(before, after, "s", may_contain=True)
 
     check(file)
     assert (file.baseline, file.current) == (old, after)
 
 
 def test_ids_stay_while_hunks_move() -> None:
-    file = PendingFile(PATH, "a\nb\nc\nd\n", "a\nB\nc\nD\n")
+    file = PendingFile(PATH, "a\nb\nc\nd\n", "a\nB\nc\nD\n", "s")
     first, second = file.hunks
     type_over(file, 0, 0, "new\n")
 
@@ -140,7 +161,7 @@ def test_ids_stay_while_hunks_move() -> None:
 
 @pytest.mark.parametrize(("baseline", "current"), [(None, "a\nb\n"), ("a\nb\n", None), (None, "")])
 def test_a_file_that_was_made_or_deleted_is_one_hunk(baseline: str | None, current: str | None) -> None:
-    file = PendingFile(PATH, baseline, current)
+    file = PendingFile(PATH, baseline, current, "s")
     [hunk] = file.hunks
 
     assert (hunk.old_text, hunk.new_text) == (baseline or "", current or "")
@@ -151,9 +172,74 @@ def test_a_file_that_was_made_or_deleted_is_one_hunk(baseline: str | None, curre
 
 
 def test_undoing_a_change_by_hand_settles_it() -> None:
-    file = PendingFile(PATH, "a\nb\nc\n", "a\nB\nc\n")
+    file = PendingFile(PATH, "a\nb\nc\n", "a\nB\nc\n", "s")
     type_over(file, 2, 3, "b")
 
     assert file.is_settled
     assert file.hunks == ()
     assert differing_stretches(file.baseline or "", file.current or "") == []
+
+
+def test_a_rejection_among_equal_lines_takes_back_what_was_shown() -> None:
+    """An editor may tell of the rejection as another change with the same result."""
+    file = PendingFile(PATH, "x\n}\n\nEND\n", "\nEND\n", "s")
+    file.made("\nEND\n", "\nx\nEND\n", "s")
+    baseline = file.baseline
+    while file.hunks:
+        file.reject(file.hunks[:1])
+        assert file.baseline == baseline
+        check(file)
+    assert file.current == baseline
+
+
+@pytest.mark.parametrize(
+    ("baseline", "current", "edit", "kept"),
+    [
+        ("a\nb\nc\n", "a\nB\nc\n", (3, 3, "\nmine"), "a\nb\nmine\nc\n"),
+        ("a\nb\nc\n", "a\nB\nc\n", (2, 2, "mine\n"), "a\nmine\nb\nc\n"),
+        ("a\nb\nc\n", "a\nc\n", (2, 2, "mine\n"), "a\nmine\nb\nc\n"),
+        ("a\nb\nc\n", "a\nc\n", (1, 1, "\nmine"), "a\nmine\nb\nc\n"),
+        ("a\nb\n", "a\nB\n", (4, 4, "mine"), "a\nb\nmine"),
+    ],
+)
+def test_lines_typed_next_to_a_hunk_are_the_users(
+    baseline: str, current: str, edit: tuple[int, int, str], kept: str
+) -> None:
+    file = PendingFile(PATH, baseline, current, "s")
+    type_over(file, *edit)
+
+    assert len(file.hunks) == 1
+    assert file.without(file.hunks) == kept
+
+
+def test_line_breaks_of_the_editor_are_no_change() -> None:
+    file = PendingFile(PATH, "a\r\nb\r\nc\r\n", "a\r\nB\r\nc\r\n", "s")
+    file.catch_up("a\nB\nc\nmine\n")
+
+    [hunk] = file.hunks
+    assert (hunk.old_text, hunk.new_text) == ("b\n", "B\n")
+    assert file.without([hunk]) == "a\nb\nc\nmine\n"
+
+
+def test_a_change_of_a_file_that_was_changed_in_between_is_reviewed() -> None:
+    file = PendingFile(PATH, "1\n2\n3\n", "ONE\n2\n3\n", "s")
+
+    file.made("1\n2\n3\n", "1\n2\nTHREE\n", "other")
+
+    [hunk] = file.hunks
+    assert (hunk.old_text, hunk.new_text, hunk.author) == ("3\n", "THREE\n", "other")
+
+
+def test_hunks_have_the_authors_of_their_lines() -> None:
+    file = PendingFile(PATH, "1\n2\n3\n", "ONE\n2\n3\n", "first")
+    file.made("ONE\n2\n3\n", "ONE\n2\nTHREE\n", "second")
+
+    assert [each.author for each in file.hunks] == ["first", "second"]
+
+
+def test_a_file_that_the_user_has_made_anew_is_theirs() -> None:
+    file = PendingFile(PATH, "old\n", None, "s")
+    file.catch_up("mine\n")
+
+    assert file.is_settled
+    assert file.current == "mine\n"

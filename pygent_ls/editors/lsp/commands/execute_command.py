@@ -242,12 +242,10 @@ class ClientCommands:
 
     async def _decide(self, arguments: Sequence[Any], *, accept: bool) -> ReviewedOut:
         """Accept or reject a hunk, all hunks of a document, or those at the last code action."""
-        uri, hunk_id = _optional_uri(arguments), arguments[1] if len(arguments) > 1 else None
-        if hunk_id is not None and not isinstance(hunk_id, int):
-            raise JsonRpcInvalidParams("argument 2 must be the id of a change, a number")
+        uri, hunk_ids = _optional_uri(arguments), _hunk_ids(arguments[1]) if len(arguments) > 1 else None
         try:
             if uri is not None:
-                await self._review.decide(uri, accept=accept, hunk_id=hunk_id)
+                await self._review.decide(uri, accept=accept, hunk_ids=hunk_ids)
             else:
                 await self._review.decide_at(self._last_target, accept=accept)
         except ToolError as error:
@@ -326,6 +324,14 @@ def _implementing(arguments: Sequence[Any]) -> tuple[Mode, str | None]:
         if mode == given:
             return mode, _optional_uri(arguments[1:])
     raise JsonRpcInvalidParams(f"mode: {given!r} must be one of {', '.join(IMPLEMENT_MODES)}")
+
+
+def _hunk_ids(given: object) -> list[int]:
+    ids = cast("list[object]", given) if isinstance(given, list) else [given]
+    found = [each for each in ids if isinstance(each, int) and not isinstance(each, bool)]
+    if not found or len(found) < len(ids):
+        raise JsonRpcInvalidParams("argument 2 must be the id of a change, or a list of them")
+    return found
 
 
 def _optional_uri(arguments: Sequence[Any]) -> str | None:

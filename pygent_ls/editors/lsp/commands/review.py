@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -55,9 +55,11 @@ class ReviewCommands:
         self._publishing: dict[Path, asyncio.TimerHandle] = {}
         self._telling: set[asyncio.Task[None]] = set()
         self._one_at_a_time = asyncio.Lock()
+        self._is_closed = False
 
     async def close(self) -> None:
         """End what runs, and publish nothing more."""
+        self._is_closed = True
         for timer in self._publishing.values():
             timer.cancel()
         for task in self._telling:
@@ -81,6 +83,8 @@ class ReviewCommands:
 
     def changed(self, path: Path) -> None:
         """Publish the hunks of a file soon."""
+        if self._is_closed:
+            return
         if path in self._publishing:
             self._publishing[path].cancel()
         loop = asyncio.get_running_loop()
@@ -107,12 +111,12 @@ class ReviewCommands:
 
     # Decisions
 
-    async def decide(self, uri: str, *, accept: bool, hunk_id: int | None = None) -> None:
-        """Accept or reject a hunk; without `hunk_id`, all hunks of the document. Raises `ToolError`."""
+    async def decide(self, uri: str, *, accept: bool, hunk_ids: Collection[int] | None = None) -> None:
+        """Accept or reject hunks; without `hunk_ids`, all hunks of the document. Raises `ToolError`."""
         path = path_of(uri)
         if path is None:
             raise ToolError(NOTHING)
-        await self._review.decide(path, accept=accept, hunk_id=hunk_id)
+        await self._review.decide(path, accept=accept, hunk_ids=hunk_ids)
 
     async def decide_at(self, target: ActionTarget | None, *, accept: bool) -> None:
         """Accept or reject the hunks in the target's lines. Raises `ToolError`."""
@@ -123,8 +127,7 @@ class ReviewCommands:
         here = hunks_in(hunks, self._review.current(path), target.first_line, target.last_line)
         if not here:
             raise ToolError("There is no change to review in these lines.")
-        for hunk in here:
-            await self._review.decide(path, accept=accept, hunk_id=hunk.id)
+        await self._review.decide(path, accept=accept, hunk_ids=[hunk.id for hunk in here])
 
     @property
     def n_left(self) -> int:
@@ -138,14 +141,17 @@ class ReviewCommands:
             self._client.endpoint.show_message(f"pygent: {NOTHING}")
         while (place := self._next(passed)) is not None:
             path, hunk = place
+            await self._show_place(path, hunk)
+            if hunk not in self._review.hunks(path):
+                continue
             answer = await self._asked(path, hunk)
             try:
                 match answer:
                     case "Accept" | "Reject":
-                        await self._review.decide(path, accept=answer == ACCEPT, hunk_id=hunk.id)
+                        await self._review.decide(path, accept=answer == ACCEPT, hunk_ids=[hunk.id])
                     case "Accept all":
-                        for each in self._review.paths:
-                            await self._review.decide(each, accept=True)
+                        await self._accept_all()
+                        return
                     case "Later":
                         passed.add(hunk.id)
                     case _:
@@ -154,22 +160,35 @@ class ReviewCommands:
                 passed.add(hunk.id)
                 self._client.endpoint.show_message(f"pygent: {error}", types.MessageType.Warning)
 
+    async def _accept_all(self) -> None:
+        for path in self._review.paths:
+            try:
+                await self._review.decide(path, accept=True)
+            except ToolError as error:
+                self._client.endpoint.show_message(f"pygent: {visible(path.name)}: {error}", types.MessageType.Warning)
+
     def _next(self, passed: set[int]) -> tuple[Path, PendingHunk] | None:
         places = ((path, hunk) for path in self._review.paths for hunk in self._review.hunks(path))
         return next((place for place in places if place[1].id not in passed), None)
 
+    async def _show_place(self, path: Path, hunk: PendingHunk) -> None:
+        if not self._client.features.show_document or not self._review.exists(path):
+            return
+        first, last = self._lines_of(path, hunk)
+        end = {"line": last + 1 if hunk.new_text else first, "character": 0}
+        shown = {
+            "uri": self._client.uri_of(path),
+            "takeFocus": True,
+            "selection": {"start": {"line": first, "character": 0}, "end": end},
+        }
+        with suppress(ClientError):
+            await self._client.endpoint.ask(types.WINDOW_SHOW_DOCUMENT, shown)
+
+    def _lines_of(self, path: Path, hunk: PendingHunk) -> tuple[int, int]:
+        return lines_of(hunk, LineIndex(self._review.current(path), self._client.features.encoding))
+
     async def _asked(self, path: Path, hunk: PendingHunk) -> str | None:
-        index = LineIndex(self._review.current(path), self._client.features.encoding)
-        first, last = lines_of(hunk, index)
-        if self._client.features.show_document and self._review.exists(path):
-            end = {"line": last + 1 if hunk.new_text else first, "character": 0}
-            shown = {
-                "uri": self._client.uri_of(path),
-                "takeFocus": True,
-                "selection": {"start": {"line": first, "character": 0}, "end": end},
-            }
-            with suppress(ClientError):
-                await self._client.endpoint.ask(types.WINDOW_SHOW_DOCUMENT, shown)
+        first, last = self._lines_of(path, hunk)
         signed = [f"{sign}{line}" for sign, line in _signed(hunk)]
         omitted = [f"… and {len(signed) - MAX_SHOWN_LINES} more lines"] if len(signed) > MAX_SHOWN_LINES else []
         lines = f"line {first + 1}" if first == last else f"lines {first + 1}–{last + 1}"
@@ -179,7 +198,7 @@ class ReviewCommands:
             self._client.endpoint,
             {
                 "type": int(types.MessageType.Info),
-                "message": f"{path.name}, {lines} ({left})\n{text}",
+                "message": f"{visible(path.name)}, {lines} ({left})\n{text}",
                 "actions": [{"title": each} for each in (ACCEPT, REJECT, LATER, ACCEPT_ALL)],
             },
         )
@@ -188,6 +207,8 @@ class ReviewCommands:
 
     def decided(self, session_id: str) -> None:
         """Tell a running turn of the session about decisions; without one, the next prompt tells of them."""
+        if self._is_closed:
+            return
         task = asyncio.create_task(self._tell(session_id))
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
@@ -200,7 +221,7 @@ class ReviewCommands:
             if session is None or running is None or report is None:
                 return
             if await steer(session, running.turn_id, (report.part,)):
-                self._review.told(report)
+                self._review.told(report, running.turn_id)
 
 
 def _signed(hunk: PendingHunk) -> Iterator[tuple[str, str]]:

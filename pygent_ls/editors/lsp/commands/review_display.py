@@ -32,7 +32,7 @@ def review_actions(
         actions += [_action(f"{title} change{where}", command, [uri, hunk.id]) for command, title in TITLES.items()]
     if here and len(hunks) > 1:
         actions += [
-            _action(f"{title} all {len(hunks)} changes in this file", command, [uri])
+            _action(f"{title} all {len(hunks)} changes in this file", command, [uri, [each.id for each in hunks]])
             for command, title in TITLES.items()
         ]
     return actions
@@ -104,7 +104,7 @@ def _lines(n_lines: int) -> str:
     return "1 line" if n_lines == 1 else f"{n_lines} lines"
 
 
-def _action(title: str, command: str, arguments: list[str | int]) -> types.CodeAction:
+def _action(title: str, command: str, arguments: list[Any]) -> types.CodeAction:
     return types.CodeAction(
         title=title,
         kind=types.CodeActionKind.QuickFix,

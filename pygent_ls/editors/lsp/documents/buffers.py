@@ -182,9 +182,15 @@ class Buffers:
 
     def opened(self, item: types.TextDocumentItem) -> None:
         """Handle `textDocument/didOpen`; some clients send it twice, and the last one applies."""
+        buffer = self._open(item)
+        if buffer is not None:
+            self._catch_up(buffer.path)
+            self._changed(buffer.path, item.text)
+
+    def _open(self, item: types.TextDocumentItem) -> Buffer | None:
         path, named = path_of(item.uri), path_of(item.uri, follow=False)
         if path is None or named is None:
-            return
+            return None
         self._remove(item.uri)
         buffer = Buffer(
             uri=item.uri,
@@ -198,8 +204,7 @@ class Buffers:
         if buffer.saved_text == item.text:
             buffer.note_written(item.text)
         self._add(buffer)
-        self._catch_up(buffer)
-        self._changed(path, item.text)
+        return buffer
 
     def changed(
         self,
@@ -212,7 +217,7 @@ class Buffers:
             return
         if len(changes) >= MANY_CHANGES and not any(path == buffer.path for path, _ in self._listeners):
             self._take_many(buffer, changes)
-            self._catch_up(buffer)
+            self._catch_up(buffer.path)
         else:
             for change in changes:
                 self._take(buffer, change)
@@ -257,7 +262,7 @@ class Buffers:
     def lose(self, uri: str) -> None:
         """Note that a change of the document could not be decoded."""
         if self._find(uri) is None:
-            self.opened(types.TextDocumentItem(uri=uri, language_id="", version=0, text=""))
+            self._open(types.TextDocumentItem(uri=uri, language_id="", version=0, text=""))
         buffer = self._find(uri)
         if buffer is not None:
             buffer.out_of_step = True
@@ -345,19 +350,21 @@ class Buffers:
         self._followers.append(follower)
 
     def unfollow(self, follower: Follower) -> None:
-        """End `follow`."""
-        self._followers.remove(follower)
+        """End `follow`, if it has not ended."""
+        if follower in self._followers:
+            self._followers.remove(follower)
 
-    def _catch_up(self, buffer: Buffer) -> None:
-        for follower in self._followers:
-            if follower.path == buffer.path and not buffer.out_of_step:
+    def _catch_up(self, path: Path) -> None:
+        buffer = self.get(path)
+        for follower in tuple(self._followers):
+            if buffer is not None and follower.path == path and not buffer.out_of_step:
                 follower.catch_up(buffer.text)
 
     def _follow(self, buffer: Buffer, before: str, start: int, new: str) -> None:
         """Report one change: the text from `start` on became `new`."""
         end = start + len(before) - (len(buffer.text) - len(new))
-        for follower in self._followers:
-            if follower.path == buffer.path and follower.is_at(before):
+        for follower in tuple(self._followers):
+            if follower.path == buffer.path and follower.is_at(before) and self.get(buffer.path) is buffer:
                 follower.changed(start, end, new, buffer.text)
 
     def _find(self, uri: str) -> Buffer | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from uuid import uuid4
@@ -26,6 +27,8 @@ from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.turn import RunningTurn
 
 REQUEST_CANCELLED = -32800
+
+_COMMAND = re.compile(r"\s*/[\w:-]+(?:\s|\Z)")
 
 
 class Turns:
@@ -90,13 +93,13 @@ class Turns:
             events_token=events_token,
             work_token=work_token,
         )
-        is_command = request.prompt.lstrip().startswith("/")  # the model may not read it
+        is_command = _COMMAND.match(request.prompt) is not None  # the model may not read it
         report = None if is_command else self._review.report(session)
         if report is not None:
             request = replace(request, parts=(report.part, *request.parts))
         turn = session.start_turn(request, through(progress), self._sessions)
         if report is not None:
-            self._review.told(report)
+            self._review.told(report, turn.turn_id)
         if work_token is not None:
             self._remember(work_token, turn)
         elif client.features.work_done_progress:
