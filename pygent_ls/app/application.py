@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pygent_ls.app.agents import profiles_of, variants_of
 from pygent_ls.app.defaults import beginning_of, model_and_reason
@@ -24,17 +23,17 @@ from pygent_ls.app.factories import (
     search_of,
     secrets_of,
 )
-from pygent_ls.app.keys import saved_keys, server_tokens
-from pygent_ls.config.live import NOT_WRONG, LiveSettings, Taken
+from pygent_ls.app.keys import server_tokens
+from pygent_ls.config.live import Taken
 from pygent_ls.config.settings import Settings
-from pygent_ls.config.sources import CommandLine, state_folder, user_file
-from pygent_ls.config.trust import TrustStore
-from pygent_ls.errors import ModelError, SettingError, ToolError
+from pygent_ls.config.sources import user_file
+from pygent_ls.errors import ModelError, SettingError
 
 if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.context.system_prompt import PromptFor
     from pygent_ls.agent.kinds import Mode
     from pygent_ls.agent.permissions.permissions import Policy
+    from pygent_ls.agent.ports.completer import InlineCompletions
     from pygent_ls.agent.ports.model import Model
     from pygent_ls.agent.ports.output_store import Outputs
     from pygent_ls.agent.ports.skills import Skill
@@ -42,14 +41,15 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.session_services import SessionServices
     from pygent_ls.agent.tools.tool import Tool, ToolRegistry
     from pygent_ls.agent.variants import AgentProfile, Variants
+    from pygent_ls.app.completion import ConfiguredCompletions
     from pygent_ls.app.external_models import ExternalModels
-    from pygent_ls.app.shared import Shared
+    from pygent_ls.app.settings_layers import SettingsLayers
     from pygent_ls.editors.ports import FrontEnd, SessionStart
     from pygent_ls.extensions.mcp.server import Sample, SampleRequest, ServerView
     from pygent_ls.extensions.mcp.servers import McpServers
     from pygent_ls.extensions.own_tools.tools import OwnTools
     from pygent_ls.extensions.skills import SkillFolders
-    from pygent_ls.extensions.voice import SpeechServer, Voice, VoiceInput
+    from pygent_ls.extensions.voice import Voice, VoiceInput
     from pygent_ls.llm.model_list import ListedModel
     from pygent_ls.llm.providers.endpoints import Endpoints
     from pygent_ls.llm.setup.flow import SetUp, Way
@@ -64,58 +64,11 @@ MAX_MCP_TOOLS = 30
 """Maximum number of MCP tools whose definitions all requests contain, about 100 tokens each; of more, the model finds
 those that it needs with `search_tools`."""
 
-SPEECH_SERVER_S = 10.0
-"""Maximum time for which voice input waits until MCP servers are connected."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Application:
-    """Current settings with the origin of each value; builds the agent on demand."""
-
-    live: LiveSettings
-    taken: Taken
-    trust: TrustStore
-    model: str
-    model_reason: str
-    shared: Shared | None = None
-    """Objects shared with the process's other front ends; None to create new ones."""
-
-    @property
-    def problems(self) -> Sequence[str]:
-        """Return the problems found in the settings, one line each."""
-        return [problem.text for problem in self.taken.loaded.problems if problem.kind not in NOT_WRONG]
-
-    def build(self, front_end: FrontEnd) -> Agent:
-        """Build the agent for a front end."""
-        return Agent(self, front_end)
-
-
-def read_settings(
-    editor_options: Any,
-    folders: Sequence[Path],
-    command_line: CommandLine | None = None,
-    *,
-    shared: Shared | None = None,
-) -> Application:
-    """Read every layer. Never raises: errors are reported as problems. `shared` is passed on to the agent."""
-    trust = TrustStore(state_folder())
-    live = LiveSettings(
-        trust,
-        user_file(),
-        environment=os.environ,
-        editor_options=editor_options,
-        command_line=command_line or CommandLine(),
-    )
-    taken = live.take(folders[0] if folders else None)
-    keys = None if taken.loaded.settings.model else saved_keys()  # skips an import that `initialize` would wait for
-    model, reason = model_and_reason(taken.loaded, keys)
-    return Application(live=live, taken=taken, trust=trust, model=model, model_reason=reason, shared=shared)
-
 
 class Agent:
     """All packages wired together for one front end."""
 
-    def __init__(self, blueprint: Application, front_end: FrontEnd) -> None:
+    def __init__(self, layers: SettingsLayers, front_end: FrontEnd) -> None:
         from pygent_ls.agent.tools.cache import ToolCache
         from pygent_ls.app.commands import command_facts
         from pygent_ls.app.setup import AppSetup
@@ -126,17 +79,17 @@ class Agent:
         from pygent_ls.sessions.store import Sessions
         from pygent_ls.workspace.snapshots.snapshots import Snapshots
 
-        self._shared = blueprint.shared or Shared()
-        self._is_alone = blueprint.shared is None
+        self._shared = layers.shared or Shared()
+        self._is_alone = layers.shared is None
         self.state_folder = self._shared.state_folder
         self._front_end = front_end
-        self._live = blueprint.live
-        self._live.news(blueprint.taken)  # the front end reports these itself
-        self._taken = blueprint.taken
+        self._live = layers.live
+        self._live.news(layers.taken)  # the front end reports these itself
+        self._taken = layers.taken
         if front_end.is_restricted:
             self._live.distrust()
-            self._taken = self._live.take(blueprint.taken.folder)
-        self._trusting = TrustPrompt(blueprint.trust, front_end.ask_trust)
+            self._taken = self._live.take(layers.taken.folder)
+        self._trusting = TrustPrompt(layers.trust, front_end.ask_trust)
         self._processes, self._sandbox = self._shared.processes(
             self._settings,
             lambda: (*front_end.workspace.folders, *front_end.workspace.more_folders),
@@ -364,20 +317,25 @@ class Agent:
             self._voice = voice_of(
                 self.sessions,
                 front_end.speech,
-                find=self._find_speech,
+                servers=lambda: self._mcp,
                 tell=front_end.tell,
                 settings=lambda: self._settings,
             )
         return self._voice or NoVoice()
 
-    async def _find_speech(self) -> SpeechServer:
-        """Return the speech server of the settings, once it is connected. Raises `ToolError`."""
-        from pygent_ls.extensions.voice import NO_SPEECH
+    @cached_property
+    def _completions(self) -> ConfiguredCompletions:
+        from pygent_ls.app.completion import completions_of
 
-        if self._mcp is None:
-            raise ToolError(NO_SPEECH)
-        await self._mcp.until_started(SPEECH_SERVER_S)
-        return self._mcp.speech(self._settings.voice.server)
+        return completions_of(self._front_end.workspace, self._shared, lambda: self._settings, self._completion_model)
+
+    @property
+    def completions(self) -> InlineCompletions | None:
+        """Implement `Core`."""
+        return None if self._front_end.is_restricted or not self._settings.completion.model else self._completions
+
+    def _completion_model(self) -> Model:
+        return self._make_model(self._endpoints, self._settings.completion.model)
 
     async def _sample(self, request: SampleRequest) -> Sample:
         """Call the default model for an MCP server. Raises `ModelError`."""

@@ -282,7 +282,7 @@ def _serve(listener: socket.socket | None = None, trace: Trace | None = None, li
     generated = GeneratedCode(beside_the_bytecode())
     generated.install()
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # searching for plugins reads the metadata of every package
-    from pygent_ls.app.application import read_settings
+    from pygent_ls.app.blueprint import read_settings
 
     del os.environ["PYDANTIC_DISABLE_PLUGINS"]
     from pygent_ls.app.run_log import Logged
@@ -310,7 +310,7 @@ def _acp(_given: argparse.Namespace) -> int:
 
 def _load_shared() -> tuple[ReadSettings, Closable]:
     """Return the reader of settings for several cores in one process, and what they share."""
-    from pygent_ls.app.application import read_settings
+    from pygent_ls.app.blueprint import read_settings
     from pygent_ls.app.shared import Shared
 
     shared = Shared()
@@ -325,7 +325,7 @@ def _demo(_given: argparse.Namespace) -> int:
 
 def _doctor(given: argparse.Namespace) -> int:
     from pygent_ls.app.agents import variants_of
-    from pygent_ls.app.application import read_settings
+    from pygent_ls.app.blueprint import read_settings
     from pygent_ls.app.keys import saved_keys
     from pygent_ls.app.run_log import log_path
     from pygent_ls.cli.doctor import Surveyed, doctor
@@ -359,7 +359,7 @@ def _trust(given: argparse.Namespace) -> int:
     if not folder.is_dir():
         given.refuse(f"the folder {given.folder} does not exist")
 
-    from pygent_ls.app.application import read_settings
+    from pygent_ls.app.blueprint import read_settings
     from pygent_ls.cli.trust import trust
 
     blueprint = read_settings({}, [folder.resolve()])

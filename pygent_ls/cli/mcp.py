@@ -63,7 +63,7 @@ def serve_command(given: argparse.Namespace) -> int:
     if not folder.is_dir():
         given.refuse(f"--cwd: the folder {given.cwd} does not exist")
 
-    from pygent_ls.app.application import read_settings
+    from pygent_ls.app.blueprint import read_settings
     from pygent_ls.app.run_log import Logged
     from pygent_ls.config.sources import CommandLine, user_file
     from pygent_ls.editors.mcp.server import serve
@@ -106,7 +106,7 @@ def run_command(given: argparse.Namespace) -> int:
 
 def _settings() -> Settings:
     """Return the settings in the current folder, with those of the workspace if it is trusted."""
-    from pygent_ls.app.application import read_settings
+    from pygent_ls.app.blueprint import read_settings
 
     return read_settings({}, [Path.cwd()]).taken.loaded.settings
 

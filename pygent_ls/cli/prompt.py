@@ -65,7 +65,7 @@ class ShownPrompt:
 
 def run_command(given: argparse.Namespace) -> int:
     """Print the prompt. Returns 1 if a part of it is not available."""
-    from pygent_ls.app.application import read_settings
+    from pygent_ls.app.blueprint import read_settings
     from pygent_ls.tools.catalog import offered_tools
 
     folder = Path(given.cwd)

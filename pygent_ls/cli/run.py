@@ -107,7 +107,7 @@ def _begun(given: argparse.Namespace, name: Literal["run", "chat"]) -> _Begun:
     _write_details(given)
     prompt = _prompt(given) if name == "run" else None
 
-    from pygent_ls.app.application import read_settings
+    from pygent_ls.app.blueprint import read_settings
     from pygent_ls.editors.run_options import RunOptions
 
     folder = folder.resolve()

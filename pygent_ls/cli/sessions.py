@@ -244,7 +244,7 @@ class SessionsCommand:
         return 0
 
     def _import(self) -> int:
-        from pygent_ls.app.application import read_settings
+        from pygent_ls.app.blueprint import read_settings
         from pygent_ls.sessions.export.importer import import_session
         from pygent_ls.sessions.saved_format.reader import read_saved
 

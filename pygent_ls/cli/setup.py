@@ -106,7 +106,7 @@ async def _asked(terminal: Terminal) -> int:
 
 def _setup(terminal: Terminal, shared: Shared) -> AppSetup:
     """Create the setup with the settings of this folder."""
-    from pygent_ls.app.application import read_settings
+    from pygent_ls.app.blueprint import read_settings
     from pygent_ls.app.factories import named_key_variables
     from pygent_ls.app.setup import AppSetup
     from pygent_ls.editors.terminal.questioner import TerminalQuestioner

@@ -34,7 +34,17 @@ from pygent_ls.config.entries import (
     masked,
     variable_name,
 )
-from pygent_ls.config.tables import MOST, STRICT, CompactionTable, ContextTable, Edits, MemoryTable, Retry, VoiceTable
+from pygent_ls.config.tables import (
+    MOST,
+    STRICT,
+    CompactionTable,
+    CompletionTable,
+    ContextTable,
+    Edits,
+    MemoryTable,
+    Retry,
+    VoiceTable,
+)
 from pygent_ls.secrets.log_mask import MASK, redacted
 
 MAX_SHOWN_CHARS = 80
@@ -348,6 +358,7 @@ class Settings(BaseModel):
     memory: MemoryTable = MemoryTable()
     web_search: WebSearchTable = WebSearchTable()
     voice: VoiceTable = VoiceTable()
+    completion: CompletionTable = CompletionTable()
     compaction: CompactionTable = CompactionTable()
     retry: Retry = Retry()
 

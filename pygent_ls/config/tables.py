@@ -89,6 +89,40 @@ class ContextTable(BaseModel):
     )
 
 
+class CompletionTable(BaseModel):
+    """Table `[completion]`."""
+
+    model_config = STRICT
+
+    model: str = Field(
+        default="",
+        description=(
+            "Model that completes code as you type (inline completion), such as `mistral/codestral-latest`; if empty, "
+            "there is none. See `docs/completion.md`."
+        ),
+    )
+    api: Literal["auto", "fim", "completions", "infill", "chat"] = Field(
+        default="auto",
+        description=(
+            "Interface of that model: `fim` is Mistral's, `completions` that of OpenAI with a suffix, `infill` that of "
+            "llama.cpp, `chat` asks any chat model. `auto` chooses by the provider."
+        ),
+    )
+    debounce_ms: int = Field(
+        default=150, ge=0, le=10_000, description="Time in milliseconds without a key before the model is asked."
+    )
+    max_tokens: int = Field(default=128, ge=1, le=4_096, description="Maximum number of tokens of a completion.")
+    max_tokens_per_day: int = Field(
+        default=2_000_000,
+        ge=0,
+        le=MOST,
+        description=(
+            "Maximum number of tokens of all completions of a day, prompts included, estimated at four characters per "
+            "token; 0 means no limit."
+        ),
+    )
+
+
 class VoiceTable(BaseModel):
     """Table `[voice]`."""
 

@@ -52,6 +52,7 @@ _WORDS: Mapping[str, str] = {
     "additional_dirs": "let tools read and write in {}",
     "fallback_models": "use these models when the first one fails: {}",
     "providers": "send your prompts, your code and a key to a provider with these settings: {}",
+    "completion.model": "send your code, as you type it, to the model {}",
     "web_search.provider": "let the model's provider search the web without asking: {}",
     "web_search.service": "send what the agent searches for to the service {}",
     "web_search.url": "send what the agent searches for, and the key of its search service, to {}",

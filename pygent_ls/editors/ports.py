@@ -11,6 +11,7 @@ from pygent_ls.agent.display_text import on_one_line
 from pygent_ls.agent.edits.reviewer import NoReviewer, Reviewer
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.approver import Approver
+from pygent_ls.agent.ports.completer import InlineCompletions
 from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
 from pygent_ls.agent.ports.hooks import Hooks, NoHooks
 from pygent_ls.agent.ports.questioner import NobodyToAsk, Questioner
@@ -189,6 +190,11 @@ class Core(Protocol):
         """Voice input, which a speech server among the MCP servers provides."""
         ...
 
+    @property
+    def completions(self) -> InlineCompletions | None:
+        """Inline completion; None if no model for it is set, or if the workspace is not trusted."""
+        ...
+
     async def skills(self) -> Sequence[Skill]:
         """Return the skills of the user and of the workspace."""
         ...
@@ -253,6 +259,11 @@ class Blueprint(Protocol):
     @property
     def model(self) -> str:
         """Name of the default model."""
+        ...
+
+    @property
+    def completes(self) -> bool:
+        """Whether a model for inline completion is set."""
         ...
 
     @property

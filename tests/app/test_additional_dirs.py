@@ -9,7 +9,8 @@ import pytest
 
 from pygent_ls.agent.events import Notice, ToolResult
 from pygent_ls.agent.ports.questioner import NobodyToAsk
-from pygent_ls.app.application import Agent, read_settings
+from pygent_ls.app.application import Agent
+from pygent_ls.app.blueprint import read_settings
 from pygent_ls.editors.ports import FrontEnd, TrustQuestion
 from pygent_ls.sessions.lifecycle.defaults import NewSession
 from pygent_ls.sessions.turns.request import TurnRequest

@@ -12,7 +12,8 @@ import pytest
 from pygent_ls.agent.events import Notice, TurnStarted
 from pygent_ls.agent.ports.questioner import NobodyToAsk
 from pygent_ls.agent.variants import SHIPPED
-from pygent_ls.app.application import Agent, read_settings
+from pygent_ls.app.application import Agent
+from pygent_ls.app.blueprint import read_settings
 from pygent_ls.editors.ports import FrontEnd, TrustQuestion
 from pygent_ls.errors import SessionError
 from pygent_ls.llm.catalog.pricing import PriceTable

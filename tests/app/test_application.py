@@ -11,7 +11,8 @@ import pytest
 
 from pygent_ls.agent.events import Notice, PermissionDenied
 from pygent_ls.agent.ports.questioner import NobodyToAsk
-from pygent_ls.app.application import Agent, read_settings
+from pygent_ls.app.application import Agent
+from pygent_ls.app.blueprint import read_settings
 from pygent_ls.cli.trust import trust
 from pygent_ls.editors.ports import FrontEnd, TrustQuestion
 from pygent_ls.sessions.lifecycle.defaults import NewSession

@@ -9,7 +9,8 @@ import pytest
 
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.questioner import NobodyToAsk
-from pygent_ls.app.application import Agent, read_settings
+from pygent_ls.app.application import Agent
+from pygent_ls.app.blueprint import read_settings
 from pygent_ls.editors.ports import FrontEnd, SessionStart, TrustQuestion
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 from tests.fakes import FakeApprover

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from pygent_ls.agent.ports.questioner import NobodyToAsk
-from pygent_ls.app.application import Agent, read_settings
+from pygent_ls.app.application import Agent
+from pygent_ls.app.blueprint import read_settings
 from pygent_ls.editors.ports import FrontEnd, TrustQuestion
 from pygent_ls.llm.providers.known_providers import OTHERS, PROVIDERS
 from pygent_ls.sessions.lifecycle.defaults import NewSession

@@ -11,7 +11,7 @@ import pytest
 
 from pygent_ls.agent.ports.questioner import QuestionAnswer, QuestionAnswered
 from pygent_ls.agent.ports.workspace import Processes
-from pygent_ls.app.application import read_settings
+from pygent_ls.app.blueprint import read_settings
 from pygent_ls.app.setup import NO_MODEL, AppSetup
 from pygent_ls.app.shared import Shared
 from pygent_ls.errors import ModelError

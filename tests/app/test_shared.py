@@ -15,7 +15,7 @@ from weakref import ReferenceType, ref
 
 import pytest
 
-from pygent_ls.app.application import read_settings
+from pygent_ls.app.blueprint import read_settings
 from pygent_ls.app.shared import Shared
 from pygent_ls.editors.lsp.connection import Connection
 from tests.editors.lsp.editor import CAPABILITIES, NO_ANSWER, WireError

@@ -16,7 +16,8 @@ import pytest
 from pygent_ls.agent.events import ToolResult
 from pygent_ls.agent.messages import now
 from pygent_ls.agent.ports.questioner import NobodyToAsk
-from pygent_ls.app.application import Agent, read_settings
+from pygent_ls.app.application import Agent
+from pygent_ls.app.blueprint import read_settings
 from pygent_ls.app.storage import CHECKPOINTS, SessionStorage
 from pygent_ls.editors.ports import FrontEnd, TrustQuestion
 from pygent_ls.sessions.checkpoints.records import CheckpointRecords, RecordedCheckpoint

@@ -13,7 +13,7 @@ from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.agent.tools.tool import ToolRegistry
 from pygent_ls.agent.variants import AgentProfile
-from pygent_ls.app.application import read_settings
+from pygent_ls.app.blueprint import read_settings
 from pygent_ls.cli.prompt import PromptOptions, ShownPrompt, as_json, as_text, prompt_shown
 from pygent_ls.cli.run_options import OWN_MODES
 from pygent_ls.cli.trust import trust

@@ -13,7 +13,8 @@ from typing import Any
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.tools.tool import ToolContext, ToolRegistry, tool
-from pygent_ls.app.application import Agent, read_settings
+from pygent_ls.app.application import Agent
+from pygent_ls.app.blueprint import read_settings
 from pygent_ls.config.settings import Settings
 from pygent_ls.editors.lsp.daemon.stdio_server import serve
 from pygent_ls.editors.ports import Blueprint, FrontEnd
@@ -62,6 +63,11 @@ class ChattyBlueprint:
 
     def __init__(self, options: Mapping[str, Any], folders: Sequence[Path]) -> None:
         self._read = read_settings(options, folders)
+
+    @property
+    def completes(self) -> bool:
+        """Implement `Blueprint`."""
+        return False
 
     @property
     def model(self) -> str:

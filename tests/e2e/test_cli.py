@@ -493,7 +493,7 @@ def served(code: str, environment: dict[str, str]) -> subprocess.CompletedProces
 def test_a_stray_print_does_not_reach_the_wire(environment: dict[str, str]) -> None:
     code = """
 import os
-from pygent_ls.app.application import read_settings
+from pygent_ls.app.blueprint import read_settings
 from pygent_ls.editors.lsp.daemon.stdio_server import serve
 
 def noisy(options, folders):
@@ -515,7 +515,7 @@ serve(noisy)
 def test_initialize_is_answered_without_a_heavy_library(environment: dict[str, str]) -> None:
     code = """
 import json, sys
-from pygent_ls.app.application import read_settings
+from pygent_ls.app.blueprint import read_settings
 from pygent_ls.editors.lsp.daemon.stdio_server import serve
 
 serve(read_settings)

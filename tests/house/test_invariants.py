@@ -70,6 +70,7 @@ OWNED_TASKS: Mapping[str, str] = {
     "editors/lsp/chat_document/registry.py": "the connection awaits the answers that are written into "
     "documents when it closes",
     "editors/lsp/commands/session_options.py": "the connection ends the open question of a command before it closes",
+    "editors/lsp/completion/inline_completion.py": "the connection ends the request to the model before it closes",
     "editors/lsp/commands/review.py": "the connection ends the reports to running turns before it closes",
     "editors/lsp/commands/crash_recovery.py": "the connection ends the question of its client before it closes",
     "editors/lsp/daemon/reconnection.py": "the daemon awaits the ends of servers whose windows stayed "

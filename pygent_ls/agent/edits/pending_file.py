@@ -255,7 +255,7 @@ class PendingFile:
         self.hunks = tuple(self._compared(regions))
 
     def _compared(self, regions: Sequence[_Region]) -> Iterator[PendingHunk]:
-        """Yield the hunks of the regions; those that are no hunk are compared, in whole lines."""
+        """Yield the hunks of the regions; those that are not hunks are compared, in whole lines."""
         assert self.baseline is not None
         assert self.current is not None
         done: list[_Region] = []
@@ -349,7 +349,7 @@ def _is_behind(hunk: PendingHunk, edit: _Edit) -> bool:
 
 
 def _is_before(hunk: PendingHunk, edit: _Edit) -> bool:
-    """Whether an edit is before the hunk, or inserts whole lines at its first line, or where it deleted lines."""
+    """Whether an edit is before the hunk, or inserts whole lines at its first line, or in place of deleted lines."""
     inserts_lines = edit.start == edit.end == hunk.new_start and edit.text[-1:] in ("\n", "\r")
     return edit.end < hunk.new_start or inserts_lines
 

@@ -13,6 +13,7 @@ from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.commands.crash_recovery import RecoveryOffers
 from pygent_ls.editors.lsp.commands.execute_command import ClientCommands
 from pygent_ls.editors.lsp.commands.review import ReviewCommands
+from pygent_ls.editors.lsp.completion.inline_completion import InlineCompletion
 from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.documents.workspace_edits import EditorEdits, Previews
 from pygent_ls.editors.lsp.handlers.configuration import Configuration
@@ -121,6 +122,7 @@ class Connection:
         )
         self.requests = Requests(client, self.core, voice, pending)
         self.commands = ClientCommands(client, self.core, self.requests.turns, buffers, self.review)
+        self.completion = InlineCompletion(client, buffers, self.workspace.shown, lambda: self.core.completions)
         self.offers = RecoveryOffers(client, self.core, self.commands)
         if not gc.isenabled():  # the first connection: from now on, garbage of closed connections must be collected
             gc.freeze()  # imported modules stay alive, so no collection needs to visit them
@@ -136,6 +138,7 @@ class Connection:
         await self.offers.close()
         await self.commands.close()
         await self.review.close()
+        await self.completion.close()
         await close(self.core)
         await self.commands.end_chats()
         await self.requests.attachments.close()

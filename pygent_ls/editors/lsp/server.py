@@ -125,6 +125,8 @@ class PygentServer(LanguageServer):
         if params.process_id is not None:
             self.on_process_id(params.process_id)
         _offer_no_resolving(result.capabilities)
+        offers_completion = self._blueprint.completes and not self._features.restricted
+        result.capabilities.inline_completion_provider = offers_completion
         result.capabilities.position_encoding = types.PositionEncodingKind(self._features.encoding)
         result.capabilities.experimental = {
             "pygent": self._capabilities(self._blueprint.model),
@@ -221,6 +223,10 @@ def _register(server: PygentServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
     def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
         return server.connection.commands.code_lenses(params)
+
+    @server.feature(types.TEXT_DOCUMENT_INLINE_COMPLETION)
+    async def inline_completion(params: types.InlineCompletionParams) -> types.InlineCompletionList:
+        return await server.connection.completion.complete(params)
 
     for method in RETURNED:
         _register_resolving(server, method)

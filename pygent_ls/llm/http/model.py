@@ -22,6 +22,11 @@ class NativeModel(ABC):
         self._native = native
 
     @property
+    def native(self) -> Native:
+        """The model at its provider."""
+        return self._native
+
+    @property
     def name(self) -> str:
         """The model string that selected it."""
         return self._native.name

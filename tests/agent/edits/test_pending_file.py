@@ -77,7 +77,7 @@ def test_accepted_and_rejected_hunks_are_gone_and_the_others_stay(
 
 @given(TEXTS, TEXTS, TEXTS, st.integers(0, 40))
 def test_one_change_that_spans_hunks_is_taken_as_its_parts(old: str, new: str, typed: str, start: int) -> None:
-    """Typing whole lines at both ends of a text, told as one change, is no hunk."""
+    """Typing whole lines at both ends of a text, told as one change, stays outside of hunks."""
     file = PendingFile(PATH, f"--\n==\n{old}\n==\n--\n", f"--\n==\n{new}\n==\n--\n", "s")
     baseline, current, hunks = file.baseline, file.current, file.hunks
     assert baseline is not None

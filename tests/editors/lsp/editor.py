@@ -141,6 +141,11 @@ class FakeCore:
             self.sessions.keep_in(JournalFolder(state_folder / "sessions"))
 
     @property
+    def completions(self) -> None:
+        """Implement `Core`."""
+        return
+
+    @property
     def tools(self) -> ToolRegistry:
         """Implement `Core`."""
         given = self._setup.tools
@@ -256,6 +261,11 @@ class FakeBlueprint:
     def model(self) -> str:
         """Implement `Blueprint`."""
         return self.setup.model
+
+    @property
+    def completes(self) -> bool:
+        """Implement `Blueprint`."""
+        return False
 
     @property
     def problems(self) -> Sequence[str]:
