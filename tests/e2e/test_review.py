@@ -290,17 +290,24 @@ async def test_an_action_decides_on_what_it_showed(folder: Path) -> None:
 
 
 async def test_each_session_is_told_of_its_own_hunks(folder: Path) -> None:
-    steps = (TWO_EDITS[0], Step(text="One."), TWO_EDITS[1], Step(text="Two."), Step(text="I see."), Step(text="Fine."))
+    steps = (TWO_EDITS[0], Step(text="One."), TWO_EDITS[1], Step(text="Two."), *(Step(text="I see."),) * 3)
     async with reviewing(folder, *steps) as review:
         uri = opened(review)
         one = (await review.turn("shout"))["sessionId"]
         two = (await review.turn("shout on"))["sessionId"]
         await review.run((await review.actions(uri, 4))["Reject change"])
+        await review.run((await review.actions(uri, 14))["Reject change"])
         await review.turn("And now?", sessionId=two)
         of_two = review.last_request
+        await review.turn("hello")
+        of_new = review.last_request
         await review.turn("And now?", sessionId=one)
 
-    assert "took some back" not in of_two
+    assert "-line 5" not in of_two
+    assert "-line 15" in of_two
+    assert "In an earlier conversation I reviewed edits of yours" in of_new
+    assert "-line 5" in of_new
+    assert "-line 15" not in of_new
     assert "-line 5" in review.last_request
 
 

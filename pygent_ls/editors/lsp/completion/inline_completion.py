@@ -125,9 +125,10 @@ class InlineCompletion:
         if task.cancelled():
             return ""
         found = task.result()
-        kept = self._kept.setdefault(buffer.path, [])
-        kept.append(_Kept(before, after, found))
-        del kept[:-MAX_KEPT]
+        if found:
+            kept = self._kept.setdefault(buffer.path, [])
+            kept.append(_Kept(before, after, found))
+            del kept[:-MAX_KEPT]
         return found
 
     async def _asked(

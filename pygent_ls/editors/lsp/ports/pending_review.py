@@ -302,15 +302,12 @@ class PendingReview:
         of rejections in other sessions whose models do not know of them."""
         turns = {each.turn_id for each in session.messages} | {each.turn_id for each in session.turns}
         own = [e for e in self._rejections if e.author == session.id and e.stands != e.is_believed(turns)]
-        earlier = [
-            each
-            for each in self._rejections
-            if each.author != session.id and each.stands and not each.told and not each.is_told_anew
-        ]
+        of_others = (each for each in self._rejections if each.author != session.id and each.stands)
+        earlier = [] if session.messages else [e for e in of_others if not e.told and not e.is_told_anew]
         part = report_of(
             rejected=[each.decided for each in own if each.stands],
             undone=[each.decided for each in own if not each.stands],
-            earlier=[] if session.messages else [each.decided for each in earlier],
+            earlier=[each.decided for each in earlier],
         )
         return None if part is None else ReviewReport(part, [(each, each.stands) for each in own], earlier)
 
