@@ -17,6 +17,9 @@ SOURCE = "pygent"
 
 ACCEPT, REJECT = "pygent.acceptChanges", "pygent.rejectChanges"
 
+MAX_SHOWN = 200
+"""Maximum number of hunks of a file with a hint and lenses, the first ones: Emacs needs a minute for 20,000 hints."""
+
 TITLES = {ACCEPT: "Accept", REJECT: "Reject"}
 
 
@@ -42,7 +45,7 @@ def review_lenses(uri: str, hunks: Sequence[PendingHunk], text: str) -> list[typ
     """Return two lenses above each hunk."""
     index = LineIndex(text, "utf-32")
     lenses: list[types.CodeLens] = []
-    for hunk in hunks:
+    for hunk in hunks[:MAX_SHOWN]:
         line = lines_of(hunk, index)[0]
         place = types.Range(start=types.Position(line, 0), end=types.Position(line, 0))
         for command, title in TITLES.items():
@@ -61,7 +64,7 @@ def review_diagnostics(hunks: Sequence[PendingHunk], text: str, encoding: Encodi
             "severity": int(types.DiagnosticSeverity.Information),
             "source": SOURCE,
         }
-        for hunk in hunks
+        for hunk in hunks[:MAX_SHOWN]
     ]
 
 

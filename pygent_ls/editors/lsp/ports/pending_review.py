@@ -112,8 +112,10 @@ class ReviewedFile:
 
     def is_at(self, text: str) -> bool:
         """Implement `Follower`."""
+        if self.n_holds:
+            return False
         self._is_in_step = self.file.is_at(text)
-        return self.n_holds == 0
+        return True
 
     def changed(self, start: int, end: int, new: str, text: str) -> None:
         """Implement `Follower`."""
