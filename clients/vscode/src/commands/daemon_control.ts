@@ -14,7 +14,7 @@ export function registerDaemonControl(daemon: Daemon, views: Views, log: vscode.
 		showStops(daemon),
 		showInstalling(daemon),
 		showUndecided(daemon, views),
-		startForTyping(daemon),
+		startForComments(daemon),
 		onStartSettings(() => void startAnew(daemon)),
 		vscode.workspace.onDidGrantWorkspaceTrust(() => {
 			if (daemon.state.state === "untrusted") void restart();
@@ -29,17 +29,11 @@ function showUndecided(daemon: Daemon, views: Views): vscode.Disposable {
 	});
 }
 
-/**
- * A comment such as `# pygent: make this async` that is being written: the lens above it is the daemon's. With a model
- * for inline completion, whatever is typed.
- */
-function startForTyping(daemon: Daemon): vscode.Disposable {
+/** A comment such as `# pygent: make this async` that is being written: the lens above it is the daemon's. */
+function startForComments(daemon: Daemon): vscode.Disposable {
 	return vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
-		if (daemon.state.state !== "unused" || document.uri.scheme !== "file" || contentChanges.length === 0) return;
-		const completes = vscode.workspace.getConfiguration("pygent.completion").get("model") !== "";
-		const isComment = ({ range }: vscode.TextDocumentContentChangeEvent) =>
-			/\bpygent:/.test(document.lineAt(range.start.line).text);
-		if (completes || contentChanges.some(isComment)) daemon.use();
+		if (daemon.state.state !== "unused" || document.uri.scheme !== "file") return;
+		if (contentChanges.some(({ range }) => /\bpygent:/.test(document.lineAt(range.start.line).text))) daemon.use();
 	});
 }
 
