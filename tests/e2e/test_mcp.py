@@ -21,7 +21,7 @@ from tests.e2e.raw import WAIT_S, RawClient, raw_client
 from tests.extensions.mcp.test_oauth import guarded
 from tests.extensions.mcp.test_servers import TOY
 from tests.extensions.mcp.toy_server import MANY
-from tests.llm.setup.keyrings import NO_KEYRING
+from tests.llm.setup.keyrings import NO_KEYRING, environment_with, kept
 from tests.model_server import Call, ModelServer, Step
 
 ROOT = Path(__file__).parents[2]
@@ -256,10 +256,14 @@ def test_a_client_starts_a_server_again_and_reads_its_log(folder: Path, home: Pa
 SIGNING_IN = {"window": {"showDocument": {"support": True}}, "experimental": {"pygent": {"chatPanel": True}}}
 
 
-def test_a_user_signs_in_to_a_server_with_their_browser(folder: Path, home: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("keyring", [None, "WorkingKeyring"])
+def test_a_user_signs_in_to_a_server_with_their_browser(
+    keyring: str | None, folder: Path, home: Path, tmp_path: Path
+) -> None:
+    environment = environment_with(keyring, tmp_path / "keyring") if keyring else NO_KEYRING
     with guarded(tmp_path) as url:
         (home / "config.toml").write_text(f'[mcp_servers.guarded]\nurl = "{url}"\n')
-        with raw_client(folder, environment=NO_KEYRING) as client:
+        with raw_client(folder, environment=environment) as client:
             client.initialize(folder, capabilities=SIGNING_IN)
             until_connected(client, "needs_sign_in")
             client.begin("sign in", "pygent/mcp/login", {"name": "guarded"})
@@ -268,7 +272,10 @@ def test_a_user_signs_in_to_a_server_with_their_browser(folder: Path, home: Path
             page = httpx.get(shown["params"]["uri"], follow_redirects=True, timeout=WAIT_S)
             client.answer("sign in")
             server = until_connected(client)
-        with raw_client(folder, environment=NO_KEYRING) as client:
+            during = kept(tmp_path / "keyring") if keyring else None
+            [stored] = folder.parent.rglob("mcp/keys.json")
+            files = stored.read_text()
+        with raw_client(folder, environment=environment) as client:
             client.initialize(folder, capabilities=SIGNING_IN)
             again = until_connected(client)
             log = client.request("log", "pygent/mcp/log", {"name": "guarded"})
@@ -280,7 +287,14 @@ def test_a_user_signs_in_to_a_server_with_their_browser(folder: Path, home: Path
     assert server["tools"] == again["tools"] == ["mcp__guarded__secret"]
     assert out == {"forgotten": True}
     assert (tmp_path / "grants").read_text().split().count("authorization_code") == 1
-    [kept] = folder.parent.rglob("mcp/keys.json")
-    assert kept.stat().st_mode & 0o777 == 0o600
+    [file] = folder.parent.rglob("mcp/keys.json")
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "access-" not in file.read_text()  # signed out
+    if keyring:
+        assert during is not None
+        assert "access-" in json.dumps(during)
+        assert "access-" not in files
+    else:
+        assert "access-" in files
     assert "access-" not in json.dumps(log)
     assert [each for each in folder.parent.rglob("*.log") if "access-" in each.read_text()] == []
