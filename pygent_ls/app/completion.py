@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pygent_ls.agent.context.window import tokens_of
-from pygent_ls.agent.ports.completer import Completer, CompletionRequest, Snippet
+from pygent_ls.agent.ports.completer import Completer, CompletionRequest
 from pygent_ls.config.tables import CompletionTable
 
 if TYPE_CHECKING:
@@ -116,12 +116,7 @@ class ConfiguredCompletions:
             request,
             before=await mask(request.before, request.path),
             after=await mask(request.after, request.path),
-            snippets=tuple(
-                [
-                    Snippet(path=each.path, name=each.name, text=await mask(each.text, each.path))
-                    for each in request.snippets
-                ]
-            ),
+            snippets=tuple([replace(each, text=await mask(each.text, each.path)) for each in request.snippets]),
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pygent_ls.agent.context.attachments import NotePart, ReviewPart
-from pygent_ls.agent.edits.diffs import split_lines
+from pygent_ls.agent.edits.diffs import signed_lines, split_lines
 from pygent_ls.agent.edits.pending_file import PendingHunk
 from pygent_ls.agent.messages import RejectedFile
 
@@ -68,6 +68,4 @@ def _head(each: DecidedHunk) -> str:
 
 
 def _patch(each: DecidedHunk) -> str:
-    removed = [f"-{line}".rstrip("\r\n") for line in split_lines(each.hunk.old_text)]
-    added = [f"+{line}".rstrip("\r\n") for line in split_lines(each.hunk.new_text)]
-    return "\n".join([_head(each), *removed, *added])
+    return "\n".join([_head(each), *signed_lines(each.hunk.old_text, each.hunk.new_text)])

@@ -34,6 +34,12 @@ def split_lines(text: str) -> list[str]:
     return _LINE.findall(text)
 
 
+def signed_lines(old: str, new: str) -> list[str]:
+    """Return the removed and the inserted lines of a hunk, without their ends, as a diff shows them."""
+    sides = (("-", old), ("+", new))
+    return [sign + line.rstrip("\r\n") for sign, text in sides for line in split_lines(text)]
+
+
 def changes_of(plan: EditPlan, shown: Callable[[Path], str]) -> tuple[FileChange, ...]:
     """Return what the plan would do to each file."""
     return tuple(_change(operation, shown) for operation in plan.operations)

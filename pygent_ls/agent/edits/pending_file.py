@@ -151,23 +151,15 @@ class PendingFile:
     # Decisions
 
     def accept(self, hunks: Sequence[PendingHunk]) -> None:
-        """Take these hunks into the baseline."""
+        """Take these hunks, in order, into the baseline."""
         if self.baseline is None or self.current is None or len(hunks) == len(self.hunks):
             self.baseline, self.hunks, self.is_typed_in = self.current, (), False
             return
-        ids = {each.id for each in hunks}
-        edits = [_Edit(each.old_start, each.old_end, each.new_text) for each in self.hunks if each.id in ids]
-        self.baseline = _edited(self.baseline, edits)
-        shift, left = 0, list[PendingHunk]()
-        for hunk in self.hunks:
-            if hunk.id in ids:
-                shift += hunk.growth
-            else:
-                left.append(hunk.moved(shift, 0))
-        self.hunks = tuple(left)
+        self.baseline = _edited(self.baseline, [_Edit(each.old_start, each.old_end, each.new_text) for each in hunks])
+        self.hunks = tuple(hunk.moved(grown, 0) for hunk, grown in self._others(hunks))
 
     def without(self, hunks: Sequence[PendingHunk]) -> str | None:
-        """Return the text without these hunks; None if there is no file then."""
+        """Return the text without these hunks, in order; None if there is no file then."""
         if self.baseline is None or self.current is None or len(hunks) == len(self.hunks):
             return self.baseline
         return _edited(self.current, [_Edit(each.new_start, each.new_end, each.old_text) for each in hunks])
@@ -175,14 +167,16 @@ class PendingFile:
     def reject(self, hunks: Sequence[PendingHunk]) -> None:
         """Note that the text is `without` these hunks."""
         self.current = self.without(hunks)
-        ids = {each.id for each in hunks}
-        shift, left = 0, list[PendingHunk]()
+        self.hunks = tuple(hunk.moved(0, -grown) for hunk, grown in self._others(hunks))
+
+    def _others(self, hunks: Sequence[PendingHunk]) -> Iterator[tuple[PendingHunk, int]]:
+        """Yield the other hunks, each with the growth by those of `hunks` that come before it."""
+        ids, grown = {each.id for each in hunks}, 0
         for hunk in self.hunks:
             if hunk.id in ids:
-                shift -= hunk.growth
+                grown += hunk.growth
             else:
-                left.append(hunk.moved(0, shift))
-        self.hunks = tuple(left)
+                yield hunk, grown
 
     # Comparison
 
@@ -220,8 +214,8 @@ class PendingFile:
         shifts = [0, *accumulate(each.growth for each in hunks)]
         free: list[_Edit] = []
         regions: list[_Region] = []
+        # Hunks before the edit; hunks that are in `regions`; growth of the baseline and of the text so far.
         at = n_done = old_growth = new_growth = 0
-        """Hunks before the edit; hunks that are in `regions`; growth of the baseline and of the text so far."""
         for edit in edits:
             while at < len(hunks) and _is_behind(hunks[at], edit):
                 at += 1

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pygent_ls.agent.display_text import excerpt
-from pygent_ls.agent.edits.diffs import split_lines
+from pygent_ls.agent.edits.diffs import signed_lines, split_lines
 from pygent_ls.agent.edits.hunks import text_without
 from pygent_ls.agent.ports.workspace import Applied, EditPlan, Hunk, Rejected, WriteText
 from pygent_ls.errors import Quote
@@ -107,16 +107,12 @@ def _diff(hunk: Hunk) -> str:
 
 
 def _both_sides(hunk: Hunk) -> str:
-    return "\n".join(_marked("-", hunk.old_text) + _marked("+", hunk.new_text))
+    return "\n".join(signed_lines(hunk.old_text, hunk.new_text))
 
 
 def quotes_of(applied: Applied) -> list[Quote]:
     """Return what `told` quotes of files."""
     return [Quote(_both_sides(each.hunk), str(each.hunk.path)) for each in applied.rejected]
-
-
-def _marked(sign: str, text: str) -> list[str]:
-    return [sign + line.rstrip("\r\n") for line in split_lines(text)]
 
 
 def _lines(hunk: Hunk, applied: Applied) -> str:

@@ -74,7 +74,7 @@ def code_actions(params: types.CodeActionParams, text: str) -> list[types.CodeAc
     is_automatic = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic and not wanted
     if is_wanted("refactor", wanted) and not is_automatic and _is_selection(params.range):
         arguments = [target.uri, target.first_line, target.last_line]
-        actions += [_action(title, "refactor", command, arguments) for command, (title, _) in SELECTION_PROMPTS.items()]
+        actions += [action(title, "refactor", command, arguments) for command, (title, _) in SELECTION_PROMPTS.items()]
     return actions
 
 
@@ -171,17 +171,18 @@ def _fixes(uri: str, diagnostics: Sequence[types.Diagnostic]) -> Iterator[types.
             title = f"{title} (line {start.line + 1}, column {start.character + 1})"
         if title not in titles and len(titles) < MAX_FIXES:
             titles.add(title)
-            fix = _action(title, "quickfix", "pygent.fix", [uri, _diagnostic(diagnostic)])
+            fix = action(title, "quickfix", "pygent.fix", [uri, _diagnostic(diagnostic)])
             yield attrs.evolve(fix, diagnostics=[diagnostic])
 
 
 def _requests(target: ActionTarget, text: str) -> Iterator[types.CodeAction]:
     for request in list(dict.fromkeys(requests_at(target, text)))[:MAX_COMMENTS]:
         arguments = [request, target.uri, target.first_line, target.last_line]
-        yield _action(f"Run pygent comment: {one_line(request, MAX_TITLE_CHARS)}", "quickfix", "pygent.ask", arguments)
+        yield action(f"Run pygent comment: {one_line(request, MAX_TITLE_CHARS)}", "quickfix", "pygent.ask", arguments)
 
 
-def _action(title: str, kind: str, command: str, arguments: Sequence[Any]) -> types.CodeAction:
+def action(title: str, kind: str, command: str, arguments: Sequence[Any]) -> types.CodeAction:
+    """Return a code action that runs a command."""
     return types.CodeAction(
         title=title,
         kind=types.CodeActionKind(kind),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from lsprotocol import types
 
 from pygent_ls.agent.display_text import visible
-from pygent_ls.agent.edits.diffs import split_lines
+from pygent_ls.agent.edits.diffs import signed_lines
 from pygent_ls.agent.edits.pending_file import PendingHunk
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.commands.code_actions import ActionTarget
@@ -124,7 +124,8 @@ class ReviewCommands:
         hunks = self._review.hunks(path) if path is not None else ()
         if target is None or path is None or not hunks:
             raise ToolError(NOTHING)
-        here = hunks_in(hunks, self._review.current(path), target.first_line, target.last_line)
+        index = LineIndex(self._review.current(path), "utf-32")
+        here = hunks_in(hunks, index, target.first_line, target.last_line)
         if not here:
             raise ToolError("There is no change to review in these lines.")
         await self._review.decide(path, accept=accept, hunk_ids=[hunk.id for hunk in here])
@@ -146,16 +147,14 @@ class ReviewCommands:
                 continue
             answer = await self._asked(path, hunk)
             try:
-                match answer:
-                    case "Accept" | "Reject":
-                        await self._review.decide(path, accept=answer == ACCEPT, hunk_ids=[hunk.id])
-                    case "Accept all":
+                if answer in (ACCEPT, REJECT):
+                    await self._review.decide(path, accept=answer == ACCEPT, hunk_ids=[hunk.id])
+                elif answer == LATER:
+                    passed.add(hunk.id)
+                else:
+                    if answer == ACCEPT_ALL:
                         await self._accept_all()
-                        return
-                    case "Later":
-                        passed.add(hunk.id)
-                    case _:
-                        return
+                    return
             except ToolError as error:
                 passed.add(hunk.id)
                 self._client.endpoint.show_message(f"pygent: {error}", types.MessageType.Warning)
@@ -189,7 +188,7 @@ class ReviewCommands:
 
     async def _asked(self, path: Path, hunk: PendingHunk) -> str | None:
         first, last = self._lines_of(path, hunk)
-        signed = [f"{sign}{line}" for sign, line in _signed(hunk)]
+        signed = signed_lines(hunk.old_text, hunk.new_text)
         omitted = [f"… and {len(signed) - MAX_SHOWN_LINES} more lines"] if len(signed) > MAX_SHOWN_LINES else []
         lines = f"line {first + 1}" if first == last else f"lines {first + 1}–{last + 1}"
         left = f"{self.n_left} change{'' if self.n_left == 1 else 's'} left to review"
@@ -222,10 +221,3 @@ class ReviewCommands:
                 return
             if await steer(session, running.turn_id, (report.part,)):
                 self._review.told(report, running.turn_id)
-
-
-def _signed(hunk: PendingHunk) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a hunk, without their ends, as a diff shows them."""
-    for sign, text in (("-", hunk.old_text), ("+", hunk.new_text)):
-        for line in split_lines(text):
-            yield sign, line.rstrip("\r\n")

@@ -10,6 +10,7 @@ from lsprotocol import types
 from pygent_ls.agent.edits.diffs import split_lines
 from pygent_ls.agent.edits.pending_file import PendingHunk
 from pygent_ls.editors.lsp.capabilities import Encoding
+from pygent_ls.editors.lsp.commands.code_actions import action
 from pygent_ls.editors.lsp.documents.positions import LineIndex
 
 SOURCE = "pygent"
@@ -28,14 +29,17 @@ def review_actions(
 ) -> list[types.CodeAction]:
     """Return actions for the hunks in these lines, counted from 0, and for the whole file if it has more hunks."""
     index = LineIndex(text, "utf-32")
-    here = hunks_in(hunks, text, first_line, last_line)
+    here = hunks_in(hunks, index, first_line, last_line)
     actions: list[types.CodeAction] = []
     for hunk in here:
         where = "" if len(here) == 1 else f" at line {lines_of(hunk, index)[0] + 1}"
-        actions += [_action(f"{title} change{where}", command, [uri, hunk.id]) for command, title in TITLES.items()]
-    if here and len(hunks) > 1:
         actions += [
-            _action(f"{title} all {len(hunks)} changes in this file", command, [uri, [each.id for each in hunks]])
+            action(f"{title} change{where}", "quickfix", command, [uri, hunk.id]) for command, title in TITLES.items()
+        ]
+    if here and len(hunks) > 1:
+        ids = [each.id for each in hunks]
+        actions += [
+            action(f"{title} all {len(hunks)} changes in this file", "quickfix", command, [uri, ids])
             for command, title in TITLES.items()
         ]
     return actions
@@ -85,9 +89,8 @@ def lines_of(hunk: PendingHunk, index: LineIndex) -> tuple[int, int]:
     return first, max(first, last[0] - (1 if last[1] == 0 and hunk.new_text else 0))
 
 
-def hunks_in(hunks: Sequence[PendingHunk], text: str, first_line: int, last_line: int) -> list[PendingHunk]:
+def hunks_in(hunks: Sequence[PendingHunk], index: LineIndex, first_line: int, last_line: int) -> list[PendingHunk]:
     """Return the hunks that have one of these lines, counted from 0."""
-    index = LineIndex(text, "utf-32")
     lines = [(hunk, *lines_of(hunk, index)) for hunk in hunks]
     return [hunk for hunk, first, last in lines if first <= last_line and last >= first_line]
 
@@ -105,11 +108,3 @@ def _described(hunk: PendingHunk) -> str:
 
 def _lines(n_lines: int) -> str:
     return "1 line" if n_lines == 1 else f"{n_lines} lines"
-
-
-def _action(title: str, command: str, arguments: list[Any]) -> types.CodeAction:
-    return types.CodeAction(
-        title=title,
-        kind=types.CodeActionKind.QuickFix,
-        command=types.Command(title=title, command=command, arguments=[*arguments]),
-    )

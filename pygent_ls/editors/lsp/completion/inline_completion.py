@@ -81,7 +81,7 @@ class InlineCompletion:
             return NONE
         self._end_newest()
         version, text = buffer.version, buffer.text
-        offset = offset_at(text, Position(params.position.line, params.position.character), self._buffers.encoding)
+        offset = self._offset(text, params.position)
         selected = params.context.selected_completion_info
         start = offset if selected is None else self._offset(text, selected.range.start)
         chosen = "" if selected is None else selected.text

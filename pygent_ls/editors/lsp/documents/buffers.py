@@ -135,7 +135,7 @@ class Buffers:
         self._by_path: dict[Path, list[Buffer]] = {}
         self._by_named: dict[Path, list[Buffer]] = {}
         self._watches: list[_Watch] = []
-        self._followers: list[Follower] = []
+        self._followers: dict[Path, list[Follower]] = {}
         self._listeners: list[tuple[Path, Callable[[str], None]]] = []
         self._touched: dict[Path, int] = {}
         """Generation at which the user last changed or saved each document, as far as the editor reported it."""
@@ -232,7 +232,7 @@ class Buffers:
         if isinstance(change, types.TextDocumentContentChangePartial):
             start, end = _positions(change.range)
             buffer.text = apply_change(before, start, end, change.text, self.encoding)
-            if self._followers:
+            if buffer.path in self._followers:
                 self._follow(buffer, before, offset_at(before, min(start, end), self.encoding), change.text)
         else:
             buffer.text = change.text
@@ -347,24 +347,25 @@ class Buffers:
 
     def follow(self, follower: Follower) -> None:
         """Move the follower along with every change of its document, once it is at its text."""
-        self._followers.append(follower)
+        self._followers.setdefault(follower.path, []).append(follower)
 
     def unfollow(self, follower: Follower) -> None:
         """End `follow`, if it has not ended."""
-        if follower in self._followers:
-            self._followers.remove(follower)
+        left = [each for each in self._followers.pop(follower.path, ()) if each is not follower]
+        if left:
+            self._followers[follower.path] = left
 
     def _catch_up(self, path: Path) -> None:
         buffer = self.get(path)
-        for follower in tuple(self._followers):
-            if buffer is not None and follower.path == path and not buffer.out_of_step:
+        for follower in tuple(self._followers.get(path, ())):
+            if buffer is not None and not buffer.out_of_step:
                 follower.catch_up(buffer.text)
 
     def _follow(self, buffer: Buffer, before: str, start: int, new: str) -> None:
         """Report one change: the text from `start` on became `new`."""
         end = start + len(before) - (len(buffer.text) - len(new))
-        for follower in tuple(self._followers):
-            if follower.path == buffer.path and follower.is_at(before) and self.get(buffer.path) is buffer:
+        for follower in tuple(self._followers.get(buffer.path, ())):
+            if follower.is_at(before) and self.get(buffer.path) is buffer:
                 follower.changed(start, end, new, buffer.text)
 
     def _find(self, uri: str) -> Buffer | None:

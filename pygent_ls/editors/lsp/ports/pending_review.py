@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Container, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -221,7 +220,7 @@ class PendingReview:
         entry.remember(self._standing(path))
         if entry.n_holds == 0:
             self._look(entry)
-        self._show(entry)
+        self.on_change(entry.path)
 
     def _moved(self, source: Path, destination: Path) -> None:
         """The file, or each file below the folder, has another path."""
@@ -234,7 +233,7 @@ class PendingReview:
             moved = PendingFile(path, old.baseline, old.current, next((each.author for each in old.hunks), ""))
             followed = self._follow(moved)
             followed.remember(())
-            self._show(followed)
+            self.on_change(path)
 
     # What waits
 
@@ -297,7 +296,7 @@ class PendingReview:
                 entry.remember(self._standing(path))
             else:
                 await self._reject(entry, hunks)
-            self._show(entry)
+            self.on_change(entry.path)
 
     def report(self, session: Session) -> ReviewReport | None:
         """Return what the session's model does not know of the decisions; None if it knows all. A new session is told
@@ -349,9 +348,7 @@ class PendingReview:
             for hunk in hunks
         ]
         entry.remember(self._standing(file.path))
-        rejected = copy(file)
-        rejected.reject(hunks)
-        state = FileState(rejected.baseline, rejected.current, frozenset((*self._standing(file.path), *rejections)))
+        state = FileState(file.baseline, after, frozenset((*self._standing(file.path), *rejections)))
         entry.states = [*entry.states, state][-MAX_STATES:]  # an editor may make the edit later than it says
         self._rejections = [*self._rejections, *rejections][-MAX_REJECTIONS:]
         with self.holding([file.path]):
@@ -393,9 +390,6 @@ class PendingReview:
                 if each.stands != (each in state.standing):
                     each.stands = each in state.standing
                     self.on_decision(each.author)
-        self._show(entry)
-
-    def _show(self, entry: ReviewedFile) -> None:
         self.on_change(entry.path)
 
     def _look(self, entry: ReviewedFile) -> None:
