@@ -5,10 +5,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import httpx
+
 from tests.clients.neovim.changing import connect
 from tests.clients.neovim.conftest import Start
 from tests.clients.neovim.picking import Picker
 from tests.clients.neovim.prompts import told
+from tests.e2e.raw import WAIT_S
+from tests.extensions.mcp.test_oauth import guarded
+from tests.llm.setup.keyrings import NO_KEYRING
 
 STATES = """
 local servers = require("pygent.commands.lists").get("pygent/mcp/status", "servers", vim.empty_dict())
@@ -50,3 +55,24 @@ def test_without_mcp_servers_that_is_said(start: Start) -> None:
     editor.command("Pygent mcp")
 
     told(editor, "the settings define no MCP servers")
+
+
+def test_a_user_signs_in_from_the_list(start: Start, home: Path, tmp_path: Path) -> None:
+    config = home / "config" / "pygent-ls"
+    config.mkdir(parents=True)
+    with guarded(tmp_path) as url:
+        (config / "config.toml").write_text(f'[mcp_servers.guarded]\nurl = "{url}"\n')
+        editor = start([], **NO_KEYRING)
+        editor.lua("_G.opened = {}; vim.ui.open = function(address) table.insert(_G.opened, address) end")
+        picker = Picker(editor)
+        connect(editor)
+        editor.until(lambda: editor.lua(STATES) == ["needs_sign_in"], what="the server")
+
+        picker.will_choose("guarded", "Sign in")
+        editor.command("Pygent mcp")
+        [address] = editor.until("return #_G.opened > 0 and _G.opened", what="the address in the browser")
+        page = httpx.get(address, follow_redirects=True, timeout=WAIT_S)
+        told(editor, "you are signed in to the MCP server guarded")
+        editor.until(lambda: editor.lua(STATES) == ["connected"], what="the server")
+
+    assert page.text.strip() == "You are signed in. You can close this page."

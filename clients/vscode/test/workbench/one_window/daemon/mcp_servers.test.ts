@@ -1,4 +1,8 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { REPOSITORY } from "../../../paths.ts";
@@ -55,5 +59,38 @@ test("MCP servers are listed with their states, tools and logs, are started agai
 		await conversation.getByText("Nobody answered.").waitFor();
 	} finally {
 		await rm(join(settings, "config.toml"));
+	}
+});
+
+test("a user signs in to a server from the list of MCP servers", async () => {
+	await using workbench = await Workbench.share();
+	const { page, folder } = workbench;
+	const settings = join(folder, "../home/.config/pygent-ls");
+	const grants = await mkdtemp(join(tmpdir(), "grants-"));
+	const program = join(REPOSITORY, "tests/extensions/mcp/oauth_server.py");
+	const server = spawn(join(REPOSITORY, ".venv/bin/python"), [program, grants], {
+		stdio: ["ignore", "pipe", "ignore"],
+	});
+	try {
+		const [port] = (await once(server.stdout, "data")) as [Buffer];
+		await mkdir(settings, { recursive: true });
+		const url = `http://127.0.0.1:${port.toString().trim()}/mcp`;
+		await writeFile(join(settings, "config.toml"), `[mcp_servers.guarded]\nurl = "${url}"\n`);
+		await workbench.model.script({ text: "Hello." });
+		await workbench.openChat();
+		await workbench.prompt("Hi");
+		await workbench.conversation.getByText("Hello.").waitFor();
+
+		await workbench.command("pygent: Show MCP Servers");
+		const listed = page.locator(".quick-input-widget").getByRole("option", { name: /guarded/ });
+		await listed.hover();
+		await listed.getByRole("button", { name: "Sign in" }).click();
+
+		// The browser opens the page of the authorization server, which agrees at once.
+		await listed.filter({ hasText: "1 tool" }).waitFor();
+		assert.match(await readFile(join(grants, "grants"), "utf8"), /^authorization_code$/m);
+	} finally {
+		server.kill();
+		await rm(join(settings, "config.toml"), { force: true });
 	}
 });
