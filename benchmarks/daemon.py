@@ -14,7 +14,9 @@ from typing import Any
 class Daemon:
     """A running daemon, initialized for one folder."""
 
-    def __init__(self, folder: Path, home: Path, **environment: str) -> None:
+    def __init__(
+        self, folder: Path, home: Path, capabilities: Mapping[str, Any] | None = None, /, **environment: str
+    ) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "pygent_ls"],
             stdin=subprocess.PIPE,
@@ -26,7 +28,7 @@ class Daemon:
         workspace = {"uri": folder.as_uri(), "name": folder.name}
         self.request(
             "initialize",
-            {"processId": None, "rootUri": None, "workspaceFolders": [workspace], "capabilities": {}},
+            {"processId": None, "rootUri": None, "workspaceFolders": [workspace], "capabilities": capabilities or {}},
         )
         self._send({"jsonrpc": "2.0", "method": "initialized", "params": {}})
 
@@ -42,6 +44,10 @@ class Daemon:
         self.request("shutdown", {})
         self._send({"jsonrpc": "2.0", "method": "exit"})
         self.process.wait()
+
+    def tell(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a notification."""
+        self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def begin(self, method: str, params: Mapping[str, Any]) -> int:
         """Send a request; returns its id."""

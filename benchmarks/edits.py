@@ -26,18 +26,18 @@ from typing import Any, cast
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from lsprotocol import types
 from machine import write_result
-from pygls.protocol import default_converter
 
 from pygent_ls.agent.edits.diffs import changes_of
 from pygent_ls.agent.ports.workspace import EditPlan
+from pygent_ls.editors.lsp import standard as lsp
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.documents.workspace_edits import EditorEdits
 from pygent_ls.editors.lsp.ports.document_saves import DocumentSaves
 from pygent_ls.editors.lsp.ports.workspace import LspWorkspace
 from pygent_ls.editors.lsp.rpc.client_requests import Patience
+from pygent_ls.editors.lsp.rpc.converter import structured
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from pygent_ls.editors.lsp.uris import FileUris
 from pygent_ls.tools.files.edit_file import changed_lines, rewrite
@@ -121,7 +121,6 @@ class EchoingEditor:
     def __init__(self, buffers: Buffers) -> None:
         self.patience = Patience()
         self._buffers = buffers
-        self._converter = default_converter()
         self._version = 1
 
     async def present(self) -> None:
@@ -136,7 +135,7 @@ class EchoingEditor:
             "textDocument": {"uri": change["textDocument"]["uri"], "version": self._version},
             "contentChanges": [{"range": each["range"], "text": each["newText"]} for each in reversed(change["edits"])],
         }
-        taken_in = self._converter.structure(json.loads(json.dumps(told)), types.DidChangeTextDocumentParams)
+        taken_in = structured("textDocument/didChange", json.loads(json.dumps(told)), lsp.DidChangeTextDocumentParams)
         self._buffers.changed(taken_in.text_document, taken_in.content_changes)
         return {"applied": True}
 
@@ -157,7 +156,7 @@ async def edits(path: Path, rounds: int, edited: range) -> dict[str, float]:
         [folder],
     )
     document = await workspace.read(path)
-    buffers.opened(types.TextDocumentItem(path.as_uri(), "python", 1, document.text))
+    buffers.opened(lsp.TextDocumentItem(uri=path.as_uri(), language_id="python", version=1, text=document.text))
     times: list[float] = []
     for number in range(rounds):
         document = await workspace.read(path)

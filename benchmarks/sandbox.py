@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from machine import write_result
 
-from pygent_ls.agent.ports.workspace import ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessSpec
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from pygent_ls.workspace.sandbox.sandbox import Sandbox, SandboxOptions
 

@@ -101,6 +101,7 @@ class Written:
         self.usage = Usage()
         self.last_turn_usage = USAGE
         self.compactions: list[Compaction] = []
+        self.agent_notes = ()
         self._name = " ".join(vocabulary.text(5))
         self._keeper = JournalWriter(self)
         begun = Begun(id=session_id, created=START, working_directory=Path("/home/me/project"))

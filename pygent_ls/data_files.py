@@ -69,15 +69,27 @@ def read_json_with_comments(text: str) -> object:
     return json.loads(_LAST_COMMA.sub(lambda found: found[0] if found[0][0] == '"' else "", text))
 
 
+MAX_FLOW_NESTING = 100
+"""Maximum nesting of brackets and braces in YAML: far more than any settings need."""
+
+
 def read_yaml(text: str | bytes) -> list[object]:
     """Parse the YAML documents in a text. Raises ValueError or RecursionError for invalid YAML and for too much of
     it.
     """
     import yaml
 
+    class Loader(yaml.SafeLoader):
+        flow_level: int
+
+        def fetch_flow_collection_start(self, TokenClass: Any) -> None:  # noqa: N803 - PyYAML's name
+            if self.flow_level >= MAX_FLOW_NESTING:  # the scanner's time grows with the square of it
+                raise yaml.YAMLError(f"its brackets are nested deeper than {MAX_FLOW_NESTING}")
+            super().fetch_flow_collection_start(TokenClass)  # pyright: ignore[reportUnknownMemberType]
+
     found: list[object] = []
     try:
-        loader: Any = yaml.SafeLoader(text)
+        loader: Any = Loader(text)
         while loader.check_node():
             node = loader.get_node()
             if _size(node, {}) > MAX_VALUES:

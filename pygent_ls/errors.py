@@ -50,6 +50,19 @@ class OutsideWorkspaceError(ToolError):
     """Raised for a path that leads out of the workspace folders."""
 
 
+class FileTooLargeError(ToolError):
+    """Raised for a file that is too large to be read whole."""
+
+
+class NotTextError(ToolError):
+    """Raised for a file that is not text."""
+
+    def __init__(self, message: str, *, mime_type: str | None = None) -> None:
+        super().__init__(message)
+        self.mime_type = mime_type
+        """Type of an image in a format that models accept; None for anything else."""
+
+
 class StaleDocumentError(ToolError):
     """Raised if a document changed since the model last read it; the text quotes the current content."""
 
@@ -115,6 +128,13 @@ class SessionError(PygentError):
     def __init__(self, message: str, *, kind: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+class WorktreeUnavailableError(SessionError):
+    """Raised if the worktree of a session cannot be used; the text tells the user why."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, kind="worktree_unavailable")
 
 
 class SnapshotError(PygentError):

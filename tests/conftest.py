@@ -2,10 +2,14 @@
 
 import gc
 import os
+import sys
 from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Images of containers often forbid bytecode: each worker then parses all tests in each run, 15 s of a core.
+sys.dont_write_bytecode = False
 
 # `ci`: the same few examples in every run, and a slow machine fails none of them. `nightly` (`make test-nightly`): many
 # new ones. A test that needs another number derives it from the profile's (`tests/shell/test_against_bash.py`).
@@ -48,6 +52,5 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
         gc.enable()

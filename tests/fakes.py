@@ -37,23 +37,29 @@ from pygent_ls.agent.ports.model import (
     UsageChunk,
     completed,
 )
+from pygent_ls.agent.ports.processes import (
+    BackgroundCommand,
+    BackgroundJob,
+    BackgroundListener,
+    BackgroundState,
+    OutputMask,
+    ProcessResult,
+    ProcessSpec,
+    Repositories,
+    SandboxState,
+)
 from pygent_ls.agent.ports.workspace import (
     MISSING,
     Applied,
-    BackgroundCommand,
-    BackgroundState,
     CopyBytes,
     DeleteFile,
     Document,
     EditPlan,
     FileOperation,
     FileStatus,
+    LargeFilePart,
     MoveFile,
-    OutputMask,
-    ProcessResult,
-    ProcessSpec,
-    Repositories,
-    SandboxState,
+    PartWanted,
     Stamp,
     WriteText,
 )
@@ -368,6 +374,10 @@ class FakeWorkspace:
             await self.gate_after_apply.pass_through()
         return Applied(asked=plan, stands=plan, note=self.note)
 
+    async def read_part(self, path: Path, wanted: PartWanted) -> LargeFilePart:
+        """No file here is large."""
+        raise ToolError(f"{self.shown(path)} has no line {wanted.line}.")
+
     async def read_binary(self, path: Path) -> bytes:
         """The text's bytes."""
         return (await self.read(path)).text.encode()
@@ -453,6 +463,14 @@ class FakeBackground:
         """No program can be started."""
         raise ToolError(f"There is no program {spec.argv[0]}.")
 
+    async def start_job(self, owner: str, job: BackgroundJob) -> str:
+        """No subagent can be started."""
+        raise ToolError("Nothing runs in the background here.")
+
+    def running_jobs(self, owner: str) -> Sequence[BackgroundCommand]:
+        """Return nothing."""
+        return ()
+
     async def read(self, owner: str, name: str, wait_s: float) -> BackgroundState:
         """Return nothing."""
         raise ToolError(f"There is no background command {name!r}.")
@@ -473,7 +491,7 @@ class FakeBackground:
         """Return nothing."""
         return ()
 
-    def listen(self, owner: str, ended: Callable[[BackgroundCommand], None], changed: Callable[[], None]) -> None:
+    def listen(self, owner: str, listener: BackgroundListener) -> None:
         """None starts or ends."""
 
     def has_any(self, owner: str) -> bool:

@@ -163,6 +163,10 @@ class ModelServer:
         assert self._loop is not None
         self._loop.call_soon_threadsafe(self._resumes.release)
 
+    def forget_resumes(self) -> None:
+        """Drop the calls of `resume` for which no answer has paused. Answers that pause now stay paused."""
+        self._resumes = asyncio.Semaphore(0)
+
     def wait_for(self, true: Callable[[], bool], timeout_s: float = WAIT_S) -> None:
         """Return when a condition on this server's records holds. Raises TimeoutError."""
         with self._changed:

@@ -8,7 +8,8 @@ each line of its standard input is a request and gets one line in return, in the
     {"id": 1, "method": "script", "params": {"steps": [{"text": "Hello", "chunk": 4}]}}
     {"id": 1, "result": null}
 
-- `script {steps}`: what is asked from now on is answered with these; the records begin anew. A step is a `Step`.
+- `script {steps}`: what is asked from now on is answered with these; the records begin anew, and no
+  earlier `resume` counts. A step is a `Step`.
 - `requests {}`: the bodies of what was asked since then.
 - `wait {requests | answers | disconnects, timeout_s}`: answered when there were as many since then.
 - `resume {}`: let one answer go on that pauses (`pause_after`).
@@ -41,6 +42,7 @@ class Story:
             case "script":
                 self._steps = [_step(step) for step in params["steps"]]
                 self._began = self._counts()
+                self.server.forget_resumes()
                 return None
             case "requests":
                 return [request.body for request in self.server.requests[self._began["requests"] :]]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.data_files import MAX_KEY_PARTS, read_toml
+from pygent_ls.data_files import MAX_FLOW_NESTING, MAX_KEY_PARTS, read_toml, read_yaml
 from tests.house.growth import grows_too_fast
 from tests.house.patterns import repeating
 
@@ -37,6 +37,20 @@ def test_ten_times_the_toml_takes_about_ten_times_as_long(fragment: str) -> None
 
     for before in ("", "a.", 'a = """', "x = "):
         assert not grows_too_fast(run, repeating(before, fragment, ""), length=10_000, times=10, floor_s=0.05)
+
+
+@pytest.mark.parametrize("opened", ["[", "{", "[{", "{a: "])
+def test_brackets_of_yaml_that_are_nested_too_deep_are_refused_at_once(opened: str) -> None:
+    with pytest.raises(ValueError, match="its brackets are nested deeper than 100"):
+        read_yaml(f"a: {opened * 50_000}")
+
+
+def test_brackets_of_yaml_may_be_nested() -> None:
+    depth = MAX_FLOW_NESTING
+
+    (found,) = read_yaml("[" * depth + "]" * depth)
+
+    assert str(found) == "[" * depth + "]" * depth
 
 
 def test_long_sentences_and_lists_on_one_line_are_no_keys() -> None:

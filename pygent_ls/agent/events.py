@@ -119,6 +119,19 @@ class Thinking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallDelta:
+    """Piece of a text in the arguments of a tool call, while the model writes it. The `ToolCall` with this item, or a
+    failure that withdraws it, ends it."""
+
+    item_id: str
+    tool_name: str
+    argument: str
+    """Name of the argument, such as `content`; path of keys and indices, joined by dots, if it is inside of one."""
+    content: str
+    type: Literal["tool_call_delta"] = "tool_call_delta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
     """The model calls a tool. Emitted before permission is requested, and again, with the same id, if a hook changes
     the input."""
@@ -131,6 +144,8 @@ class ToolCall:
     risk: ToolRisk
     read_only: bool
     locations: tuple[Location, ...]
+    item_id: str = ""
+    """Item of its deltas; empty if it was not shown while it arrived."""
     type: Literal["tool_call"] = "tool_call"
 
 
@@ -361,6 +376,7 @@ AgentEvent = (
     | ThinkingDelta
     | Text
     | Thinking
+    | ToolCallDelta
     | ToolCall
     | PermissionRequested
     | PermissionResolved

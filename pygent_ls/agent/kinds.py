@@ -26,6 +26,7 @@ class ToolCategory(StrEnum):
     SCAFFOLD = "scaffold"
     AGENT = "agent"
     MCP = "mcp"
+    EDITOR = "editor"
 
 
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "fetch", "think", "other"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -184,6 +184,26 @@ class Usage:
             context_tokens=call.context_tokens or call.total_tokens,
             context_limit=call.context_limit or self.context_limit,
         )
+
+    def beside(self, other: Usage) -> Usage:
+        """Return the totals after calls with another context, which do not change how full this one is."""
+        return replace(self.plus(other), context_tokens=self.context_tokens, context_limit=self.context_limit)
+
+    def since(self, before: Usage) -> Usage:
+        """Return what was used after `before`, an earlier value of these totals."""
+        if self.total_tokens == before.total_tokens:
+            return Usage()
+        return Usage(
+            input_tokens=self.input_tokens - before.input_tokens,
+            output_tokens=self.output_tokens - before.output_tokens,
+            cache_read_tokens=self.cache_read_tokens - before.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens - before.cache_write_tokens,
+            cost_usd=_dollars_between(self.cost_usd, before.cost_usd),
+        )
+
+
+def _dollars_between(cost: float | None, before: float | None) -> float | None:
+    return None if cost is None else max(0.0, cost - (before or 0.0))
 
 
 def user_message(content: str | tuple[Block, ...], *, turn_id: str = "") -> Message:

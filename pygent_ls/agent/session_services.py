@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from pygent_ls.agent.context.instructions import Instructions, NoInstructions
 from pygent_ls.agent.context.memory import ContextMemory
+from pygent_ls.agent.context.repository_map import KeptMap
 from pygent_ls.agent.context.untrusted_text import Marks
 from pygent_ls.agent.edits.checkpointer import Checkpointer, NoCheckpoints
 from pygent_ls.agent.edits.reviewer import NoReviewer, Reviewer
@@ -16,20 +18,29 @@ from pygent_ls.agent.permissions.sandbox_consent import SandboxConsent
 from pygent_ls.agent.ports.approver import Approver
 from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
 from pygent_ls.agent.ports.hooks import Hooks, NoHooks
+from pygent_ls.agent.ports.language_features import LanguageFeatures, NoLanguageFeatures
 from pygent_ls.agent.ports.notes import Notes
 from pygent_ls.agent.ports.output_store import Outputs
+from pygent_ls.agent.ports.pictures import Pictures
+from pygent_ls.agent.ports.processes import Processes
 from pygent_ls.agent.ports.questioner import NobodyToAsk, Questioner
 from pygent_ls.agent.ports.resources import ServerResources
+from pygent_ls.agent.ports.review_findings import ReviewFindings
 from pygent_ls.agent.ports.skills import Skills
+from pygent_ls.agent.ports.subagents import WorkLocks
+from pygent_ls.agent.ports.symbols import SymbolIndex
 from pygent_ls.agent.ports.templates import Templates
 from pygent_ls.agent.ports.web import Web, WebSearch
-from pygent_ls.agent.ports.workspace import Processes, Workspace
+from pygent_ls.agent.ports.workspace import Workspace
 from pygent_ls.agent.telemetry import Telemetry, no_telemetry
 from pygent_ls.agent.tools.cache import ToolCache
+from pygent_ls.agent.tools.listed_findings import ListedFindings
 from pygent_ls.agent.tools.plan import Plan
 from pygent_ls.agent.tools.read_log import ReadLog
 from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.agent.tools.tool import ToolRegistry
+
+Formatting = Literal["off", "auto", "on"]
 
 Settle = Callable[[], Awaitable[None]]
 """Returns when everything said and emitted so far will survive a crash of the program or the machine; raises nothing.
@@ -55,22 +66,37 @@ class Environment:
     cache: ToolCache
     max_tool_result_chars: int
     web: Web | None = None
+    pictures: Pictures | None = None
     search: WebSearch | None = None
     templates: Templates | None = None
     skills: Skills | None = None
     notes: Notes | None = None
+    symbols: SymbolIndex | None = None
+    prompt_map_tokens: int = 0
+    """Size of the map of the workspace in the system prompt; 0 for none."""
     resources: ServerResources | None = None
     questioner: Questioner = field(default_factory=NobodyToAsk)
     pauser: Questioner = field(default_factory=NobodyToAsk)
     """Asked whether a turn that has reached a limit may continue."""
     editor: EditorState = field(default_factory=NoEditor)
+    language: LanguageFeatures = field(default_factory=NoLanguageFeatures)
+    diagnostics_wait_s: float = 0.0
+    """Maximum time that an edit waits for the problems that it has brought; 0 if they are not asked for."""
+    formatting: Formatting = "off"
+    """Whether texts are formatted before they are written; `auto` if the editor formats the file on each save."""
     reviewer: Reviewer = field(default_factory=NoReviewer)
+    findings: ReviewFindings = field(default_factory=ListedFindings)
     consent: SandboxConsent = field(default_factory=SandboxConsent)
     instructions: Instructions = field(default_factory=NoInstructions)
     hooks: Hooks = field(default_factory=NoHooks)
     telemetry: Telemetry = no_telemetry
     working_directory: Path = Path()
     """Folder of commands that name none; the daemon's own if the session has none."""
+
+    @property
+    def checks_edits(self) -> bool:
+        """Whether the problems that an edit has brought are looked for."""
+        return self.diagnostics_wait_s > 0 and "diagnostics" in self.language.offered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +115,11 @@ class SessionMemory:
     window: ContextMemory = field(default_factory=ContextMemory)
     """What the session's model was sent, and what of it was compacted. A subagent, which has another history, has its
     own."""
+    repository_map: KeptMap = field(default_factory=KeptMap)
+    """Map of the workspace in the system prompt."""
     found_tools: set[str] = field(default_factory=set[str])
     """Tools on demand that the model has found."""
+    locks: WorkLocks = field(default_factory=WorkLocks)
     settle: Settle = settled_at_once
     """Awaited before a tool with effects runs."""
     mode_changed: Callable[[], None] = ignore_mode

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from pygent_ls.agent.context.window import ContextMode
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import Effort
-from pygent_ls.agent.tools.tool import ToolRegistry
+from pygent_ls.agent.tools.tool import Tool, ToolRegistry
 from pygent_ls.errors import SessionError
 
 DEFAULT = "default"
@@ -23,6 +23,9 @@ READING_TOOLS = (
     "find_files",
     "grep_search",
     "find_definition",
+    "code_navigation",
+    "code_actions",
+    "repo_map",
     "diagnostics",
     "git_status",
     "git_diff",
@@ -39,8 +42,10 @@ READING_TOOLS = (
     "task",
     "ask_user",
     "mcp__*",
+    "editor__*",
 )
-"""Tools that plan mode allows; of MCP servers' tools, only those that declare themselves read-only."""
+"""Tools that plan mode allows; of the tools of MCP servers and of the editor, only those that are declared as
+read-only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +83,7 @@ class AgentProfile:
 
     def offered(self, tools: ToolRegistry) -> ToolRegistry:
         """Return the registry with the tools that it is offered; the others are withheld with a reason."""
-        missing = [each.name for each in tools.list_all() if not self.offers(each.name)]
+        missing = [each.name for each in tools.list_all() if not all(map(self.offers, _names_of(each)))]
         return without(tools, dict.fromkeys(missing, f"is not offered to the agent {self.name}"))
 
 
@@ -90,8 +95,13 @@ def without(tools: ToolRegistry, withheld: Mapping[str, str]) -> ToolRegistry:
 
 def allowed_by_settings(tools: ToolRegistry, disallowed: Iterable[str]) -> ToolRegistry:
     """Return the registry without the tools that match the setting `disallowed_tools` (names and globs)."""
-    missing = [each.name for each in tools.list_all() if matches(each.name, disallowed)]
+    missing = [each.name for each in tools.list_all() if any(matches(name, disallowed) for name in _names_of(each))]
     return without(tools, dict.fromkeys(missing, "is not offered: the setting `disallowed_tools` removes it"))
+
+
+def _names_of(tool: Tool) -> Sequence[str]:
+    """Return the names by which a tool may be withheld: one that runs command lines goes with `shell`."""
+    return (tool.name, "shell") if tool.command_argument else (tool.name,)
 
 
 def matches(tool_name: str, patterns: Iterable[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,14 +16,13 @@ from pygent_ls.app.factories import (
     endpoints_of,
     hooks_of,
     limits_of,
-    mcp_servers_of,
+    map_tokens_of,
     named_key_variables,
     policy_of,
     sandbox_options,
     search_of,
     secrets_of,
 )
-from pygent_ls.app.keys import server_tokens
 from pygent_ls.config.live import Taken
 from pygent_ls.config.settings import Settings
 from pygent_ls.config.sources import user_file
@@ -44,9 +43,8 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.app.completion import ConfiguredCompletions
     from pygent_ls.app.external_models import ExternalModels
     from pygent_ls.app.settings_layers import SettingsLayers
-    from pygent_ls.editors.ports import FrontEnd, SessionStart
+    from pygent_ls.editors.ports import Core, FrontEnd, SessionStart
     from pygent_ls.extensions.mcp.server import Sample, SampleRequest, ServerView
-    from pygent_ls.extensions.mcp.servers import McpServers
     from pygent_ls.extensions.own_tools.tools import OwnTools
     from pygent_ls.extensions.skills import SkillFolders
     from pygent_ls.extensions.voice import Voice, VoiceInput
@@ -58,23 +56,29 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.sessions.rules import FileRuleStore
     from pygent_ls.sessions.turns.settings import TurnSettings
     from pygent_ls.workspace.files.notes_file import NotesFile
+    from pygent_ls.workspace.symbols.index import WorkspaceSymbols
 
 
 MAX_MCP_TOOLS = 30
-"""Maximum number of MCP tools whose definitions all requests contain, about 100 tokens each; of more, the model finds
-those that it needs with `search_tools`."""
+"""Maximum number of MCP tools, and of the editor's, whose definitions all requests contain, about 100 tokens each; of
+more, the model finds those that it needs with `search_tools`."""
 
 
 class Agent:
     """All packages wired together for one front end."""
 
-    def __init__(self, layers: SettingsLayers, front_end: FrontEnd) -> None:
+    def __init__(self, layers: SettingsLayers, front_end: FrontEnd, beside: Agent | None = None) -> None:
+        """`beside` is the agent of the user's work tree, for the agent of a worktree: it has the same settings, trust,
+        stored rules and notes, and a workspace, a sandbox, caches and servers of its own."""
         from pygent_ls.agent.tools.cache import ToolCache
         from pygent_ls.app.commands import command_facts
+        from pygent_ls.app.language import LanguageSupport
+        from pygent_ls.app.mcp import McpSupport
         from pygent_ls.app.setup import AppSetup
         from pygent_ls.app.shared import Shared
         from pygent_ls.app.storage import CHECKPOINTS
         from pygent_ls.app.trust_prompt import TrustPrompt
+        from pygent_ls.app.worktrees import WorktreeAgents
         from pygent_ls.sessions.checkpoints.past_sessions import PastSessions
         from pygent_ls.sessions.store import Sessions
         from pygent_ls.workspace.snapshots.snapshots import Snapshots
@@ -83,13 +87,15 @@ class Agent:
         self._is_alone = layers.shared is None
         self.state_folder = self._shared.state_folder
         self._front_end = front_end
+        self._layers = layers
+        self._beside = beside
         self._live = layers.live
         self._live.news(layers.taken)  # the front end reports these itself
         self._taken = layers.taken
         if front_end.is_restricted:
             self._live.distrust()
             self._taken = self._live.take(layers.taken.folder)
-        self._trusting = TrustPrompt(layers.trust, front_end.ask_trust)
+        self._trusting = beside._trusting if beside else TrustPrompt(layers.trust, front_end.ask_trust)
         self._processes, self._sandbox = self._shared.processes(
             self._settings,
             lambda: (*front_end.workspace.folders, *front_end.workspace.more_folders),
@@ -99,8 +105,8 @@ class Agent:
         self._endpoints = self._endpoints_of(self._taken)
         self._has_skills = False
         """Whether there were skills when the settings were last taken."""
-        self._mcp: McpServers | None = None
-        """None until a server is configured."""
+        self._mcp = McpSupport(front_end, self._processes, self._sample)
+        self._language = LanguageSupport(front_end, self._processes)
         self._voice: Voice | None = None
         """None until it is used."""
         self._setup = AppSetup(
@@ -108,7 +114,7 @@ class Agent:
             keys=self._shared.keys,
             models=self._models,
             find=self._processes.find,
-            folder=lambda: next(iter(front_end.workspace.folders), None),
+            folder=self._project,
             questioner=front_end.questioner,
             tell=front_end.tell,
             on_change=front_end.on_models_change,
@@ -129,10 +135,31 @@ class Agent:
             take_settings=self._take_settings,
         )
         self.sessions.tell_user_with(front_end.tell)
-        self.sessions.share(self._shared.live)
+        self.sessions.share(self._shared.live, is_front_end=beside is None)
         self.sessions.keep_checkpoints(self._checkpoints, self._past)
         self.sessions.keep_in(self._kept.journals)
-        self.sessions.tell_commands(command_facts(self._live, front_end, self, lambda: self._external_models.commands))
+        found = beside.worktrees if beside else None
+        self.worktrees = found or WorktreeAgents(front_end, self.sessions, self._processes.find, self._agent_beside)
+        self.sessions.tell_commands(
+            command_facts(self._live, front_end, self, self._project, lambda: self._external_models.commands)
+        )
+
+    def _agent_beside(self, front_end: FrontEnd) -> Agent:
+        return Agent(replace(self._layers, taken=self._taken, shared=self._shared), front_end, beside=self)
+
+    @property
+    def _agents_beside(self) -> Iterable[Core]:
+        """Return the agents of the worktrees beside the user's work tree."""
+        return self.worktrees.agents if self._beside is None else ()
+
+    def _project(self) -> Path | None:
+        """Return the first folder that the user has open, whose settings, stored rules and notes apply; None without a
+        folder."""
+        return next(iter((self._beside or self)._front_end.workspace.folders), None)
+
+    def _read_settings(self) -> Taken:
+        """Read the settings that apply now. Blocking."""
+        return self._live.take(self._project(), self._first_folder())
 
     @property
     def _settings(self) -> Settings:
@@ -144,6 +171,12 @@ class Agent:
         from pygent_ls.app.prompt import skills_of
 
         return skills_of(self._front_end.workspace, is_restricted=self._front_end.is_restricted)
+
+    @cached_property
+    def _symbols(self) -> WorkspaceSymbols:
+        from pygent_ls.workspace.symbols.index import WorkspaceSymbols
+
+        return WorkspaceSymbols(self._processes, self._front_end.workspace, self.state_folder / "symbols")
 
     @cached_property
     def _own_tools(self) -> OwnTools:
@@ -159,7 +192,9 @@ class Agent:
     def configure(self, given: object) -> Sequence[str]:
         """Implement `Core`."""
         self._live.set_editor_section(given)
-        return self._live.news(self._live.take(self._taken.folder))
+        taken = self._live.take(self._taken.folder)
+        self._completions.use(taken)
+        return self._live.news(taken)
 
     async def close(self) -> None:
         """Implement `Core`."""
@@ -167,11 +202,14 @@ class Agent:
             await self._voice.close()
         async with asyncio.TaskGroup() as group:
             group.create_task(self._shared.close() if self._is_alone else self.sessions.leave())
-            if self._mcp is not None:
-                group.create_task(self._mcp.close())
+            group.create_task(self._mcp.close())
+            group.create_task(self._language.close())
+            if self._beside is None:
+                group.create_task(self.worktrees.close())
             if "_external_models" in self.__dict__:
                 group.create_task(self._external_models.close())
-        await self._trusting.close()
+        if self._beside is None:
+            await self._trusting.close()
 
     async def _take_settings(self) -> TurnSettings:
         """Return the settings for a new turn; ask the user for trust if the workspace's settings need it."""
@@ -179,26 +217,32 @@ class Agent:
         from pygent_ls.sessions.turns.settings import TurnSettings
 
         await self._front_end.configured()
-        folders = self._front_end.workspace.folders
-        taken = await asyncio.to_thread(self._live.take, folders[0] if folders else None)
+        taken = await asyncio.to_thread(self._read_settings)
         self._taken = taken = await self._trusting.settle(taken)
         settings = taken.loaded.settings
-        self._start_servers(settings)
+        self._completions.use(taken)
+        self._front_end.on_settings_change()
+        self._mcp.apply(settings, self._first_folder())
+        self._language.apply(settings)
         await self._own_tools.refresh(taken.trusted_tools)
-        if self._mcp is not None and self._front_end.waits_for_servers_s:
-            await self._mcp.until_started(self._front_end.waits_for_servers_s)
+        await self._mcp.until_started()
         of_keys = await asyncio.to_thread(self._shared.refresh_keys)
         self._endpoints = endpoints = await asyncio.to_thread(self._endpoints_of, taken)
-        self._sandbox.change(sandbox_options(settings))
+        options = sandbox_options(settings)
+        self._sandbox.change(await asyncio.to_thread(self.worktrees.with_git, options) if self._beside else options)
         await asyncio.to_thread(self._sandbox.tidy)
         self._processes.hide(named_key_variables(settings))
-        beside, wrong = await asyncio.to_thread(more_folders, taken)
-        self._front_end.workspace.use_also(beside)
+        also, wrong = await asyncio.to_thread(more_folders, taken)
+        if self._beside is not None:
+            also, problems = await asyncio.to_thread(self.worktrees.translated, also, self._first_folder())
+            wrong = [*wrong, *problems]
+        self._front_end.workspace.use_also(also)
         self._has_skills = bool(skills := await self._skills.all())
         notes = await notes_for(self._notes(), settings)
         prompt = replace(await prompt_settings(taken), skills=skills, notes=notes)
         problems = [f"Settings: {each}" for each in self._live.news(taken)]
-        problems += self._live.untold(self._own_tools.tools([each.name for each in self._built_in(settings)])[1])
+        taken_names = [each.name for each in (*self._built_in(settings), *self._front_end.tools())]
+        problems += self._live.untold(self._own_tools.tools(taken_names)[1])
         problems += self._live.untold(filter(None, (*wrong, prompt.problem, *of_keys, search_of(settings)[1])))
         return TurnSettings(
             model=endpoints.model,
@@ -231,7 +275,11 @@ class Agent:
             services.environment,
             search=search_of(settings)[0],
             notes=self._notes(),
-            resources=self._mcp,
+            prompt_map_tokens=map_tokens_of(settings),
+            resources=self._mcp.servers,
+            language=self._language.features,
+            diagnostics_wait_s=settings.edits.diagnostics_wait_s,
+            formatting=settings.edits.format,
             max_tool_result_chars=settings.max_tool_result_chars,
             hooks=hooks_of(settings, self._processes, self._front_end.hooks),
         )
@@ -248,13 +296,14 @@ class Agent:
         from pygent_ls.agent.variants import allowed_by_settings
         from pygent_ls.tools.tool_search import search_tool
 
-        offered = self._built_in(settings)
-        own, _ = self._own_tools.tools([each.name for each in offered])
-        of_servers = self._mcp.tools if self._mcp else ()
-        on_demand = of_servers if len(of_servers) > MAX_MCP_TOOLS else ()
+        offered, of_editor = self._built_in(settings), self._front_end.tools()
+        own, _ = self._own_tools.tools([each.name for each in (*offered, *of_editor)])
+        servers = self._mcp.servers
+        of_servers = servers.tools if servers else ()
+        on_demand = [each for some in (of_servers, of_editor) if len(some) > MAX_MCP_TOOLS for each in some]
         finding = [search_tool(on_demand)] if on_demand else []
-        reading = self._mcp.resource_tools if self._mcp else ()
-        all_tools = [*offered, *own, *finding, *reading, *of_servers]
+        reading = servers.resource_tools if servers else ()
+        all_tools = [*offered, *own, *finding, *reading, *of_servers, *of_editor]
         registry = ToolRegistry(all_tools, on_demand=frozenset(each.name for each in on_demand), found=found)
         return allowed_by_settings(registry, settings.disallowed_tools)
 
@@ -267,44 +316,16 @@ class Agent:
             shell_timeout_s=settings.shell_timeout_s,
             has_skills=self._has_skills,
             has_memory=settings.memory.enabled,
+            map_tokens=settings.repository_map.tokens,
             has_search=settings.web_search.provider or search_of(settings)[0] is not None,
+            language=self._language.features.offered,
             agents=[(each.name, each.description) for each in variants(profiles_of(settings)).profiles.values()],
         )
-
-    def _start_servers(self, settings: Settings) -> None:
-        """Start the MCP servers of the settings, and end those that are no longer in them. Returns at once.
-
-        In a restricted workspace none is started: it would run in a folder whose files it may execute.
-        """
-        if self._front_end.is_restricted:
-            return
-        if self._mcp is None:
-            if not settings.mcp_servers:
-                return
-            from pygent_ls.extensions.mcp.server import McpHost
-            from pygent_ls.extensions.mcp.servers import McpServers
-
-            self._mcp = McpServers(
-                McpHost(
-                    run=self._processes.serve,
-                    find=self._processes.find,
-                    folders=lambda: self._front_end.workspace.folders,
-                    tell=self._front_end.tell,
-                    ask=self._front_end.questioner.ask,
-                    sample=self._sample,
-                    tokens=server_tokens(),
-                    open_url=self._front_end.open_url,
-                    on_change=self._front_end.on_mcp_change,
-                )
-            )
-        self._mcp.apply(mcp_servers_of(settings, self._first_folder()))
 
     @property
     def mcp(self) -> ServerView:
         """Implement `Core`."""
-        from pygent_ls.extensions.mcp.server import NoServers
-
-        return self._mcp or NoServers()
+        return self._mcp.view
 
     @property
     def voice(self) -> VoiceInput:
@@ -317,25 +338,28 @@ class Agent:
             self._voice = voice_of(
                 self.sessions,
                 front_end.speech,
-                servers=lambda: self._mcp,
+                servers=lambda: self._mcp.servers,
                 tell=front_end.tell,
                 settings=lambda: self._settings,
             )
         return self._voice or NoVoice()
 
+    @property
+    def completions(self) -> InlineCompletions:
+        """Implement `Core`."""
+        return self._completions
+
     @cached_property
     def _completions(self) -> ConfiguredCompletions:
         from pygent_ls.app.completion import completions_of
 
-        return completions_of(self._front_end.workspace, self._shared, lambda: self._settings, self._completion_model)
+        front_end, shared = self._front_end, self._shared
+        return completions_of(front_end, shared, self._taken, self._read_settings, self._completion_model)
 
-    @property
-    def completions(self) -> InlineCompletions | None:
-        """Implement `Core`."""
-        return None if self._front_end.is_restricted or not self._settings.completion.model else self._completions
-
-    def _completion_model(self) -> Model:
-        return self._make_model(self._endpoints, self._settings.completion.model)
+    async def _completion_model(self, taken: Taken) -> Model:
+        """Create the model that completes. Raises `ModelError`."""
+        endpoints = await asyncio.to_thread(self._endpoints_of, taken)
+        return self._make_model(endpoints, taken.loaded.settings.completion.model)
 
     async def _sample(self, request: SampleRequest) -> Sample:
         """Call the default model for an MCP server. Raises `ModelError`."""
@@ -344,12 +368,20 @@ class Agent:
         model = self._make_model(self._endpoints, self._endpoints.model)
         return await sampled(model, request, self._settings.temperature)
 
+    async def commit_message(self, folder: Path | None) -> str:
+        """Implement `Core`."""
+        from pygent_ls.app.commit_message import commit_message_writer
+
+        taken = await self._take_settings()
+        services = partial(self._services, "commit-message", "plan")
+        return await commit_message_writer(taken, self._settings, services, self.sessions.all()).write(folder)
+
     def _notes(self) -> NotesFile:
-        """Return the notes about the first workspace folder, which may change."""
+        """Return the notes about the user's first folder, which may change."""
         from pygent_ls.workspace.files.notes_file import notes_file
 
         workspace = self._front_end.workspace
-        return notes_file(self.state_folder, self._first_folder(), workspace.open_document)
+        return notes_file(self.state_folder, self._project() or Path.cwd(), workspace.open_document)
 
     async def skills(self) -> Sequence[Skill]:
         """Implement `Core`."""
@@ -363,10 +395,9 @@ class Agent:
     async def beginning(self) -> SessionStart:
         """Implement `Core`."""
         await self._front_end.configured()
-        folders = self._front_end.workspace.folders
 
         def read() -> SessionStart:
-            taken = self._live.take(folders[0] if folders else None)
+            taken = self._read_settings()
             return beginning_of(taken, self._policy(taken.loaded.settings), self._models.saved_keys)
 
         return await asyncio.to_thread(read)
@@ -380,6 +411,8 @@ class Agent:
         self._shared.take_keys(keys)
         self._models = self._shared.models(self._settings, self._processes)
         self._endpoints = self._endpoints_of(self._taken)
+        for agent in self._agents_beside:
+            agent.take_keys(keys)
         return self._shared.editor_keys.variables
 
     async def models(self) -> Sequence[ListedModel]:
@@ -401,7 +434,7 @@ class Agent:
         if self._default_model is not None:
             start_loading(self._default_model, self._models)
         self._kept.start_tidying()
-        self._start_servers(self._settings)
+        self._mcp.apply(self._settings, self._first_folder())
 
     @cached_property
     def _default_model(self) -> Model | None:
@@ -424,6 +457,8 @@ class Agent:
         from pygent_ls.agent.rules.globs import escape
 
         self._cache.invalidate(escape(path))
+        for agent in self._agents_beside:
+            agent.file_changed(path)
 
     def kill_processes(self) -> None:
         """Kill all child process groups immediately."""
@@ -450,26 +485,25 @@ class Agent:
         """Return the agents from the current settings; workspace settings that the user was not asked about are left
         out.
         """
-        folders = self._front_end.workspace.folders
-        return variants_of(self._live.take(folders[0] if folders else None))
+        return variants_of(self._read_settings())
 
     def _first_folder(self) -> Path:
         """Return the first workspace folder, which may change; the daemon's working directory if the workspace has no
         folder.
         """
-        folders = self._front_end.workspace.folders
-        return folders[0] if folders else Path.cwd()
+        return next(iter(self._front_end.workspace.folders), None) or Path.cwd()
 
     def _rules(self) -> FileRuleStore:
         from pygent_ls.sessions.rules import FileRuleStore
 
-        return FileRuleStore(self.state_folder, self._first_folder())
+        return FileRuleStore(self.state_folder, self._project() or Path.cwd())
 
     def _services(self, session_id: str, mode: Mode) -> SessionServices:
         from pygent_ls.agent.permissions.permissions import Permissions
         from pygent_ls.agent.session_services import Environment, SessionMemory, SessionServices
         from pygent_ls.agent.tools.read_log import ReadLog
         from pygent_ls.extensions.instructions import RepositoryInstructions
+        from pygent_ls.workspace.pictures.converter import PictureConverter
         from pygent_ls.workspace.templates.template_folders import TemplateFolders
         from pygent_ls.workspace.web.http_client import HttpWeb
 
@@ -478,10 +512,13 @@ class Agent:
             workspace=self._front_end.workspace,
             processes=self._front_end.around_processes(self._processes),
             web=HttpWeb(self._processes),
+            pictures=PictureConverter(self._processes),
             search=search_of(self._settings)[0],
             skills=self._skills,
             notes=self._notes(),
-            resources=self._mcp,
+            symbols=self._symbols,
+            prompt_map_tokens=map_tokens_of(self._settings),
+            resources=self._mcp.servers,
             templates=TemplateFolders(
                 self._processes, shipped=Path(__file__).parents[1] / "scaffold", users=user_file().parent
             ),
@@ -489,7 +526,9 @@ class Agent:
             questioner=self._front_end.questioner,
             pauser=self._front_end.pauser,
             editor=self._front_end.editor,
+            language=self._language.features,
             reviewer=self._front_end.reviewer,
+            findings=self._front_end.findings,
             cache=self._cache,
             max_tool_result_chars=self._settings.max_tool_result_chars,
             instructions=RepositoryInstructions(self._front_end.workspace, secrets.masks),

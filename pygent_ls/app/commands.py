@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pygent_ls.config.live import LiveSettings
@@ -18,25 +19,30 @@ if TYPE_CHECKING:
     from pygent_ls.sessions.commands.ports import CommandFacts
 
 
-async def aliases_of(live: LiveSettings, workspace: Workspace) -> Mapping[str, str]:
+async def aliases_of(live: LiveSettings, folder: Callable[[], Path | None]) -> Mapping[str, str]:
     """Return the setting `aliases`; a workspace's own only if its folder is trusted already. Never asks the user."""
-    folders = workspace.folders
-    taken = await asyncio.to_thread(live.take, folders[0] if folders else None)
+    taken = await asyncio.to_thread(live.take, folder())
     return taken.loaded.settings.aliases
 
 
 def command_facts(
-    live: LiveSettings, front_end: FrontEnd, core: Core, agent_commands: Callable[[], Sequence[AgentCommand]]
+    live: LiveSettings,
+    front_end: FrontEnd,
+    core: Core,
+    folder: Callable[[], Path | None],
+    agent_commands: Callable[[], Sequence[AgentCommand]],
 ) -> CommandFacts:
-    """Return what the commands of a front end's sessions need to know."""
+    """Return what the commands of a front end's sessions need to know; `folder` returns the one whose settings
+    apply."""
     from pygent_ls.sessions.commands.ports import CommandFacts
 
     workspace = front_end.workspace
     return CommandFacts(
         models=core.models,
-        aliases=partial(aliases_of, live, workspace),
+        aliases=partial(aliases_of, live, folder),
         mcp=lambda: core.mcp,
         voice=lambda: core.voice,
+        worktrees=core.worktrees,
         agent_commands=agent_commands,
         skills=core.skills,
         own=partial(own_commands, workspace, is_restricted=front_end.is_restricted),

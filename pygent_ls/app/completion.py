@@ -2,54 +2,73 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pygent_ls.agent.context.window import tokens_of
-from pygent_ls.agent.ports.completer import Completer, CompletionRequest
-from pygent_ls.config.tables import CompletionTable
+from pygent_ls.agent.edits.commit import is_being_cancelled, to_its_end
+from pygent_ls.agent.ports.completer import Completer, CompletionRequest, CompletionTask, RecentEdit, Snippet
+from pygent_ls.agent.rules.read_rules import Reading
+from pygent_ls.app.daily_usage import LOCK_S, DailyUsage
+from pygent_ls.errors import ModelError
+from pygent_ls.secrets.env_files import is_env_file
 
 if TYPE_CHECKING:
     from pygent_ls.agent.ports.model import Model
-    from pygent_ls.agent.ports.workspace import Workspace
-    from pygent_ls.agent.rules.read_rules import Reading
     from pygent_ls.app.shared import Shared
+    from pygent_ls.config.live import Taken
     from pygent_ls.config.settings import Settings
+    from pygent_ls.config.tables import CompletionTable
+    from pygent_ls.editors.ports import FrontEnd
 
 USAGE_FILE = "completion.json"
 """File in the state folder with the tokens of the last day on which completion was used."""
 
+REFRESH_S = 2.0
+"""Time after which the settings are read again."""
+
+RESERVED_OUTPUT = 4
+"""Share of the maximum output, as its divisor, that is reserved before the model answers."""
+
 
 def completions_of(
-    workspace: Workspace, shared: Shared, settings: Callable[[], Settings], make_model: Callable[[], Model]
+    front_end: FrontEnd,
+    shared: Shared,
+    taken: Taken,
+    take: Callable[[], Taken],
+    make_model: Callable[[Taken], Awaitable[Model]],
 ) -> ConfiguredCompletions:
-    """Return the inline completion of one front end."""
-    from pygent_ls.agent.rules.read_rules import Reading
+    """Return the inline completion of one front end. `take` reads the settings, blocking."""
     from pygent_ls.app.factories import secrets_of
     from pygent_ls.llm.completion.completer import completer_of
 
-    secrets = secrets_of(settings(), shared.state_folder, workspace, shared.known_keys)
+    secrets = secrets_of(taken.loaded.settings, shared.state_folder, front_end.workspace, shared.known_keys)
 
-    async def make() -> Completer:
-        api = settings().completion.api
-        return await completer_of(make_model(), None if api == "auto" else api)
+    async def make(taken: Taken, task: CompletionTask) -> Completer:
+        api = taken.loaded.settings.completion.api if task == "complete" else "chat"
+        return await completer_of(await make_model(taken), None if api == "auto" else api)
 
-    async def mask(text: str, path: Path) -> str:
+    async def mask(text: str, path: Path, settings: Settings) -> str:
+        secrets.switch(on=settings.redact_secrets)
+        secrets.know(shared.known_keys)
         return await secrets.masks.text(text, str(path))
 
     return ConfiguredCompletions(
         host=CompletionHost(
-            table=lambda: settings().completion,
+            is_restricted=front_end.is_restricted,
+            take=take,
             make=make,
-            reading=lambda: Reading.of(settings().permissions),
             mask=mask,
+            keys_version=lambda: shared.keys_version,
             state_folder=shared.state_folder,
-        )
+        ),
+        taken=taken,
     )
 
 
@@ -57,13 +76,14 @@ def completions_of(
 class CompletionHost:
     """What completion needs of its front end's agent."""
 
-    table: Callable[[], CompletionTable]
-    make: Callable[[], Awaitable[Completer]]
-    """Makes the completer of the settings. Raises `ModelError`."""
-    reading: Callable[[], Reading]
-    """Returns the rules about reading files."""
-    mask: Callable[[str, Path], Awaitable[str]]
+    is_restricted: bool
+    take: Callable[[], Taken]
+    """Reads the settings. Blocking."""
+    make: Callable[[Taken, CompletionTask], Awaitable[Completer]]
+    """Makes the completer of the settings for a task. Raises `ModelError`."""
+    mask: Callable[[str, Path, Settings], Awaitable[str]]
     """Masks secrets in the text of a file."""
+    keys_version: Callable[[], object]
     state_folder: Path
 
 
@@ -72,30 +92,71 @@ class ConfiguredCompletions:
     """Implements `InlineCompletions`."""
 
     host: CompletionHost
-    _made: tuple[CompletionTable, Completer] | None = None
+    taken: Taken
+    _made: dict[CompletionTask, tuple[Taken, object, Completer]] = field(
+        default_factory=dict[CompletionTask, tuple["Taken", object, Completer]]
+    )
+    """Completer of each task, with the settings and the keys that it was made from."""
     _usage: DailyUsage = field(init=False)
+    _read_at: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self._usage = DailyUsage(self.host.state_folder / USAGE_FILE)
 
     @property
+    def completes(self) -> bool:
+        """Implement `InlineCompletions`."""
+        return bool(self._table.model) and not self.host.is_restricted
+
+    @property
+    def suggests_edits(self) -> bool:
+        """Implement `InlineCompletions`."""
+        return self.completes and self._table.next_edit
+
+    @property
     def debounce_s(self) -> float:
         """Implement `InlineCompletions`."""
-        return self.host.table().debounce_ms / 1000
+        return self._table.debounce_ms / 1000
 
     @property
     def max_tokens(self) -> int:
         """Implement `InlineCompletions`."""
-        return self.host.table().max_tokens
+        return self._table.max_tokens
+
+    def use(self, taken: Taken) -> None:
+        """Use these settings from now on."""
+        if taken.loaded.settings != self.taken.loaded.settings:
+            self.taken = taken
+        self._read_at = time.monotonic()
+
+    async def refresh(self) -> None:
+        """Implement `InlineCompletions`."""
+        if time.monotonic() - self._read_at > REFRESH_S:
+            self._read_at = time.monotonic()
+            self.use(await asyncio.to_thread(self.host.take))
+
+    def is_withheld(self, path: Path, name: str) -> bool:
+        """Implement `InlineCompletions`."""
+        if is_env_file(name) or is_env_file(path.name):
+            return True
+        return Reading.of(self._settings.permissions).withholds(name) is not None
 
     async def complete(self, request: CompletionRequest) -> AsyncGenerator[str, None]:
         """Implement `InlineCompletions`."""
-        table, reading = self.host.table(), self.host.reading()
-        allowed = replace(request, snippets=tuple(each for each in request.snippets if not reading.denies(each.name)))
-        if reading.denies(request.name) or self._usage.is_used_up(table.max_tokens_per_day):
+        table = self._table
+        if not self.completes or self.is_withheld(request.path, request.name):
             return
-        masked = await self._masked(allowed)
-        completer = await self._completer(table)
+        masked = await self._masked(request)
+        if masked is None:
+            return
+        completer = await self._completer(request.task)
+        reserved = tokens_of(masked.n_chars) + request.max_tokens // RESERVED_OUTPUT
+        if not await asyncio.to_thread(self._usage.reserve, reserved, table.max_tokens_per_day):
+            raise ModelError(
+                f"the {table.max_tokens_per_day:,} tokens of {date.today().isoformat()} are used up, so nothing is "
+                "completed until tomorrow. `completion.max_tokens_per_day` sets the limit.",
+                type="rate_limit",
+            )
         n_chars = masked.n_chars
         try:
             async with aclosing(completer.complete(masked)) as pieces:
@@ -103,43 +164,62 @@ class ConfiguredCompletions:
                     n_chars += len(piece)
                     yield piece
         finally:
-            self._usage.add(tokens_of(n_chars))
+            await to_its_end(asyncio.to_thread(self._usage.correct, tokens_of(n_chars) - reserved), 2 * LOCK_S)
+            if is_being_cancelled():
+                raise asyncio.CancelledError
 
-    async def _completer(self, table: CompletionTable) -> Completer:
-        if self._made is None or self._made[0] != table:
-            self._made = (table, await self.host.make())
-        return self._made[1]
+    @property
+    def _settings(self) -> Settings:
+        return self.taken.loaded.settings
 
-    async def _masked(self, request: CompletionRequest) -> CompletionRequest:
-        mask = self.host.mask
+    @property
+    def _table(self) -> CompletionTable:
+        return self._settings.completion
+
+    async def _completer(self, task: CompletionTask) -> Completer:
+        taken, keys = self.taken, self.host.keys_version()
+        made = self._made.get(task)
+        if made is None or made[0] is not taken or made[1] != keys:
+            made = self._made[task] = (taken, keys, await self.host.make(taken, task))
+        return made[2]
+
+    async def _masked(self, request: CompletionRequest) -> CompletionRequest | None:
+        """Return the request without secrets; None if the cursor, or an end of the text, is in a secret."""
+        path = request.path
+        before, after = request.before, request.after
+        beside = f"{request.lead}{before}{after}{request.trail}"
+        masked = await self._mask(beside, path)
+        if masked != beside:
+            before, after = await self._mask(before, path), await self._mask(after, path)
+            if before + after not in masked:
+                return None
+        snippets = [await self._masked_snippet(each) for each in request.snippets]
+        edits = [await self._masked_edit(each) for each in request.edits]
         return replace(
             request,
-            before=await mask(request.before, request.path),
-            after=await mask(request.after, request.path),
-            snippets=tuple([replace(each, text=await mask(each.text, each.path)) for each in request.snippets]),
+            before=before,
+            after=after,
+            imports=await self._mask(request.imports, path),
+            snippets=tuple(each for each in snippets if each is not None),
+            edits=tuple(each for each in edits if each is not None),
         )
 
+    async def _masked_snippet(self, snippet: Snippet) -> Snippet | None:
+        if self.is_withheld(snippet.path, snippet.name):
+            return None
+        text = await self._mask(snippet.text, snippet.path)
+        if snippet.around and text not in await self._mask(snippet.around, snippet.path):
+            return None
+        return replace(snippet, text=text)
 
-class DailyUsage:
-    """Tokens that were used today, in a file that all daemons share."""
+    async def _masked_edit(self, edit: RecentEdit) -> RecentEdit | None:
+        if self.is_withheld(edit.path, edit.name):
+            return None
+        old, new = await self._mask(edit.old, edit.path), await self._mask(edit.new, edit.path)
+        for text, masked in ((edit.old, old), (edit.new, new)):
+            if edit.lead and masked not in await self._mask(f"{edit.lead}{text}", edit.path):
+                return None  # a line of a key
+        return replace(edit, old=old, new=new)
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def is_used_up(self, limit: int) -> bool:
-        """Whether no tokens are left; 0 means no limit."""
-        return bool(limit) and self._today() >= limit
-
-    def add(self, n_tokens: int) -> None:
-        """Add tokens."""
-        content = json.dumps({"day": date.today().isoformat(), "tokens": self._today() + n_tokens})
-        with suppress(OSError):  # a completion is worth more than its count
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._path.write_text(content, encoding="utf-8")
-
-    def _today(self) -> int:
-        try:
-            kept = json.loads(self._path.read_text(encoding="utf-8"))
-            return int(kept["tokens"]) if kept["day"] == date.today().isoformat() else 0
-        except (OSError, ValueError, KeyError, TypeError):
-            return 0
+    async def _mask(self, text: str, path: Path) -> str:
+        return await self.host.mask(text, path, self._settings)

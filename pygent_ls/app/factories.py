@@ -15,10 +15,12 @@ from pygent_ls.secrets.log_mask import redacted
 if TYPE_CHECKING:
     from pygent_ls.agent.permissions.permissions import Policy
     from pygent_ls.agent.ports.hooks import Hooks
-    from pygent_ls.agent.ports.workspace import Processes, Workspace
+    from pygent_ls.agent.ports.processes import Processes
+    from pygent_ls.agent.ports.workspace import Workspace
     from pygent_ls.agent.tools.session_secrets import SessionSecrets
     from pygent_ls.config.entries import McpServerTable
     from pygent_ls.config.layers import Loaded
+    from pygent_ls.extensions.language_servers.specs import LanguageServerSpec
     from pygent_ls.extensions.mcp.server import ServerSpec
     from pygent_ls.llm.cli.model import CliEnvironment
     from pygent_ls.llm.providers.endpoint import Endpoint
@@ -49,6 +51,28 @@ def mcp_server_of(name: str, table: McpServerTable, folder: Path) -> ServerSpec:
         startup_timeout_s=table.startup_timeout_s,
         timeout_s=table.timeout_s,
     )
+
+
+def language_servers_of(settings: Settings) -> list[LanguageServerSpec]:
+    """Return the language servers that are used."""
+    from pygent_ls.extensions.language_servers.specs import LanguageServerSpec
+
+    return [
+        LanguageServerSpec(
+            name=name,
+            command=table.command,
+            files=table.files,
+            root_markers=table.root_markers,
+            language_id=table.language_id,
+            env=table.env,
+            initialization_options=table.initialization_options,
+            settings=table.settings,
+            startup_timeout_s=table.startup_timeout_s,
+            timeout_s=table.timeout_s,
+        )
+        for name, table in settings.language_servers.items()
+        if table.enabled
+    ]
 
 
 def sandbox_options(settings: Settings) -> SandboxOptions:
@@ -100,8 +124,14 @@ def limits_of(settings: Settings) -> SessionLimits:
             compaction=CompactionRules(strategy=settings.compaction.strategy, at=settings.compaction.at),
         ),
         stream_flush_s=settings.stream_flush_ms / 1000,
+        wakes=settings.background_reports == "start_turn",
         summarizer=settings.compaction.model,
     )
+
+
+def map_tokens_of(settings: Settings) -> int:
+    """Return the size of the map in the system prompt; 0 for none."""
+    return settings.repository_map.tokens if settings.repository_map.in_prompt else 0
 
 
 def policy_of(settings: Settings, state: Path, *, is_restricted: bool = False) -> Policy:
@@ -118,6 +148,7 @@ def policy_of(settings: Settings, state: Path, *, is_restricted: bool = False) -
         may_bypass=settings.allow_bypass,
         planners=planners_of(settings),
         is_restricted=is_restricted,
+        has_language_servers=bool(settings.language_servers),
         protected=Protected(home=Path.home().as_posix(), folders=tuple(folders), keys=keys),
     )
 

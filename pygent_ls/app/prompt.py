@@ -185,6 +185,7 @@ async def make_parts(workspace: Workspace, settings: PromptSettings, wanted: Pro
             instructions=wanted.instructions,
             skills=settings.skills,
             notes=settings.notes,
+            repository_map=wanted.repository_map,
         )
     )
 

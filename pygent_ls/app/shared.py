@@ -24,7 +24,7 @@ from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from pygent_ls.workspace.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from pygent_ls.agent.ports.workspace import Processes
+    from pygent_ls.agent.ports.processes import Processes
 
 
 class Shared:

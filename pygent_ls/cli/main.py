@@ -120,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     from pygent_ls.cli.run_options import OWN_MODES
     from pygent_ls.cli.sessions_options import add_sessions
     from pygent_ls.cli.setup import add_setup
+    from pygent_ls.cli.worktree import add_worktree
 
     class Parser(argparse.ArgumentParser):
         """Argument parser without abbreviated options: `--debug` is not `--debug-file`. Subcommands use the same
@@ -157,6 +158,7 @@ def _parser() -> argparse.ArgumentParser:
     add_chat(commands.add_parser)
     add_run(commands.add_parser)
     add_sessions(commands.add_parser)
+    add_worktree(commands.add_parser)
     connecting = commands.add_parser(
         "connect",
         help="connect an editor to the daemon at a socket",

@@ -54,7 +54,10 @@ def run_command(given: argparse.Namespace) -> int:
 
     from pygent_ls.editors.headless import run
 
-    return command.logged.ended(run(command.blueprint, command.options))
+    try:
+        return command.logged.ended(run(command.blueprint, command.options))
+    finally:
+        command.leave()
 
 
 def add_chat(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
@@ -79,7 +82,10 @@ def chat_command(given: argparse.Namespace, first: str = "") -> int:
 
     from pygent_ls.editors.terminal.chat import chat
 
-    return command.logged.ended(chat(command.blueprint, command.options, first))
+    try:
+        return command.logged.ended(chat(command.blueprint, command.options, first))
+    finally:
+        command.leave()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +95,8 @@ class _Begun:
     blueprint: Blueprint
     options: RunOptions
     logged: Logged
+    leave: Callable[[], None]
+    """Ends the use of the worktree, if the command uses one."""
 
 
 def _begun(given: argparse.Namespace, name: Literal["run", "chat"]) -> _Begun:
@@ -110,7 +118,11 @@ def _begun(given: argparse.Namespace, name: Literal["run", "chat"]) -> _Begun:
     from pygent_ls.app.blueprint import read_settings
     from pygent_ls.editors.run_options import RunOptions
 
-    folder = folder.resolve()
+    folder, leave = folder.resolve(), _nothing
+    if given.worktree is not None:
+        from pygent_ls.cli.worktree import entered
+
+        folder, leave = entered(given, folder)
     blueprint = read_settings({}, [folder], settings)
     if wrong := [each.text for each in blueprint.taken.loaded.problems if each.layer == "command line"]:
         given.refuse("; ".join(wrong))
@@ -134,7 +146,11 @@ def _begun(given: argparse.Namespace, name: Literal["run", "chat"]) -> _Begun:
         shows_partial_messages=given.include_partial_messages,
         asks_on_stdio=given.permission_prompt_tool is not None,
     )
-    return _Begun(blueprint=blueprint, options=options, logged=logged)
+    return _Begun(blueprint=blueprint, options=options, logged=logged, leave=leave)
+
+
+def _nothing() -> None:
+    """Do nothing: no worktree is used."""
 
 
 def _write_details(given: argparse.Namespace) -> None:

@@ -66,6 +66,11 @@ def add_chat_options(chat: argparse.ArgumentParser) -> None:
 
 def _add_shared_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--cwd", metavar="DIR", default=".", help="working folder (default: current)")
+    command.add_argument(
+        "--worktree",
+        metavar="NAME",
+        help="work in the git worktree NAME, on the branch pygent/NAME; it is created from HEAD if it does not exist",
+    )
     _add_session_options(command)
     _add_limits(command)
     _add_permission_options(command)

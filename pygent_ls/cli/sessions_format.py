@@ -24,6 +24,7 @@ from pygent_ls.editors.terminal.text import Palette, harmless
 from pygent_ls.sessions.index.entries import SessionEntry
 from pygent_ls.sessions.journal.changes import Changes
 from pygent_ls.sessions.saved_format.writer import message_out, timestamp
+from pygent_ls.workspace.git.session_worktrees import worktree_of
 
 MIN_ID_CHARS = 8
 """Minimum number of id characters shown; more are shown if needed to distinguish the ids."""
@@ -94,7 +95,8 @@ def cost_of(usage: Usage) -> str:
 
 def session_json(session: SessionEntry) -> dict[str, Any]:
     """Return the session as the protocol's `Session`."""
-    usage = session.usage
+    usage, worktree = session.usage, worktree_of(session.working_directory)
+    of_worktree = {} if worktree is None else {"worktree": worktree.name}
     return {
         "sessionId": session.id,
         "name": session.name,
@@ -117,6 +119,7 @@ def session_json(session: SessionEntry) -> dict[str, Any]:
         "messageCount": session.n_messages,
         "lastSeq": session.last_seq,
         "interrupted": session.is_interrupted,
+        **of_worktree,
     }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValue, model_validator
 
 from pygent_ls.config.tables import MOST, STRICT, ContextMode
 from pygent_ls.secrets.log_mask import MASK
@@ -282,6 +282,45 @@ class McpServerTable(BaseModel):
         return self
 
 
+class LanguageServerTable(BaseModel):
+    """Entry `[language_servers.NAME]`."""
+
+    model_config = STRICT
+
+    command: Words = Field(
+        min_length=1, description="Program and its arguments; it speaks the Language Server Protocol on its streams."
+    )
+    files: Words = Field(min_length=1, description='Globs of the names of its files, such as `["*.py", "*.pyi"]`.')
+    root_markers: Words = Field(
+        default=(),
+        description=(
+            "Files or folders that mark the root of a project. The server runs in the nearest folder around a file "
+            "that has one, else in the workspace folder."
+        ),
+    )
+    language_id: str = Field(
+        default="", description="Language identifier of its files. Chosen by their suffix if empty."
+    )
+    env: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        repr=False,
+        description="Environment variables of the program. Their values are never shown.",
+    )
+    initialization_options: dict[str, JsonValue] = Field(
+        default_factory=dict[str, JsonValue], repr=False, description="Options that its documentation names."
+    )
+    settings: dict[str, JsonValue] = Field(
+        default_factory=dict[str, JsonValue],
+        repr=False,
+        description="Settings that the server asks for, by section, as its documentation names them.",
+    )
+    enabled: bool = Field(default=True, description="Whether the server is used.")
+    startup_timeout_s: float = Field(
+        default=30.0, gt=0, le=MOST, description="Maximum time until the server has started, in seconds."
+    )
+    timeout_s: float = Field(default=10.0, gt=0, le=MOST, description="Maximum time of one request, in seconds.")
+
+
 TABLES: Mapping[str, type[BaseModel]] = {
     "providers": ProviderTable,
     "agents": AgentTable,
@@ -289,18 +328,22 @@ TABLES: Mapping[str, type[BaseModel]] = {
     "acp_agents": AcpAgentTable,
     "models": ModelTable,
     "mcp_servers": McpServerTable,
+    "language_servers": LanguageServerTable,
 }
 """Settings that are tables by name, with the type of their entries."""
 
 
-MASKED: frozenset[str] = frozenset({"providers", "mcp_servers", "acp_agents"})
+MASKED: frozenset[str] = frozenset({"providers", "mcp_servers", "acp_agents", "language_servers"})
 """Tables with values that are never shown."""
 
 _VALUES_MASKED = frozenset({"extra_headers", "headers", "env"})
 """Keys of such tables whose values are tables of secrets by name."""
 
 _SHOWN = frozenset(
-    {"api_base", "api_key_env", "command", "args", "cwd", "mode", "url", "enabled", "startup_timeout_s", "timeout_s"}
+    {
+        *("api_base", "api_key_env", "command", "args", "cwd", "mode", "url", "enabled", "startup_timeout_s"),
+        *("timeout_s", "files", "root_markers", "language_id", "initialization_options", "settings"),
+    }
 )
 
 

@@ -82,7 +82,7 @@ class LiveSettings:
         self._command_line = command_line_layer(command_line.values, command_line.added)
         self._sources = command_line.sources
         self._system_prompt = command_line.system_prompt
-        self._readable: dict[str, Layer] = {}
+        self._readable: dict[tuple[str, Path | None], Layer] = {}
         self._told: set[str] = set()
         self._may_trust = True
 
@@ -94,13 +94,14 @@ class LiveSettings:
         """Trust no workspace file from now on, regardless of the user's answers."""
         self._may_trust = False
 
-    def take(self, folder: Path | None) -> Taken:
-        """Return the settings for a workspace folder, whose file is trusted if the user said so. Blocking; never
-        raises.
+    def take(self, folder: Path | None, place: Path | None = None) -> Taken:
+        """Return the settings for a workspace folder, whose file is trusted if the user said so. `place` is the folder
+        that they will be used in, by default the same. Blocking; never raises.
         """
         layers = [self._last_readable(user_layer(self._user_file))] if "user" in self._sources else []
         if folder is not None and "project" in self._sources:
-            layers += map(self._last_readable, [*mcp_layers(folder), workspace_layer(folder)])
+            layers += [self._last_readable(each, place) for each in mcp_layers(folder, place)]
+            layers.append(self._last_readable(workspace_layer(folder)))
         if folder is not None and "local" in self._sources:
             layers.append(self._last_readable(workspace_layer(folder, LOCAL_FILE)))
         layers += [self._environment, self._editor_options, self._editor_section, self._command_line]
@@ -130,10 +131,10 @@ class LiveSettings:
         self._told.update(new)
         return new
 
-    def _last_readable(self, layer: Layer) -> Layer:
+    def _last_readable(self, layer: Layer, place: Path | None = None) -> Layer:
         """Return a layer as last read if its file cannot be read now, for example while it is being written."""
         if any(each.kind == "unreadable" for each in layer.problems):
-            last = self._readable.get(layer.name, layer)
+            last = self._readable.get((layer.name, place), layer)
             return replace(last, problems=layer.problems)
-        self._readable[layer.name] = layer
+        self._readable[layer.name, place] = layer
         return layer

@@ -22,6 +22,7 @@ from pygent_ls.config.entries import (
     CliModelTable,
     Effort,
     Hook,
+    LanguageServerTable,
     McpServerTable,
     Mode,
     ModelTable,
@@ -42,6 +43,7 @@ from pygent_ls.config.tables import (
     ContextTable,
     Edits,
     MemoryTable,
+    RepositoryMapTable,
     Retry,
     VoiceTable,
 )
@@ -96,6 +98,13 @@ class Settings(BaseModel):
     )
     max_turn_seconds: float = Field(
         default=0.0, ge=0, le=MOST, description="Maximum duration of a turn in seconds; 0 means no limit."
+    )
+    background_reports: Literal["next_prompt", "start_turn"] = Field(
+        default="next_prompt",
+        description=(
+            "What happens with the report of a subagent in the background that ends while no turn runs: it waits for "
+            "your next prompt, or it starts a turn, at most three times in a row without a prompt of yours."
+        ),
     )
     max_output_tokens: int = Field(
         default=16384,
@@ -341,6 +350,15 @@ class Settings(BaseModel):
         ),
         json_schema_extra={"expected": "a table of tables: [mcp_servers.NAME]"},
     )
+    language_servers: dict[str, LanguageServerTable] = Field(
+        default_factory=dict[str, LanguageServerTable],
+        repr=False,
+        description=(
+            "Language servers that the agent starts itself, for files about which your editor does not answer: "
+            "`[language_servers.NAME]`. `pygent-ls doctor` lists those that it finds. See `docs/language-servers.md`."
+        ),
+        json_schema_extra={"expected": "a table of tables: [language_servers.NAME]"},
+    )
     aliases: dict[str, str] = Field(
         default_factory=dict[str, str],
         description='Custom names for slash commands: `fix = "/agent review"`.',
@@ -356,6 +374,7 @@ class Settings(BaseModel):
     edits: Edits = Edits()
     context: ContextTable = ContextTable()
     memory: MemoryTable = MemoryTable()
+    repository_map: RepositoryMapTable = RepositoryMapTable()
     web_search: WebSearchTable = WebSearchTable()
     voice: VoiceTable = VoiceTable()
     completion: CompletionTable = CompletionTable()

@@ -81,13 +81,15 @@ def workspace_layer(folder: Path, named: Path = WORKSPACE_FILE) -> Layer:
     return _file_layer(f"workspace file {file}", file, "workspace")
 
 
-def mcp_layers(folder: Path) -> list[Layer]:
-    """Read the files of the workspace in which other programs name their MCP servers."""
+def mcp_layers(folder: Path, place: Path | None = None) -> list[Layer]:
+    """Read the files of the workspace in which other programs name their MCP servers, which will work in `place`, by
+    default the same folder.
+    """
     found: list[Layer] = []
     for named, key in MCP_FILES.items():
         name = f"workspace file {folder / named}"
         try:
-            servers = servers_in(_text_of(folder / named), key, folder)
+            servers = servers_in(_text_of(folder / named), key, place or folder)
         except FileNotFoundError:
             continue
         except (OSError, ValueError, RecursionError) as error:

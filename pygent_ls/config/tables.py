@@ -28,6 +28,24 @@ class Edits(BaseModel):
             "own review show it after each edit regardless of this setting."
         ),
     )
+    diagnostics_wait_s: float = Field(
+        default=2.0,
+        ge=0,
+        le=60,
+        description=(
+            "Maximum time in seconds that an edit waits for the editor, or for your `language_servers`, to check the "
+            "changed files. New errors and warnings are part of the edit's result. 0 turns this off. It costs nothing "
+            "if nothing checks the files."
+        ),
+    )
+    format: Literal["off", "auto", "on"] = Field(
+        default="auto",
+        description=(
+            "Format the text of an edit before its diff is shown: `auto` if your editor formats the file whenever it "
+            "is saved, `on` always, also with your `language_servers`, `off` never. A file that was not formatted "
+            "before the edit is left as it is."
+        ),
+    )
 
 
 class MemoryTable(BaseModel):
@@ -119,6 +137,36 @@ class CompletionTable(BaseModel):
         description=(
             "Maximum number of tokens of all completions of a day, prompts included, estimated at four characters per "
             "token; 0 means no limit."
+        ),
+    )
+    next_edit: bool = Field(
+        default=False,
+        description=(
+            "Whether that model also predicts your next edit from your last ones, in editors that can show it. It is "
+            "asked by chat."
+        ),
+    )
+
+
+class RepositoryMapTable(BaseModel):
+    """Table `[repository_map]`."""
+
+    model_config = STRICT
+
+    tokens: int = Field(
+        default=2_000,
+        ge=100,
+        le=9_000,
+        description=(
+            "Maximum number of tokens of the map of the workspace, estimated at four characters per token: of the tool "
+            "`repo_map`, if the model does not ask for another size, and in the prompt."
+        ),
+    )
+    in_prompt: bool = Field(
+        default=False,
+        description=(
+            "Include the map in the system prompt of each session. It is made with the first prompt and does not "
+            "change, so that the provider's cache applies."
         ),
     )
 

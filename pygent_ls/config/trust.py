@@ -59,6 +59,7 @@ _WORDS: Mapping[str, str] = {
     "web_search.api_key_env": "send the key in your variable {} to the search service",
     "hooks": "run a command: {}",
     "mcp_servers": "start the MCP server {}",
+    "language_servers": "start the language server {}",
     "agents": "add the agent {}",
     "cli_models": "run a program as a model: {}",
     "acp_agents": "run a program as an agent: {}",

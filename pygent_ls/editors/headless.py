@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from uuid import uuid4
 
@@ -44,6 +44,7 @@ from pygent_ls.editors.terminal.spinner import spinner_for
 from pygent_ls.editors.terminal.text import Colour, palette_for
 from pygent_ls.editors.terminal.trust_prompt import ask_trust
 from pygent_ls.editors.terminal.view import TerminalView
+from pygent_ls.editors.turn_findings import TurnFindings
 from pygent_ls.errors import PygentError, SettingError
 from pygent_ls.sessions.event_stream import Subscriber
 from pygent_ls.sessions.session import Session
@@ -177,7 +178,9 @@ class _Run:
             view.session_id = session.id
             view.describe = partial(self._described, core, session)
         if self.options.prompt is not None:
-            return exit_code((await self._turn(session, self.options.prompt, view)).stop_reason)
+            result = await self._turn(session, self.options.prompt, view)
+            _name_agents(session, view)
+            return exit_code(result.stop_reason)
         from pygent_ls.editors.scripts.conversation import ScriptConversation
 
         assert isinstance(view, ScriptView)
@@ -221,6 +224,10 @@ class _Run:
 
     # Output and prompts
 
+    @cached_property
+    def _findings(self) -> TurnFindings:
+        return TurnFindings(folder=self.options.folder)
+
     def _view(self) -> TerminalView | ScriptView:
         options, answer_descriptor = self.options, self.answer.fileno()
 
@@ -244,6 +251,7 @@ class _Run:
             on_answer_lost=stop,
             value=answer if is_text and owes_value else None,
             spinner=spinner_for(status, os.environ.get("TERM", ""), lambda: outlet.is_empty),
+            findings=self._findings if is_text else None,
             outlet=outlet,
         )
         if is_text:
@@ -253,6 +261,7 @@ class _Run:
             status=view,
             is_stream=options.output == "stream-json",
             shows_partial=options.shows_partial_messages,
+            findings=self._findings,
             new_id=lambda: str(uuid4()),
         )
 
@@ -275,6 +284,7 @@ class _Run:
             pauser=pauser,
             hooks=program.hooks if program is not None else NoHooks(),
             ask_trust=_nobody if self.options.yes or terminal is None else partial(_trust_on, terminal, view),
+            findings=self._findings.listed,
             on_session_change=lambda _session, _what: None,
             waits_for_servers_s=SERVERS_S,
         )
@@ -354,6 +364,14 @@ async def _abilities(core: Core, session: Session) -> dict[str, Any]:
         "available_output_styles": ["default"],
         "account": {},
     }
+
+
+def _name_agents(session: Session, view: RunView) -> None:
+    """Tell the user which agents in the background end with the run."""
+    for each in session.services.environment.processes.background.running_jobs(session.id):
+        view.tell(
+            f"The agent {each.name} ({each.command}) had not finished in the background and was stopped.", "yellow"
+        )
 
 
 def _list_refused(refused: Sequence[PermissionRequest], view: RunView) -> None:

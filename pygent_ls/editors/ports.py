@@ -14,15 +14,20 @@ from pygent_ls.agent.ports.approver import Approver
 from pygent_ls.agent.ports.completer import InlineCompletions
 from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
 from pygent_ls.agent.ports.hooks import Hooks, NoHooks
+from pygent_ls.agent.ports.processes import Processes
 from pygent_ls.agent.ports.questioner import NobodyToAsk, Questioner
+from pygent_ls.agent.ports.review_findings import ReviewFindings
 from pygent_ls.agent.ports.skills import Skill
-from pygent_ls.agent.ports.workspace import Processes, Workspace
+from pygent_ls.agent.ports.workspace import Workspace
 from pygent_ls.agent.rules.rule import Rule
-from pygent_ls.agent.tools.tool import ToolRegistry
+from pygent_ls.agent.tools.listed_findings import ListedFindings
+from pygent_ls.agent.tools.tool import Tool, ToolRegistry
 from pygent_ls.agent.variants import AgentProfile
 from pygent_ls.errors import ToolError
+from pygent_ls.extensions.language_servers.peers import LanguageSource
 from pygent_ls.extensions.mcp.server import ServerView
 from pygent_ls.extensions.voice import Heard, VoiceInput, VoiceStatus
+from pygent_ls.sessions.commands.ports import Worktrees
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import Sessions
 from pygent_ls.sessions.turns.request import TurnRequest
@@ -73,6 +78,10 @@ def _nothing() -> None:
     """Ignore the notification."""
 
 
+def _tell_nobody(_session_id: str, _what: str) -> None:
+    """Ignore the change of a session."""
+
+
 def _to_nobody(_text: str) -> None:
     """Discard the text."""
 
@@ -103,12 +112,22 @@ class FrontEnd:
     on_session_change: Callable[[str, str], None]
     """Called with the session id and the kind of change."""
     editor: EditorState = field(default_factory=NoEditor)
+    language: Sequence[LanguageSource] = ()
+    """What the editor's own language servers answer."""
     reviewer: Reviewer = field(default_factory=NoReviewer)
+    findings: ReviewFindings = field(default_factory=ListedFindings)
     pauser: Questioner = field(default_factory=NobodyToAsk)
     """Asks whether a turn that has reached a limit may continue; by default, the turn stops."""
 
     hooks: Hooks = field(default_factory=NoHooks)
     """The front end's own hooks, which run in addition to those of the settings."""
+
+    tools: Callable[[], Sequence[Tool]] = tuple
+    """Returns the front end's own tools, which are offered from the next turn on."""
+
+    in_worktree: Callable[[Sequence[Path]], FrontEnd] | None = None
+    """Returns the front end of the sessions in a worktree, whose workspace is these folders; None if there are no such
+    sessions."""
 
     is_restricted: bool = False
     """Whether the client does not trust the workspace: only reading is allowed, and the workspace's own settings cannot
@@ -119,6 +138,9 @@ class FrontEnd:
 
     on_models_change: Callable[[], None] = _nothing
     """Called when the default model or the set of available models has changed."""
+
+    on_settings_change: Callable[[], None] = _nothing
+    """Called when the settings were read for a turn."""
 
     tell: Callable[[str], None] = _to_nobody
     """Shows the user a line outside of turns."""
@@ -141,6 +163,26 @@ class FrontEnd:
 
     configured: Callable[[], Awaitable[None]] = _at_once
     """Returns when the editor has sent its configuration, or after a short timeout."""
+
+    def beside(self, workspace: Workspace, editor: EditorState, reviewer: Reviewer) -> FrontEnd:
+        """Return the front end of the sessions in a worktree, which asks and tells the user as this one does. Tools and
+        language servers of the editor are left out, because they work on the user's files."""
+        return FrontEnd(
+            workspace=workspace,
+            approver=self.approver,
+            questioner=self.questioner,
+            ask_trust=self.ask_trust,
+            on_session_change=_tell_nobody,
+            editor=editor,
+            reviewer=reviewer,
+            pauser=self.pauser,
+            hooks=self.hooks,
+            is_restricted=self.is_restricted,
+            offers_setup=self.offers_setup,
+            tell=self.tell,
+            open_url=self.open_url,
+            configured=self.configured,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,8 +233,18 @@ class Core(Protocol):
         ...
 
     @property
-    def completions(self) -> InlineCompletions | None:
-        """Inline completion; None if no model for it is set, or if the workspace is not trusted."""
+    def completions(self) -> InlineCompletions:
+        """Inline completion."""
+        ...
+
+    async def commit_message(self, folder: Path | None) -> str:
+        """Write the message of the next commit in the repository that contains the folder, or in that of the first
+        workspace folder. Raises `SessionError`, `ToolError` and `ModelError`."""
+        ...
+
+    @property
+    def worktrees(self) -> Worktrees:
+        """The worktrees beside the user's work tree."""
         ...
 
     async def skills(self) -> Sequence[Skill]:

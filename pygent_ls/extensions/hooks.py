@@ -17,7 +17,7 @@ from pygent_ls.agent.ports.hooks import (
     HookRan,
     side_by_side,
 )
-from pygent_ls.agent.ports.workspace import Processes, ProcessResult, ProcessSpec
+from pygent_ls.agent.ports.processes import Processes, ProcessResult, ProcessSpec
 from pygent_ls.agent.tools.arguments import check_can_be_sent
 from pygent_ls.agent.truncation import whole_words
 from pygent_ls.errors import ToolError
@@ -105,12 +105,12 @@ class CommandHooks:
             timeout_s=hook.timeout_s,
             env={"PYGENT_PROJECT_DIR": str(given.cwd), "PYGENT_HOOK_EVENT": given.event},
             max_output_chars=MAX_OUTPUT_CHARS,
-            stdin_bytes=json.dumps(_as_read(given), default=str).encode(),
+            stdin_bytes=json.dumps(input_of(given), default=str).encode(),
         )
 
 
-def _as_read(given: HookInput) -> dict[str, object]:
-    """Return the object on a hook's standard input; fields that an event lacks are left out."""
+def input_of(given: HookInput) -> dict[str, object]:
+    """Return the object that a hook reads; fields that an event lacks are left out."""
     fields: dict[str, object] = {
         "hook_event": given.event,
         "session_id": given.session_id,
@@ -140,11 +140,29 @@ def said_by(hook: HookCommand, result: ProcessResult) -> HookOutcome:
         how = f"ended by signal {-result.exit_code}" if result.exit_code < 0 else f"exited with code {result.exit_code}"
         problem = f"{_named(hook)} {how} and is ignored{': ' if wrote else '.'}{wrote}"
         return _nothing_but(problem, hook, result.duration_s)
-    said = _parsed(result.stdout)
+    return _outcome(hook, _parsed(result.stdout), result.duration_s)
+
+
+def said_in(hook: HookCommand, answer: object, duration_s: float) -> HookOutcome:
+    """Return the outcome of a hook that answers with a JSON value; None says nothing."""
+    try:
+        check_can_be_sent(answer)
+        if len(json.dumps(answer)) > MAX_OUTPUT_CHARS:
+            return _outcome(hook, f"its answer is longer than {MAX_OUTPUT_CHARS:,} characters", duration_s)
+    except (ValueError, RecursionError) as error:
+        return _outcome(hook, f"its answer cannot be used ({error})", duration_s)
+    return _outcome(hook, _Said() if answer is None else _read(answer), duration_s)
+
+
+def failed(hook: HookCommand, why: str, duration_s: float) -> HookOutcome:
+    """Return the outcome of a hook that could not be run, or gave no answer: a notice, and nothing else."""
+    return _nothing_but(f"{_named(hook)} {why} and is ignored.", hook, duration_s)
+
+
+def _outcome(hook: HookCommand, said: _Said | str, duration_s: float) -> HookOutcome:
     if isinstance(said, str):
-        problem = f"{_named(hook)} is ignored: {said}"
-        return _nothing_but(problem, hook, result.duration_s)
-    return _heard(hook, said, result.duration_s)
+        return _nothing_but(f"{_named(hook)} is ignored: {said}", hook, duration_s)
+    return _heard(hook, said, duration_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +183,13 @@ def _parsed(stdout: str) -> _Said | str:
         check_can_be_sent(raw)
     except (ValueError, RecursionError):
         return f"its output is not JSON: {_one_line(stdout)} (write messages for people to standard error)"
+    return _read(raw)
+
+
+def _read(raw: object) -> _Said | str:
+    """Return what a JSON value says, or what is wrong with it, for the user."""
     if not isinstance(raw, dict):
-        return f"its output is not a JSON object: {_one_line(stdout)}"
+        return f"its output is not a JSON object: {_one_line(json.dumps(raw, ensure_ascii=False))}"
     given = cast("dict[str, Any]", raw)
     decision, reason, context = given.get("decision"), given.get("reason"), given.get("context")
     tool_input = given.get("tool_input")

@@ -8,7 +8,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
-from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.pipes import OnOutput, OutputLines, RunProgram, writer_to
 

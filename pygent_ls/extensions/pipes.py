@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
 
 OnOutput = Callable[[str], Awaitable[None]]

@@ -1,8 +1,7 @@
 """Logging to stderr and a file, without keys, prompts or file contents.
 
-Libraries log whatever data they have: pygls logs whole bodies at INFO and parameters with its errors, asyncio the texts
-of exceptions, litellm prompts. Above DEBUG, a library's record is therefore shown as its place in the source, and an
-exception as its type and stack. `PYGENT_LOG=debug` shows the rest.
+Libraries log whatever data they have: asyncio the texts of exceptions, litellm prompts. Above DEBUG, their records are
+therefore shown as places in the source, and exceptions as types and stacks. `PYGENT_LOG=debug` shows the rest.
 """
 
 from __future__ import annotations

@@ -32,6 +32,10 @@ MAX_PLACEHOLDER_CHARS = 80
 ALTERED_PLACEHOLDER = re.compile(r"(?<!\$)\{{1,2}\s*SECRET_[a-z]\w*|\bSECRET_[a-z_]+_[0-9a-f]{6,}")
 """A placeholder that was not copied exactly."""
 
+SHORT_CHARS = 1_000
+"""Maximum length of a text that is searched without a thread: that takes 0.2 ms, and a thread as long to begin. The
+slowest text known takes 7 ms."""
+
 MAX_PASSES = 5
 """Maximum number of passes. Masking a value may reveal the edges of another; real text needs at most two passes."""
 
@@ -112,7 +116,10 @@ class Redactor:
         if not text:
             return text
         for _ in range(MAX_PASSES):
-            masked = await asyncio.to_thread(self._masked_once, finder, text, path, also)
+            if len(text) <= SHORT_CHARS:
+                masked = self._masked_once(finder, text, path, also)
+            else:
+                masked = await asyncio.to_thread(self._masked_once, finder, text, path, also)
             if masked == text:
                 break
             text = masked
@@ -139,6 +146,21 @@ class Redactor:
             return (public[0] if public else "") + found[0]
 
         return PLACEHOLDER.sub(begun, masked)
+
+    def part_of(self, masked: str, start: int, end: int) -> str:
+        """Return the part of a masked text that shows the characters from `start` to `end` of the original text. A
+        placeholder is included as a whole if any part of its value is."""
+        pieces: list[str] = []
+        at = done = 0
+        for found in PLACEHOLDER.finditer(masked):
+            kept = masked[done : found.start()]
+            pieces.append(kept[max(start - at, 0) : max(end - at, 0)])
+            at += len(kept)
+            n_chars = len(self._values.get(found[1], found[0]))
+            if at < end and at + n_chars > start:
+                pieces.append(found[0])
+            at, done = at + n_chars, found.end()
+        return "".join([*pieces, masked[done:][max(start - at, 0) : max(end - at, 0)]])
 
     def value_of(self, placeholder: str) -> str | None:
         """Return the value of a placeholder; None if it is unknown."""

@@ -23,6 +23,7 @@ from pygent_ls.agent.events import (
     TimeLimitReached,
     TokenLimitReached,
     ToolCall,
+    ToolCallDelta,
     ToolProgress,
     ToolResult,
 )
@@ -176,6 +177,8 @@ class EventStream:
         match event:
             case TextDelta(content=content) | ThinkingDelta(content=content) | ToolProgress(content=content):
                 last.contents.append(content)
+            case ToolCallDelta(content=content):
+                last.contents.append(content)
             case _:
                 pass
 
@@ -221,13 +224,15 @@ def _continues(last: AgentEvent, new: AgentEvent) -> bool:
             return last.item_id == new.item_id
         case ToolProgress(), ToolProgress():
             return last.tool_id == new.tool_id
+        case ToolCallDelta(), ToolCallDelta():
+            return (last.item_id, last.argument) == (new.item_id, new.argument)
         case _:
             return False
 
 
 def _joined(event: AgentEvent, contents: Sequence[str]) -> AgentEvent:
     match event:
-        case TextDelta() | ThinkingDelta() | ToolProgress() if len(contents) > 1:
+        case TextDelta() | ThinkingDelta() | ToolProgress() | ToolCallDelta() if len(contents) > 1:
             return replace(event, content="".join(contents))
         case _:
             return event
@@ -238,7 +243,7 @@ def _chars(event: AgentEvent) -> int:
     match event:
         case TextDelta(content=content) | ThinkingDelta(content=content) | ToolProgress(content=content):
             return len(content)
-        case Text(content=content) | Thinking(content=content):
+        case Text(content=content) | Thinking(content=content) | ToolCallDelta(content=content):
             return len(content)
         case ToolResult(content=content, changes=changes):
             return len(content) + sum(len(each.patch) for each in changes)

@@ -22,5 +22,6 @@ def looking_around(services: SessionServices) -> ToolContext:
         masks=services.memory.secrets.masks,
         report=_report,
         reading=services.memory.permissions.reading(),
+        symbols=services.environment.symbols,
         sandboxed=False,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -12,26 +12,27 @@ from uuid import uuid4
 
 from pygent_ls.agent.context.attachments import NotePart
 from pygent_ls.agent.context.memory import Compaction
-from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.events import AgentEvent, Cancelled, Compacted, Finished, Notice, Stamped, TurnQueued, TurnStarted
 from pygent_ls.agent.kinds import Mode, StopReason
 from pygent_ls.agent.messages import Message, Usage, now
 from pygent_ls.agent.ports.hooks import HookEnd
-from pygent_ls.agent.ports.workspace import BackgroundCommand
 from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.agent.turn.loop import Turn
+from pygent_ls.agent.turn.side_question import SideQuestion
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
-from pygent_ls.errors import ModelError, SessionError
+from pygent_ls.errors import ModelError, SessionError, WorktreeUnavailableError
+from pygent_ls.sessions.background_reports import BackgroundReports
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoint, FileDiff
 from pygent_ls.sessions.checkpoints.restorer import Restorer
 from pygent_ls.sessions.checkpoints.rewind import Restored, RewindTarget
 from pygent_ls.sessions.event_stream import EventStream, NoSubscriber, Subscriber
 from pygent_ls.sessions.journal.files import Journal
-from pygent_ls.sessions.journal.records import Queued, State
+from pygent_ls.sessions.journal.records import AgentNote, Queued, State
 from pygent_ls.sessions.journal.writer import JournalWriter, come_free
 from pygent_ls.sessions.plan import plan_in
+from pygent_ls.sessions.side_questions import SideQuestions, question_in
 from pygent_ls.sessions.titles import UNNAMED, name_of_conversation
 from pygent_ls.sessions.turns.agent_switch import switch_agent
 from pygent_ls.sessions.turns.choices import Choices, Chosen, narrowed
@@ -44,11 +45,6 @@ from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.resumption import state_of, take_up
 from pygent_ls.sessions.turns.session_parts import ActiveParts, SessionOwner, SessionParts
 from pygent_ls.sessions.turns.turn import RunningTurn
-
-MAX_COMMAND_CHARS = 80
-"""Maximum number of characters of a command line shown in a notice."""
-
-_WAS = {True: "was ", False: ""}
 
 
 class Session:
@@ -66,7 +62,7 @@ class Session:
         self.messages: list[Message] = list(recalled.messages) if recalled else []
         self.permissions = parts.services.memory.permissions
         self._turns: list[RunningTurn] = []
-        self._turn_ids: set[str] = set(recalled.turn_ids) if recalled else set()
+        self.turn_ids: set[str] = set(recalled.turn_ids) if recalled else set()
         """Ids of all its turns. A conversation taken over from another session contains further turn ids."""
         self._announcing = asyncio.Lock()
         """Acquired by each turn before it awaits anything else, so that the queue keeps the order of acceptance."""
@@ -74,9 +70,6 @@ class Session:
         self._held = {each.turn: each for each in recalled.held} if recalled else {}
         self._hooks = SessionHooks()
         self._untold: list[str] = []
-        self._remarks: list[str] = []
-        """Texts that the model is given when the next turn begins."""
-        self._telling: set[asyncio.Task[None]] = set()
         self.is_deleted = False
         memory = replace(parts.services.memory, settle=self._settle, mode_changed=self._mode_changed)
         active = self._active = ActiveParts(replace(parts, services=replace(parts.services, memory=memory)))
@@ -85,12 +78,14 @@ class Session:
             messages=self.messages, active=active, choices=self.choices, tell=self._tell_running, spend=self._spend
         )
         self._turn_factory = TurnFactory(active, self.choices, self.context, self._hooks)
+        self.side_questions = SideQuestions(self, active, self._turn_factory, self._spend_beside)
         if recalled:
             self._hooks.starts_anew("resume")
             self._untold += take_up(recalled, active.services, self.choices, self.context)
+        self._reports = BackgroundReports(self, active, recalled.agents if recalled else ())
         self._writer = JournalWriter(self, recalled)
         self.restorer = Restorer(active, parts.checkpoints, self._writer, self._restored)
-        self.services.environment.processes.background.listen(self.id, self._command_ended, self._background_changed)
+        self._reports.listen()
         self._stream = EventStream(
             flush_interval_s=parts.limits.stream_flush_s,
             last_seq=recalled.last_seq if recalled else 0,
@@ -116,6 +111,15 @@ class Session:
     def services(self) -> SessionServices:
         """Services of its turns and commands."""
         return self._active.services
+
+    @property
+    def agent_notes(self) -> tuple[AgentNote, ...]:
+        """Subagents in the background of which the model has to be told."""
+        return self._reports.notes
+
+    def keep(self) -> None:
+        """Write what is new to the journal."""
+        self._writer.keep()
 
     def keep_in(self, journal: Journal) -> None:
         """Write the session to this journal, from its beginning. Until this is called, it is only in memory."""
@@ -195,26 +199,31 @@ class Session:
         self, request: TurnRequest, subscriber: Subscriber, owner: SessionOwner | None = None
     ) -> RunningTurn:
         """Start a turn, or queue it behind the running one. `owner` is the front end it runs in; None means the
-        session's.
+        session's. A side question (`/btw`) is answered at once, beside the turns.
 
         Raises `ModelError` if the turn's model is unavailable, `SessionError` for a mode that is not allowed, an
         unknown agent, an unusable output schema, or a turn id that is already used (`turn_id_taken`).
         """
         StructuredAnswer.to(request.output_schema)
+        if (aside := question_in(request)) is not None:
+            return self.side_questions.ask(aside, subscriber)
         turn_id = request.turn_id or f"turn-{uuid4().hex[:12]}"
         self._check_unused(turn_id)
         owner = owner or self.owner
+        if owner is not None:
+            owner = owner.for_folder(self.working_directory)
         self.transfer_to(owner)
         chosen = self._turn_factory.choices_at(owner, self).for_turn(request)
         turn = RunningTurn(turn_id, request, subscriber, owner)
+        self._reports.n_wakes = 0
         self._held.pop(turn_id, None)
-        self._turn_ids.add(turn_id)
+        self.turn_ids.add(turn_id)
         self._turns.append(turn)
         turn.task = asyncio.create_task(self._take_turn(turn, chosen))
         return turn
 
     def _check_unused(self, turn_id: str) -> None:
-        is_taken = turn_id in self._turn_ids and turn_id not in self._held
+        is_taken = turn_id in self.turn_ids and turn_id not in self._held
         if is_taken or any(each.turn_id == turn_id for each in self.messages):
             raise SessionError(
                 f"The session already has a turn {turn_id!r}. Choose another turnId, or omit it.",
@@ -263,6 +272,11 @@ class Session:
                 self.updated_at = now()
                 self._writer.keep()
 
+    async def take_settings(self) -> None:
+        """Apply the current settings; what the user is to know is told when the next turn begins. Raises
+        `ModelError`."""
+        self._untold += await self._turn_factory.take_settings()
+
     async def compact_now(self, instruction: str = "") -> Compacted:
         """Compact the conversation from within a turn or with the session locked, and return what was done."""
         done = await self.context.compact(instruction)
@@ -287,11 +301,14 @@ class Session:
         self.changed("configured")
 
     def cancel(self, turn_id: str | None = None) -> bool:
-        """Cancel the turn with that id, or the running one; return False if there is nothing to cancel."""
+        """Cancel the turn or the side question with that id, or the running turn; return False if there is nothing to
+        cancel."""
         if turn_id is None:
             running = self.running or next(iter(self._turns), None)
             return running.cancel() if running else False
-        return any(each.cancel() for each in self._turns if each.turn_id == turn_id)
+        return any(each.cancel() for each in self._turns if each.turn_id == turn_id) or self.side_questions.cancel(
+            turn_id
+        )
 
     # Checkpoints
 
@@ -346,8 +363,8 @@ class Session:
     def transfer_to(self, owner: SessionOwner | None) -> None:
         """Transfer the session to this front end. If it is not idle, it is transferred when a turn of that front end
         begins."""
-        if self.is_idle:
-            self._turn_factory.transfer(owner, self)
+        if self.is_idle and owner is not None:
+            self._turn_factory.transfer(owner.for_folder(self.working_directory), self)
 
     @asynccontextmanager
     async def _alone(self) -> AsyncGenerator[None]:
@@ -367,11 +384,12 @@ class Session:
     async def close(self, reason: HookEnd = "close") -> None:
         """Cancel all turns, end all background commands and wait for them; wait a moment for other work. `reason` is
         passed to the `session_end` hooks."""
+        self._reports.is_closing = True
         for turn in reversed(self._turns):
             turn.cancel()
         await asyncio.gather(*(turn.task for turn in self._turns if turn.task), return_exceptions=True)
-        await self.services.environment.processes.background.end_all(self.id)
-        await asyncio.gather(*self._telling, return_exceptions=True)
+        await self.side_questions.close()
+        await self._reports.close()
         await self._hooks.ended(self.services, reason)
         await come_free(self._one_at_a_time)
         self._stream.flush()
@@ -390,8 +408,8 @@ class Session:
         except asyncio.CancelledError:  # the turn never started
             stop = "cancelled"
             return TurnResult(stop_reason=stop, text="", usage=Usage(), iterations=0, files_changed=())
-        except OSError as error:
-            problem = limit_reached(error)
+        except (OSError, WorktreeUnavailableError) as error:
+            problem = limit_reached(error) if isinstance(error, OSError) else str(error)
             if problem is None:
                 raise
             failed = ModelError(problem)
@@ -402,6 +420,7 @@ class Session:
                 await self._tell_that_it_never_ran(turn, beginning, stop, problem)
             self._turns.remove(turn)
             self._stream.flush()
+            self._reports.wake()
 
     async def _announce(self, turn: RunningTurn, told: TurnQueued) -> None:
         """Report that the turn is queued. From here on its prompt outlives the daemon."""
@@ -426,7 +445,11 @@ class Session:
 
     async def _run(self, turn: RunningTurn, chosen: Chosen) -> TurnResult:
         self._turn_factory.transfer(turn.owner, self)
-        running = turn.turn = await self._made(turn, chosen)
+        with ExitStack() as use:
+            return await self._run_to_end(turn, await self._made(turn, chosen, use))
+
+    async def _run_to_end(self, turn: RunningTurn, running: Turn | CommandTurn) -> TurnResult:
+        turn.turn = running
         self.updated_at = now()
         self.permissions.set_turn_mode(turn.own_mode)
         # the choice may have changed while the turn was built
@@ -436,6 +459,7 @@ class Session:
             return await running.run()
         finally:
             self.usage = self.usage.plus(running.usage)
+            self._reports.turn_ended(turn)
             if isinstance(running, Turn):
                 self.last_turn_usage = running.usage
             self.updated_at = now()
@@ -445,10 +469,16 @@ class Session:
             await self._writer.sync_at_the_end()
             self._active.parts.on_change(self.id, "turn_finished")
 
-    async def _made(self, turn: RunningTurn, chosen: Chosen) -> Turn | CommandTurn:
+    async def _made(self, turn: RunningTurn, chosen: Chosen, use: ExitStack) -> Turn | CommandTurn:
+        """Return the turn. That of a model enters `use` of the session's folder."""
+
         async def sink(stamped: Stamped) -> None:
             is_last = isinstance(stamped.event, Finished)
+            if turn.is_over:  # a subagent in the background goes on
+                await self._stream.publish(stamped, turn.turn_id, NoSubscriber(), waits=False)
+                return
             if is_last:
+                turn.is_over = True
                 self._writer.keep()  # no event can follow `finished`
             else:
                 await self._stream.publish(stamped, turn.turn_id, turn.subscriber, waits=not turn.cancel_requested)
@@ -469,10 +499,10 @@ class Session:
                 sink=own_sink,
                 mask=self.services.memory.secrets.masked,
             )
-        if self._remarks:
-            told = NotePart(kind="background commands", text="\n".join(self._remarks))
+        use.enter_context(self._active.in_use())
+        if remarks := self._reports.take():
+            told = NotePart(kind="background commands", text="\n".join(remarks))
             turn.request = replace(turn.request, parts=(*turn.request.parts, told))
-            self._remarks.clear()
         notices = await self._turn_factory.take_settings()
         chosen = self.choices.for_turn(turn.request)
         turn.own_mode = chosen.own_mode
@@ -490,23 +520,6 @@ class Session:
             delegate=self._turn_factory.subagents().make,
         )
 
-    def _command_ended(self, command: BackgroundCommand) -> None:
-        """Tell the user and the model that a background command has ended."""
-        line = one_line(command.command, MAX_COMMAND_CHARS)
-        said = f"The background command {command.name} ({line}) {_WAS[command.stopped_by_user]}{command.ending}."
-        running = self.running.turn if self.running else None
-        if isinstance(running, Turn) and running.remark(said):
-            telling = asyncio.create_task(running.tell(Notice(content=said)))
-            self._telling.add(telling)
-            telling.add_done_callback(self._telling.discard)
-            return
-        self._remarks.append(said)
-        self._active.parts.tell(said)
-
-    def _background_changed(self) -> None:
-        """Notify listeners that a background command has started or ended."""
-        self._active.parts.on_change(self.id, "background")
-
     async def _settle(self) -> None:
         """Return when everything emitted so far is on the disk, or cannot be written there."""
         self._stream.flush()
@@ -522,6 +535,14 @@ class Session:
             running.turn.usage = running.turn.usage.plus(usage)
         else:
             self.usage = self.usage.plus(usage)
+
+    def _spend_beside(self, turn: Turn | None, question: SideQuestion) -> None:
+        """Count the usage of a side question: for the turn that ran when it was asked, or else for the session."""
+        if turn is not None and not turn.closing:
+            turn.spend(question.usage, question.unpriced)
+            return
+        self.usage = self.usage.beside(question.usage)
+        self._writer.keep()
 
     async def _publish_own(self, turn: RunningTurn, event: AgentEvent) -> None:
         """Publish an event that the agent loop did not emit. Its token count is 0 unless a command used a model."""

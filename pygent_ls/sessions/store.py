@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +31,7 @@ from pygent_ls.sessions.saved_format.writer import settled
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.titles import UNNAMED
 from pygent_ls.sessions.turns.request import TurnRequest
-from pygent_ls.sessions.turns.session_parts import SessionParts
+from pygent_ls.sessions.turns.session_parts import InUse, SessionParts
 from pygent_ls.sessions.turns.settings import MakeSystemPrompt, TakeSettings
 
 if TYPE_CHECKING:  # imports pydantic, which is slow
@@ -70,15 +71,29 @@ class Sessions:
         self._past: PastSessions | None = None
         self.commands = SlashCommands(self)
         self._journals: JournalFolder | None = None
+        self._in_worktree: Callable[[Path], Sessions | None] = lambda _: None
+        self._in_use: InUse = nullcontext
         self._chosen_folders: set[Path] = set()
         """Folders in which this front end created sessions, whether it has them open or not."""
         self.share(LiveSessions())
 
-    def share(self, live: LiveSessions) -> None:
-        """Use a registry of live sessions that other front ends use too. Must be called before anything else."""
+    def share(self, live: LiveSessions, *, is_front_end: bool = True) -> None:
+        """Use a registry of live sessions that other front ends use too. Must be called before anything else.
+        `is_front_end`: whether to receive notifications, and sessions whose front end has disconnected."""
         self._shared = live
         self._live = live.by_id
-        live.join(self)
+        if is_front_end:
+            live.join(self)
+
+    def delegate(self, in_worktree: Callable[[Path], Sessions | None], in_use: InUse = nullcontext) -> None:
+        """Leave sessions in folders of worktrees to the `Sessions` that `in_worktree` returns for such a folder. Own
+        sessions enter `in_use` while they work."""
+        self._in_worktree = in_worktree
+        self._in_use = in_use
+
+    def for_folder(self, folder: Path) -> Sessions:
+        """Implement `SessionOwner`."""
+        return self._in_worktree(folder) or self
 
     def keep_in(self, journals: JournalFolder) -> None:
         """Store sessions in this folder if the settings persist them, and find those stored there. Otherwise sessions
@@ -125,6 +140,7 @@ class Sessions:
         an id that is already used."""
         if wanted.working_directory is not None:
             self._chosen_folders.add(wanted.working_directory)
+            return self.for_folder(wanted.working_directory)._begun(wanted)
         return self._begun(wanted)
 
     def draft(self) -> Session:
@@ -218,6 +234,7 @@ class Sessions:
             has_own_agent=wanted.agent is not None,
             has_own_model=wanted.model is not None,
             owner=self,
+            in_use=self._in_use,
         )
 
     def parts_of(self, session_id: str, folder: Path, state: State) -> SessionParts:
@@ -262,13 +279,14 @@ class Sessions:
             raise unknown(session_id)
         journal, recalled = await asyncio.to_thread(self._journals.take_up, session_id)
         try:
-            services, checkpoints = self._new_services(session_id)
-            if checkpoints is not None:
-                await asyncio.to_thread(checkpoints.recall)
             is_lost = recalled.working_directory == NOWHERE
             folder = self.defaults.working_directory if is_lost else recalled.working_directory
+            owner = self.for_folder(folder)
+            services, checkpoints = owner._new_services(session_id)
+            if checkpoints is not None:
+                await asyncio.to_thread(checkpoints.recall)
             wanted = as_it_is(folder, recalled.state)
-            session = self._made(wanted, session_id, recalled=recalled, made=(services, checkpoints))
+            session = owner._made(wanted, session_id, recalled=recalled, made=(services, checkpoints))
         except BaseException:
             journal.close()
             raise
@@ -342,7 +360,7 @@ class Sessions:
                 raise SessionError(f"The conversation has no finished turn {at_turn_id!r}.", kind="unknown_turn")
             messages = messages[: places[-1] + 1]
         state = origin.state
-        fork = self._begun(
+        fork = self.for_folder(origin.working_directory)._begun(
             NewSession(
                 working_directory=origin.working_directory,
                 model=state.own_model,

@@ -29,6 +29,9 @@ slow."""
 
 Ended = Literal["closed", "deleted"]
 
+Recap = Callable[[Sequence[SessionEvent]], None]
+"""Takes events that the reader already has."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attached:
@@ -41,19 +44,24 @@ class Attached:
 class Attachment:
     """One reader of one session's journal. It reads on once its events were taken, and buffers nothing meanwhile."""
 
-    def __init__(self, sessions: Sessions, session_id: str, since_seq: int, reader: Subscriber) -> None:
-        """Deliver only events with a number above `since_seq`."""
+    def __init__(
+        self, sessions: Sessions, session_id: str, since_seq: int, reader: Subscriber, recap: Recap | None = None
+    ) -> None:
+        """Deliver only events with a number above `since_seq`. With `recap`, it gets the other events before, and the
+        reader gets an empty batch if `since_seq` is beyond the last event."""
         from pygent_ls.sessions.journal.tail import Tail  # imports pydantic, which is slow
 
         self._sessions = sessions
         self._id = session_id
-        self._tail = Tail(since_seq)
+        self._since_seq = since_seq
+        self._tail = Tail(0 if recap else since_seq)
         self._reader = reader
+        self._recap = recap
 
     @property
     def last_seq(self) -> int:
         """Number of the last event that the reader was given or already had."""
-        return self._tail.last_seq
+        return max(self._tail.last_seq, self._since_seq)
 
     async def follow(self) -> Attached:
         """Deliver past and new events to the reader until the session is closed here or deleted.
@@ -92,7 +100,7 @@ class Attachment:
                 await self._read_on(journal.read, journal)
             except FileNotFoundError:
                 return
-            self._tail.forget_the_future()
+            self._forget_the_future()
             await journal.grown(size)
 
     async def _follow_file(self, journals: JournalFolder, path: Path) -> bool:
@@ -113,7 +121,7 @@ class Attachment:
                     last = await asyncio.to_thread(ending, journals, self._id, self._tail)
                     is_at_end = last is not None
                     await self._tell(last or ())
-                    self._tail.forget_the_future()
+                    self._forget_the_future()
             except FileNotFoundError:
                 if size < 0:
                     raise unknown(self._id) from None
@@ -136,8 +144,18 @@ class Attachment:
             if await self._tell(events):
                 lines = None  # release what was read of the journal while the reader is behind
 
+    def _forget_the_future(self) -> None:
+        self._tail.forget_the_future()
+        if self._since_seq > self._tail.last_seq:
+            self._since_seq = self._tail.last_seq
+            if self._recap:
+                self._reader.deliver(())
+
     async def _tell(self, events: Sequence[SessionEvent]) -> bool:
         """Give the reader its next events; return whether it had to be waited for."""
+        if self._recap and events and events[0].seq <= self._since_seq:
+            self._recap([each for each in events if each.seq <= self._since_seq])
+            events = [each for each in events if each.seq > self._since_seq]
         if events:
             self._reader.deliver(events)
         if not self._reader.congested:

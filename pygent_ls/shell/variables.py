@@ -50,8 +50,8 @@ def lasting_variables(text: str, commands: Sequence[SimpleCommand]) -> frozenset
 
 def _set_at_once(root: Node) -> Iterator[str]:
     """Yield the variables that are set neither within another command nor in the background."""
-    for node in root.children:
-        following = node.next_sibling
+    children = root.children
+    for node, following in zip(children, [*children[1:], None], strict=True):  # `next_sibling` takes linear time
         if following is not None and following.type == "&":
             continue
         for each in node.children if node.type == "variable_assignments" else [node]:

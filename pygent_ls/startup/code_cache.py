@@ -1,9 +1,9 @@
-"""Cache of the code that attrs and dataclasses compile, stored beside the modules' bytecode for a faster daemon start.
+"""Cache of the code that dataclasses compile, stored beside the modules' bytecode for a faster daemon start.
 
-Both write the methods of each class as source text and compile it when the class is created: 2,300 times until the
-first request to a model, a third of the time to it (`benchmarks/startup.py`). Python caches the bytecode of modules,
-but none of these. Compiled code is stored in `__pycache__` by its source text; unknown text is compiled as usual. A
-user who can write there can replace the bytecode of our modules as well, and if it is not writable, nothing is stored.
+The methods of each dataclass are written as source text and compiled when the class is created, a quarter of the time
+to the first request to a model (`benchmarks/startup.py`). Python caches the bytecode of modules, but not these.
+Compiled code is stored in `__pycache__` by its source text; unknown text is compiled as usual. A user who can write
+there can replace the bytecode of our modules as well, and if it is not writable, nothing is stored.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ POSTPONED: int = __future__.annotations.compiler_flag  # pyright: ignore[reportO
 """Compiler flag for annotations that are not evaluated."""
 
 WORTH_KEEPING = 80
-"""Minimum number of new texts for writing a new file: attrs writes about forty that contain the process's own hash
-seed, which no other process can use. New texts below this number cost each start 0.1 ms each.
-"""
+"""Minimum number of new texts for writing a new file. New texts below this number cost each start 0.1 ms each."""
 
 
 class GeneratedCode:
@@ -45,15 +43,12 @@ class GeneratedCode:
         return len(self._known)
 
     def install(self) -> None:
-        """Make both libraries consult the cache before they compile; a version of theirs that compiles differently is
-        left unchanged. For the process that serves; call before its classes are created.
+        """Make `dataclasses` consult the cache before it compiles; a version that compiles differently is left
+        unchanged. For the process that serves; call before its classes are created.
         """
         import dataclasses
 
-        import attr._make as attrs
-
-        _shadow(attrs, "compile", self._compile_for(attrs))
-        _shadow(dataclasses, "exec", self._exec_for(dataclasses))
+        dataclasses.__dict__["exec"] = self._exec_for(dataclasses)
 
     def save(self, worth: int = WORTH_KEEPING) -> None:
         """Store the code that this process used if at least `worth` texts were new. Stores nothing if the file cannot
@@ -82,16 +77,6 @@ class GeneratedCode:
         self._used.add(key)
         return found
 
-    def _compile_for(self, module: ModuleType) -> Callable[..., object]:
-        flags = _flags(module)
-
-        def compile_(source: str, filename: str, mode: str) -> object:
-            if mode == "exec":
-                return self.code(source, filename, flags)
-            return builtins.compile(source, filename, mode)
-
-        return compile_
-
     def _exec_for(self, module: ModuleType) -> Callable[..., None]:
         flags = _flags(module)
 
@@ -107,11 +92,6 @@ def beside_the_bytecode() -> Path | None:
         return Path(importlib.util.cache_from_source(__file__)).with_suffix(".generated")
     except NotImplementedError:
         return None
-
-
-def _shadow(module: ModuleType, name: str, ours: Callable[..., object]) -> None:
-    """Shadow a builtin with a module global of the same name."""
-    setattr(module, name, ours)
 
 
 def _flags(module: ModuleType) -> int:

@@ -26,7 +26,12 @@ Read-only calls may run side by side, and a cached result is served only while w
 
 def tools_page() -> str:
     """Return the text of `docs/tools.md`."""
-    tools = offered_tools(has_folder=True, shell_timeout_s=SHELL_TIMEOUT_S, has_skills=True)
+    tools = offered_tools(
+        has_folder=True,
+        shell_timeout_s=SHELL_TIMEOUT_S,
+        has_skills=True,
+        language=("definition", "rename", "code_actions"),
+    )
     rows = "\n".join(_row(tool) for tool in tools)
     return _HEAD + rows + "\n\n" + "\n".join(_section(tool) for tool in tools)
 

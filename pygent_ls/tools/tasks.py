@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pygent_ls.agent.display_text import one_line, visible
 from pygent_ls.agent.events import PlanEntry, PlanPriority, PlanStatus
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
-from pygent_ls.agent.ports.subagents import SubagentReport, SubagentTask
+from pygent_ls.agent.ports.subagents import SubagentTask
 from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from pygent_ls.errors import ToolError
 
@@ -87,6 +87,14 @@ async def task(
             description="Which agent, such as `plan` (reads, changes nothing) or `review`; default: one like you.",
         ),
     ] = None,
+    *,
+    background: Annotated[
+        bool,
+        Field(
+            description="Return at once with an id, and let it work while you go on; its report comes in a later "
+            "message. For long work whose result you do not need for your next steps."
+        ),
+    ] = False,
 ) -> str:
     """Give a task to a subagent, which works on it in its own conversation and returns its last message.
 
@@ -98,10 +106,12 @@ async def task(
     Raises:
         ToolError: the agent does not exist or is nested too deep, or it did not finish (with its results so far).
     """
-    report = await context.run_subagent(SubagentTask(description=description, prompt=prompt, agent=agent))
-    if report.stop_reason == "end_turn" and report.text.strip():
-        return report.text
-    raise ToolError(_failure(report))
+    report = await context.run_subagent(
+        SubagentTask(description=description, prompt=prompt, agent=agent, background=background)
+    )
+    if report.is_complete:
+        return report.in_words
+    raise ToolError(report.in_words)
 
 
 def task_tool(agents: Sequence[tuple[str, str]]) -> Tool:
@@ -110,22 +120,3 @@ def task_tool(agents: Sequence[tuple[str, str]]) -> Tool:
         return task
     listed = "\n".join(f"- `{name}`: {one_line(description, MAX_ENTRY_CHARS)}" for name, description in agents)
     return replace(task, description=f"{task.description}\n\nAgents:\n{listed}")
-
-
-def _failure(report: SubagentReport) -> str:
-    ends = {
-        "end_turn": "ended without an answer",
-        "max_iterations": "reached its limit of model calls",
-        "token_limit": "reached its token limit",
-        "budget_limit": "reached the budget limit",
-        "time_limit": "reached the time limit",
-        "max_output_tokens": "was cut off because its answer was too long",
-        "refusal": "refused",
-        "loop_detected": "was stopped for going in circles",
-        "cancelled": "was cancelled",
-        "interrupted": "was interrupted",
-        "error": "failed",
-    }
-    why = f": {report.problem.rstrip('.')}" if report.problem else ""
-    had = f"\nIts last message:\n{report.text}" if report.text.strip() else ""
-    return f"The subagent {report.agent} {ends[report.stop_reason]}{why}. Its changes up to then were kept.{had}"

@@ -20,8 +20,8 @@ MAX_LINE_CHARS = 200
 
 
 def search_tool(on_demand: Sequence[Tool]) -> Tool:
-    """Return the tool that finds these, whose description names their servers."""
-    servers = Counter(each.name.split("__")[1] for each in on_demand)
+    """Return the tool that finds these, whose description names their servers, and `editor` for the editor's tools."""
+    servers = Counter(_source_of(each) for each in on_demand)
     listed = ", ".join(f"{name} ({number} tools)" for name, number in servers.items())
 
     async def search_tools(
@@ -34,8 +34,14 @@ def search_tool(on_demand: Sequence[Tool]) -> Tool:
         lines = [f"- {each.name}: {one_line(each.description, MAX_LINE_CHARS)}" for each in found]
         return "\n".join(["These tools can be called now:", *lines])
 
-    search_tools.__doc__ = f"Find tools of MCP servers, which can be called once they are found. Servers: {listed}."
+    search_tools.__doc__ = (
+        f"Find tools of MCP servers or of the editor, which can be called once they are found. Servers: {listed}."
+    )
     declare = tool(
         risk=ToolRisk.LOW, category=ToolCategory.MCP, kind="search", title="Find tools: {query}", read_only=True
     )
     return declare(search_tools)
+
+
+def _source_of(tool: Tool) -> str:
+    return "editor" if tool.category is ToolCategory.EDITOR else tool.name.split("__")[1]

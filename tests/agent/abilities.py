@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
-from pygent_ls.agent.ports.workspace import DeleteFile, EditPlan, MoveFile, ProcessSpec, WriteText
+from pygent_ls.agent.ports.processes import ProcessSpec
+from pygent_ls.agent.ports.workspace import DeleteFile, EditPlan, MoveFile, WriteText
 from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from pygent_ls.errors import ToolError
 from tests.fakes import FOLDER, Gate

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.ports.workspace import ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessSpec
 from pygent_ls.app.factories import named_key_variables
 from pygent_ls.app.shared import Shared
 from pygent_ls.config.settings import Settings

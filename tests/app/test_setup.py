@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pygent_ls.agent.ports.processes import Processes
 from pygent_ls.agent.ports.questioner import QuestionAnswer, QuestionAnswered
-from pygent_ls.agent.ports.workspace import Processes
 from pygent_ls.app.blueprint import read_settings
 from pygent_ls.app.setup import NO_MODEL, AppSetup
 from pygent_ls.app.shared import Shared

@@ -82,7 +82,7 @@ def test_with_nothing_set_the_offline_model_runs_and_setup_is_named(examine: Exa
         "state": [str(tmp_path)],
         "log": [f"{tmp_path / 'pygent-ls.log'} (not created yet)"],
     }
-    assert set(rows(report, "Versions")) == {"pygent-ls", "pygls", "litellm", "python"}
+    assert set(rows(report, "Versions")) == {"pygent-ls", "litellm", "python"}
     assert "not installed" not in report
 
 

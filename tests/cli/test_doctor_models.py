@@ -186,6 +186,20 @@ def test_the_other_models_of_the_settings_are_judged_by_their_own_keys(examine: 
     assert "GROQ_API_KEY" in section[2]
 
 
+def test_the_model_that_completes_is_judged_with_its_interface(examine: Examine) -> None:
+    keys = {"OPENAI_API_KEY": "k", "MISTRAL_API_KEY": "k"}
+    _, code = without, _ = examine("openai/one", keys)
+    assert code == 0
+    assert "Inline completion" not in without
+    report, _ = examine("openai/one", {**keys, "PYGENT_COMPLETION_MODEL": "mistral/codestral-latest"})
+    assert row(report, "Inline completion", "interface") == "fim"
+    assert row(report, "Inline completion", "state") == "nothing is missing"
+    report, _ = examine("openai/one", {**keys, "PYGENT_COMPLETION_MODEL": "openai/gpt"})
+    assert row(report, "Inline completion", "interface") == "chat, which is slower"
+    report, _ = examine("openai/one", {**keys, "PYGENT_COMPLETION_MODEL": "deepseek/deepseek-chat"})
+    assert "DEEPSEEK_API_KEY" in row(report, "Inline completion", "state")
+
+
 # The sandbox
 
 

@@ -31,6 +31,7 @@ from pygent_ls.sessions.journal.records import Begun, Record, Said, Spent, Told
 from pygent_ls.sessions.saved_format.reader import read_saved
 from pygent_ls.sessions.saved_format.writer import SavedSession, saved_text
 from pygent_ls.sessions.titles import UNNAMED
+from pygent_ls.workspace.git.session_worktrees import data_folder
 from tests.e2e.command_line import COMMAND, WAIT_S, clean_environment, run
 from tests.sessions.index.journals import state
 
@@ -222,9 +223,15 @@ def test_a_list_for_programs_is_as_the_wire_has_it(place: Place) -> None:
 
     (session,) = place.json("list")
 
-    assert set(session) == set(SessionOut.__annotations__)
+    assert set(session) == set(SessionOut.__annotations__) - {"worktree"}
     assert (session["cwd"], session["messageCount"], session["lastSeq"]) == (str(place.here), 4, 2)
     assert session["usage"]["totalTokens"] == 1_234
+
+
+def test_a_list_for_programs_names_the_worktree_of_a_session(place: Place) -> None:
+    place.keep("a" * 32, folder=data_folder() / "project" / "sums" / "src")
+    (session,) = place.json("list", "--all")
+    assert session["worktree"] == "sums"
 
 
 def test_ids_are_shown_as_far_as_it_takes_to_tell_them_apart(place: Place) -> None:

@@ -55,6 +55,14 @@ def test_servers_of_other_programs_wait_for_trust_by_the_names_of_their_files(tm
     ]
 
 
+def test_servers_work_in_the_folder_that_the_settings_are_used_in(tmp_path: Path) -> None:
+    put(tmp_path, ".vscode/mcp.json", VS_CODE)
+
+    words = [each.words for each in wishes_of(load(mcp_layers(tmp_path, tmp_path / "worktree")).problems)]
+
+    assert words[1] == f'start the MCP server own: {{"command": "{tmp_path}/worktree/serve", "enabled": false}}'
+
+
 def test_the_workspaces_own_file_takes_precedence_and_values_are_not_shown(tmp_path: Path) -> None:
     put(tmp_path, ".mcp.json", CLAUDE)
     put(tmp_path, ".pygent/config.toml", '[mcp_servers.git]\ncommand = "git-server"\nenv = { KEY = "plum" }\n')

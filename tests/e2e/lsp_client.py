@@ -49,6 +49,7 @@ def plain_converter() -> Any:
     converter = get_converter()
     for kind in (JsonRPCRequestMessage, JsonRPCResponseMessage, JsonRPCNotification):
         converter.register_structure_hook(kind, lambda given, made: made(**given))
+    converter.register_structure_hook(types.ApplyWorkspaceEditParams, lambda given, _: given)  # may have cells
     return converter
 
 
@@ -80,6 +81,8 @@ class EditorClient:
         self.applied: list[dict[str, Any]] = []
         self.changed_sessions: list[dict[str, Any]] = []
         self.diagnostics: dict[str, list[Any]] = {}
+        self.pending: dict[str, Any] = {}
+        """What waits for review in each file, as a client with `pendingReview` is told."""
         self.documents = Documents(self.tell, "utf-16")
         self.folder: types.WorkspaceFolder | None = None
         self._changed = asyncio.Event()
@@ -91,6 +94,7 @@ class EditorClient:
         for seen in (self.messages, self.shown_documents, self.prompts, self.applied, self.changed_sessions):
             seen.clear()
         self.diagnostics.clear()
+        self.pending.clear()
         self._values.clear()
 
     def start_over(self, folder: Path) -> None:
@@ -200,6 +204,7 @@ class EditorClient:
             types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: self._take_diagnostics,
             "pygent/session/changed": self.changed_sessions.append,
             "pygent/review/request": self._review,
+            "pygent/review/didChange": lambda params: self.pending.update({params["uri"]: params}),
         }
         for method, handler in handlers.items():
             self.client.feature(method)(self._noticed(handler))
@@ -220,10 +225,10 @@ class EditorClient:
         title = self.choose(params)
         return types.MessageActionItem(title) if title else None
 
-    def _apply(self, params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
-        edit = plain_converter().unstructure(params)
-        self.applied.append(edit)
-        return types.ApplyWorkspaceEditResult(applied=self.documents.apply(edit)["applied"])
+    def _apply(self, params: dict[str, Any]) -> types.ApplyWorkspaceEditResult:
+        self.applied.append(params)
+        answer = self.documents.apply(params)
+        return types.ApplyWorkspaceEditResult(applied=answer["applied"], failure_reason=answer.get("failureReason"))
 
     def _take_diagnostics(self, params: types.PublishDiagnosticsParams) -> None:
         self.diagnostics[params.uri] = list(params.diagnostics)

@@ -526,5 +526,5 @@ json.dump(sorted(sys.modules), sys.stderr)
 
     assert '"serverInfo"' in done.stdout
     loaded = set(json.loads(done.stderr))
-    assert "pygls" in loaded
+    assert "pygent_ls.editors.lsp.server" in loaded
     assert not loaded & {"litellm", "mcp", "openai", "httpx", "aiohttp", "tiktoken"}

@@ -201,8 +201,8 @@ def test_its_editor_applies_edits_as_the_daemon_means_them(old: str, new: str) -
     index = LineIndex(old, "utf-16")
 
     def position(offset: int) -> dict[str, int]:
-        line, character = index.position(offset)
-        return {"line": line, "character": character}
+        place = index.position(offset)
+        return {"line": place.line, "character": place.character}
 
     edits = [
         {"range": {"start": position(start), "end": position(end)}, "newText": text}

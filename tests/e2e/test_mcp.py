@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.clients.launching import script_program
 from tests.e2e.command_line import clean_environment, run, script
 from tests.e2e.raw import WAIT_S, RawClient, raw_client
 from tests.extensions.mcp.test_oauth import guarded
@@ -24,18 +25,21 @@ from tests.extensions.mcp.toy_server import MANY
 from tests.llm.setup.keyrings import NO_KEYRING, environment_with, kept
 from tests.model_server import Call, ModelServer, Step
 
-ROOT = Path(__file__).parents[2]
 
+def server_of(folder: Path, *, may_be_warm: bool = True) -> dict[str, Any]:
+    """The toy server, as settings have it.
 
-def server_of(folder: Path) -> dict[str, Any]:
-    """The toy server, as settings have it."""
-    env = {"PID_FILE": str(folder / "pids"), "PYTHONPATH": str(ROOT)}
+    `may_be_warm`: it need not start Python; see `script_program`.
+    """
+    env = {"PID_FILE": str(folder / "pids")}
+    if may_be_warm:
+        return {"command": str(script_program(TOY)), "args": [], "env": env}
     return {"command": sys.executable, "args": [str(TOY)], "env": env}
 
 
-def toml_of(folder: Path, *more: str) -> str:
+def toml_of(folder: Path, *more: str, may_be_warm: bool = True) -> str:
     """The same in a settings file, with more arguments."""
-    server = server_of(folder)
+    server = server_of(folder, may_be_warm=may_be_warm)
     server["args"] += more
     env = ", ".join(f"{name} = {json.dumps(value)}" for name, value in server["env"].items())
     lines = [f"command = {json.dumps(server['command'])}", f"args = {json.dumps(server['args'])}", f"env = {{ {env} }}"]
@@ -113,7 +117,7 @@ def test_a_tool_of_a_server_asks_until_it_is_always_allowed(folder: Path, home: 
 
 @pytest.mark.parametrize("how", ["shutdown", "end of input", "kill -9"])
 def test_no_server_outlives_the_daemon(how: str, folder: Path, home: Path) -> None:
-    (home / "config.toml").write_text(toml_of(folder))
+    (home / "config.toml").write_text(toml_of(folder, may_be_warm=False))
     with raw_client(folder) as client:
         started(client, folder)
         until_connected(client)
@@ -134,7 +138,7 @@ def test_no_server_outlives_the_daemon(how: str, folder: Path, home: Path) -> No
 
 def test_a_server_of_an_untrusted_workspace_is_not_started(folder: Path) -> None:
     (folder / ".pygent").mkdir()
-    (folder / ".pygent" / "config.toml").write_text(toml_of(folder))
+    (folder / ".pygent" / "config.toml").write_text(toml_of(folder, may_be_warm=False))
     model = script(folder.parent, ADD, {"text": "done"})
     with raw_client(folder, environment={"PYGENT_MODEL": model}) as client:
         started(client, folder)

@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import sys
+import tempfile
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.session import ClientRequestContext
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
 
+from tests.clients.launching import daemon_program
 from tests.e2e.command_line import WAIT_S, clean_environment, run
 from tests.fakes import bounded
 from tests.model_server import Call, ModelServer, Step
@@ -68,9 +70,11 @@ async def agent(
     """The client of another agent."""
     environment = clean_environment(folder.parent / "home", **model.env(), PYGENT_MODEL="openai/mock")
     args = ["mcp", "serve", "--cwd", str(folder), *options]
-    server = StdioServerParameters(command=str(PYGENT), args=args, env=environment)
-    async with Client(server, elicitation_callback=user.answer if user else None, mode=mode, cache=None) as client:
-        yield client
+    with tempfile.TemporaryDirectory(prefix="pm-") as short, daemon_program(Path(short)) as programs:
+        server = StdioServerParameters(command=str(programs / "pygent-ls"), args=args, env=environment)
+        answer = user.answer if user else None
+        async with Client(server, elicitation_callback=answer, mode=mode, cache=None) as client:
+            yield client
 
 
 def accepted(answer: str) -> ElicitResult:

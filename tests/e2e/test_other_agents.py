@@ -18,6 +18,7 @@ import pytest_asyncio
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from tests.clients.launching import script_program
 from tests.e2e.conftest import SHARED
 from tests.e2e.lsp_client import EditorClient, editor_client
 from tests.e2e.test_mcp import have_ended
@@ -65,17 +66,25 @@ class Toy:
         return [prompt.message.splitlines()[0] for prompt in self.editor.prompts]
 
 
-def settings_of(log: Path, *options: str, name: str = "toy", more: str = "") -> str:
-    command = json.dumps([sys.executable, str(TOY), f"log={log}", *options])
+def settings_of(log: Path, *options: str, name: str = "toy", more: str = "", may_be_warm: bool = True) -> str:
+    program = (str(script_program(TOY)),) if may_be_warm else (sys.executable, str(TOY))
+    command = json.dumps([*program, f"log={log}", *options])
     return f"{more}\n[acp_agents.{name}]\ncommand = {command}\n"
 
 
 @asynccontextmanager
-async def toy_at(folder: Path, *options: str, more: str = "", **environment: str) -> AsyncGenerator[Toy]:
-    """An editor of its own with the toy agent."""
+async def toy_at(
+    folder: Path, *options: str, more: str = "", may_be_warm: bool = True, **environment: str
+) -> AsyncGenerator[Toy]:
+    """An editor of its own with the toy agent.
+
+    `may_be_warm`: the agent need not start Python; see `script_program`.
+    """
     home, log = folder.parent / "home" / ".config" / "pygent-ls", folder.parent / "log"
     await asyncio.to_thread(home.mkdir, parents=True, exist_ok=True)
-    await asyncio.to_thread((home / "config.toml").write_text, settings_of(log, *options, more=more))
+    await asyncio.to_thread(
+        (home / "config.toml").write_text, settings_of(log, *options, more=more, may_be_warm=may_be_warm)
+    )
     async with editor_client(folder, environment) as editor:
         yield Toy(editor, log)
 
@@ -740,7 +749,7 @@ async def test_what_no_standard_allows_is_skipped(toy: Toy) -> None:
 
 
 async def test_one_that_hears_nothing_is_ended_when_its_turn_is_cancelled(folder: Path) -> None:
-    async with toy_at(folder) as toy:
+    async with toy_at(folder, may_be_warm=False) as toy:
         running = toy.editor.begin_turn(json.dumps([["hang", "deaf"]]), model="acp:toy")
         await toy.editor.until(lambda: "Hanging" in "".join(event.get("content", "") for event in toy.editor.events()))
         process = os.pidfd_open(toy.pid)
@@ -762,7 +771,7 @@ async def test_no_agent_outlives_the_daemon(folder: Path, how: str) -> None:
     end: Callable[[EditorClient], None] = kill if how == "kill -9" else nothing
     process = -1
     try:
-        async with toy_at(folder) as toy:
+        async with toy_at(folder, may_be_warm=False) as toy:
             toy.editor.begin_turn(json.dumps([["hang"]]), model="acp:toy")
             await toy.editor.until(lambda: bool(toy.editor.events()) and "text_delta" in toy.editor.types())
             process = os.pidfd_open(toy.pid)
@@ -775,7 +784,7 @@ async def test_no_agent_outlives_the_daemon(folder: Path, how: str) -> None:
 
 
 async def test_what_an_agent_has_started_apart_ends_with_it(folder: Path) -> None:
-    async with toy_at(folder) as toy:
+    async with toy_at(folder, may_be_warm=False) as toy:
         result = await toy.turn(["start", "sleep", "600"])
         process = os.pidfd_open(int(result["text"]))
 

@@ -24,6 +24,7 @@ PLANNED: list[tuple[str, dict[str, Any]]] = [
     ("create_file", {"path": "new.txt", "content": "x"}),
     ("edit_file", {"path": "a.txt", "old": "one", "new": "two"}),
     ("multi_edit", {"path": "a.txt", "edits": [{"old": "one", "new": "two"}]}),
+    ("edit_notebook", {"path": "a.ipynb", "action": "replace", "cell": "1", "source": "two"}),
     ("apply_patch", {"patch": "diff --git a/a.txt b/b.txt\nrename from a.txt\nrename to b.txt\n"}),
     ("add_component", {"component": "editorconfig"}),
     ("create_project", {"template": "python-cli", "path": "made"}),
@@ -40,6 +41,13 @@ READ: list[tuple[str, dict[str, Any]]] = [
     ("grep_search", {"pattern": "one"}),
     ("read_file", {"path": "a.txt"}),
 ]
+
+NOTEBOOK: dict[str, Any] = {
+    "cells": [{"cell_type": "markdown", "id": "a", "metadata": {}, "source": "one"}],
+    "metadata": {},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
 
 SETTINGS = """\
 [[hooks]]
@@ -61,6 +69,7 @@ def planted(folder: Path) -> Path:
     make_repository(folder)
     (folder / "a.txt").write_text("one\n")
     (folder / "a.bin").write_bytes(b"\0\1")
+    (folder / "a.ipynb").write_text(json.dumps(NOTEBOOK))
     (folder / "sub").mkdir()
     (folder / "sub" / "c.txt").write_text("three\n")
     (folder / ".gitattributes").write_text("a.bin filter=lfs\n")

@@ -247,6 +247,10 @@ async def test_commands_without_arguments_apply_to_the_last_place_and_wrong_ones
         await review.turn("shout")
         await review.actions(uri, 0, 20)
         assert await review.run("pygent.rejectChanges") == {"left": 0}
+        assert await review.run("pygent.undoRejection") == {"left": 2}
+        with pytest.raises(JsonRpcException, match="There is no rejection to undo"):
+            await review.run({"command": "pygent.undoRejection", "arguments": [uri]})
+        assert await review.run("pygent.rejectChanges") == {"left": 0}
         with pytest.raises(JsonRpcException, match="These lines have changed since"):
             await review.run({"command": "pygent.acceptChanges", "arguments": [uri, 1]})
         with pytest.raises(JsonRpcException, match="argument 2 must be the id of a change"):

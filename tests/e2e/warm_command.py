@@ -13,6 +13,7 @@ import gc
 import json
 import os
 import pkgutil
+import runpy
 import select
 import selectors
 import signal
@@ -22,14 +23,14 @@ import sys
 import termios
 import threading
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, Self, TypeVar
 
 MAX_JOB_BYTES = 100_000
 """A message of a socket holds twice as much."""
@@ -37,25 +38,16 @@ MAX_JOB_BYTES = 100_000
 OF_PYTHON = ("PYTHON", "LC_")
 """Variables that the interpreter reads when it starts; `LANG` is another."""
 
+OF_KEYRING = "PYTHON_KEYRING_BACKEND"
+"""Variable of a library that only a program of its own imports, although its name begins as theirs."""
+
+T = TypeVar("T")
+
 END_S = 40.0
 """Longest wait for the process that is forked; it waits for nothing."""
 
-LIBRARIES = ("aiohttp", "jsonschema", "platformdirs", "pygls.progress")
-"""What functions of ours import, for most commands."""
-
-METHODS = (
-    "initialize",
-    "initialized",
-    "textDocument/didOpen",
-    "textDocument/didChange",
-    "textDocument/didClose",
-    "window/logMessage",
-    "workspace/applyEdit",
-    "workspace/executeCommand",
-    "shutdown",
-    "exit",
-)
-"""Modules of the protocol that almost every editor and daemon need, and whose types take long to import."""
+LIBRARIES = ("aiohttp", "jsonschema", "platformdirs", "acp.connection", "mcp.server.stdio")
+"""What functions of ours import, for most commands, or for some of them and in more than a second."""
 
 STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
@@ -128,7 +120,7 @@ class WarmProcess:
 
 def can_be_warm(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
     """False if Python has options, or if so much could not be passed on."""
-    is_told = any(name.startswith(OF_PYTHON) for name in environment)
+    is_told = any(name.startswith(OF_PYTHON) and name != OF_KEYRING for name in environment)
     return not is_told and len(_job(arguments, environment, None)) < MAX_JOB_BYTES
 
 
@@ -160,10 +152,15 @@ def start_warm_on(terminal: int, arguments: Sequence[str], environment: Mapping[
 
 
 def start_warm_with(
-    streams: Sequence[int], arguments: Sequence[str], environment: Mapping[str, str], cwd: Path
+    streams: Sequence[int],
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    cwd: Path,
+    script: Path | None = None,
 ) -> WarmProcess:
-    """Start it as the leader of a session on these three descriptors, which stay open here."""
-    status = _begin(_job(arguments, environment, cwd, leads="session"), environment, streams)
+    """Start it, or a script, as the leader of a session on these three descriptors, which stay open here."""
+    job = _job(arguments, environment, cwd, leads="session", script=str(script or ""))
+    status = _begin(job, {"LANG": "C.UTF-8"} if script else environment, streams)
     return WarmProcess(arguments, status, (None, None, None))
 
 
@@ -268,18 +265,24 @@ def _prepare() -> None:
     for name in LIBRARIES:
         import_module(name)
 
-    from lsprotocol.types import METHOD_TO_TYPES
+    from pydantic import BaseModel
 
     from pygent_ls.agent.tools.tool import ToolRegistry
-    from pygent_ls.editors.lsp.rpc.converter import converter
     from pygent_ls.sessions.journal.decoder import _event_adapter  # pyright: ignore[reportPrivateUsage]
     from pygent_ls.tools.catalog import offered_tools
 
     _event_adapter()
-    for kind in (each for method in METHODS for each in METHOD_TO_TYPES[method][:2] if each):
-        converter().get_structure_hook(kind)
-        converter().get_unstructure_hook(kind)
+    for model in _subclasses(BaseModel):
+        if model.__module__.startswith("pygent_ls.") and not model.__pydantic_complete__:
+            model.model_rebuild()
     ToolRegistry(offered_tools(has_folder=True, shell_timeout_s=10.0)).list_definitions()
+
+
+def _subclasses(kind: type[T]) -> Iterator[type[T]]:
+    """Yield the subclasses of a class, and theirs."""
+    for each in kind.__subclasses__():
+        yield each
+        yield from _subclasses(each)
 
 
 def _take_job(asked: socket.socket, ready: selectors.BaseSelector) -> bool:
@@ -326,9 +329,13 @@ def _become(job: dict[str, Any], streams: Sequence[int]) -> None:
         os.environ.clear()
         os.environ.update(job["environment"])
 
-        from pygent_ls.cli.main import main
+        if script := job.get("script"):
+            sys.argv = [script, *job["arguments"]]
+            runpy.run_path(script, run_name="__main__")
+        else:
+            from pygent_ls.cli.main import main
 
-        main(job["arguments"])
+            main(job["arguments"])
     except SystemExit as ended:
         code = ended.code
     except BaseException:

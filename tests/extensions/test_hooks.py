@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.ports.hooks import HookEvent, HookInput, HookOutcome
-from pygent_ls.agent.ports.workspace import ProcessResult
+from pygent_ls.agent.ports.processes import ProcessResult
 from pygent_ls.extensions.hooks import OF_TOOLS, CommandHooks, HookCommand, said_by
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from tests.fakes import bounded

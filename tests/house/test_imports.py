@@ -21,6 +21,8 @@ HEAVY = [
     "boto3",
     "rich",
     "copier",
+    "PIL",
+    "nbformat",
     "jsonschema",
     "keyring",
     "tomlkit",

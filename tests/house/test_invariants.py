@@ -19,8 +19,9 @@ MAX_LINES = 600
 FORBIDDEN_NAMES = {"manager", "utils", "helpers", "common", "base", "types"}
 
 OWNERS: Mapping[str, tuple[str, ...]] = {
-    "pygls": ("editors/lsp/rpc/",),
-    "lsprotocol": ("editors/lsp/",),
+    "pygls": (),
+    "lsprotocol": (),
+    "msgspec": ("editors/lsp/",),
     "litellm": ("llm/litellm/model.py",),
     "aiohttp": ("llm/http/stream.py",),
     "certifi": ("llm/http/environment.py",),
@@ -29,6 +30,9 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "bs4": ("workspace/web/page_process.py",),
     "markdownify": ("workspace/web/page_process.py",),
     "copier": ("workspace/templates/copier_process.py",),
+    "nbformat": ("tools/notebooks/notebook_text.py",),
+    "PIL": ("workspace/pictures/picture_process.py",),
+    "tree_sitter": ("shell/", "syntax/"),
     "tenacity": ("agent/model/retry.py",),
     "opentelemetry": ("observability/otel.py",),
     "jsonschema": ("agent/tools/structured_output.py",),
@@ -65,13 +69,19 @@ CATCHES_ALL: Mapping[str, str] = {
 }
 
 OWNED_TASKS: Mapping[str, str] = {
+    "editors/lsp/rpc/endpoint.py": "whoever closes the connection awaits its handlers",
+    "editors/lsp/handlers/client_extensions.py": "the first registration of a client; turns and `close` wait for it",
+    "editors/lsp/ports/client_tools.py": "the live output of a call, which waits for its end",
     "agent/edits/commit.py": "whoever begins an edit awaits it, also where they are cancelled",
     "editors/acp/session.py": "`close` awaits what follows the answer to a request",
     "editors/lsp/chat_document/registry.py": "the connection awaits the answers that are written into "
     "documents when it closes",
     "editors/lsp/commands/session_options.py": "the connection ends the open question of a command before it closes",
+    "editors/lsp/commands/commit_message.py": "the connection ends the request to the model before it closes",
     "editors/lsp/completion/inline_completion.py": "the connection ends the request to the model before it closes",
-    "editors/lsp/commands/review.py": "the connection ends the reports to running turns before it closes",
+    "editors/lsp/connection.py": "the connection awaits the stored review before it closes",
+    "editors/lsp/review/store.py": "the connection closes the store, which writes what waits",
+    "editors/lsp/review/commands.py": "the connection ends the reports to running turns before it closes",
     "editors/lsp/commands/crash_recovery.py": "the connection ends the question of its client before it closes",
     "editors/lsp/daemon/reconnection.py": "the daemon awaits the ends of servers whose windows stayed "
     "away when it ends",
@@ -82,6 +92,9 @@ OWNED_TASKS: Mapping[str, str] = {
     "extensions/acp/session.py": "a prompt awaits its request, what shows its updates, and its answers to requests",
     "extensions/acp/terminals.py": "a prompt awaits the commands of its terminals",
     "extensions/line_process.py": "`stop` awaits the process and what writes to it",
+    "extensions/language_servers/process.py": "`stop` awaits the task of the program and that of its writer",
+    "extensions/language_servers/server.py": "`stop` awaits what the server's messages have started",
+    "extensions/language_servers/servers.py": "`close` awaits starts, preparations and the ends of servers",
     "extensions/mcp/servers.py": "`close` awaits the task of each server, and that what it has started",
     "extensions/voice.py": "`close` awaits the task that polls the speech server",
     "extensions/mcp/stdio.py": "who leaves the transport awaits the process and what writes to it",
@@ -89,6 +102,8 @@ OWNED_TASKS: Mapping[str, str] = {
     "llm/cli/model.py": "the stream that reads what the program writes awaits its end",
     "sessions/lifecycle/eviction.py": "who wants a session that is being closed awaits it, and the "
     "daemon does when it ends",
+    "sessions/background_reports.py": "`close`, which the session calls, awaits the notices to running turns",
+    "sessions/side_questions.py": "`close`, which the session calls, awaits the questions that are being answered",
     "sessions/session.py": "the session owns its turn's task and awaits it",
     "app/trust_prompt.py": "the question stays open when a turn that waits for it is cancelled; `close` awaits it",
     "workspace/processes/local_processes.py": "who follows a command awaits what looks at its use; what a thread sets "

@@ -41,6 +41,7 @@ from pygent_ls.tools.git.program import without_secrets
 from pygent_ls.tools.tests.reports import read_cargo, read_go, read_javascript, read_pytest, read_unittest
 from pygent_ls.workspace.files.document_text import decode
 from pygent_ls.workspace.files.paths import Folders
+from tests.editors.lsp.conversation.story import called, events, progress, reducer, started, text_delta
 from tests.house.growth import EndlessError, grows_too_fast, seconds
 from tests.house.patterns import FRAGMENTS, repeating
 
@@ -52,6 +53,15 @@ def fed(reader: ThinkTags | ToolBlocks, text: str) -> None:
     for at in range(0, len(text), IN_PIECES):
         list(reader.feed(text[at : at + IN_PIECES]))
     list(reader.close())
+
+
+def streamed(text: str) -> None:
+    """A text of the model, and the live output of a call, each piece sent to a client by itself."""
+    pieces = [text[at : at + IN_PIECES] for at in range(0, len(text), IN_PIECES)]
+    told = [started(), called(), *map(text_delta, pieces), *map(progress, pieces)]
+    stream = reducer()
+    for each in events(*told):
+        stream.after([each])
 
 
 def patched(text: str) -> None:
@@ -74,6 +84,7 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "a model's answer with calls, in one piece": lambda text: ToolBlocks(["x"]).feed(f"```tool\n{text}\n```\n{text}"),
     "a model's answer with JSON": lambda text: fed(ToolBlocks(["x"]), f'```json\n{{"name": "x", "input": "{text}'),
     "a model's answer without calls": lambda text: fed(ToolBlocks(["x"]), text),
+    "a conversation that is streamed": streamed,
     "a provider's error": lambda text: _detail([ValueError(text)], ["key"]),
     "a program's escapes": without_escapes,
     "a diff of a new text": lambda text: unified_diff(text, f"x{text}", "a"),

@@ -159,26 +159,25 @@ logging.getLogger("LiteLLM").warning("noise")
     assert len(stderr_of(code).splitlines()) == 2
 
 
-def test_the_real_server_logs_no_body_and_no_parameters() -> None:
+def test_the_endpoint_logs_no_body_and_no_parameters() -> None:
     code = f"""
-from pygls.lsp.server import LanguageServer
-server = LanguageServer("test", "1")
-class Writer:
-    def write(self, data): pass
-    def close(self): pass
-server.protocol.set_writer(Writer())
-protocol = server.protocol
-protocol.notify("window/logMessage", {{"type": 1, "message": {PROMPT!r}}})
-protocol.handle_message(protocol.structure_message({{"jsonrpc": "1.0", "method": "x", "params": {PROMPT!r}}}))
-try:
-    protocol.structure_message({{"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {{"a": {PROMPT!r}}}}})
-except Exception:
-    pass
+import json
+from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
+def fail(params):
+    raise ValueError(params["text"])
+endpoint = RpcEndpoint()
+endpoint.phase, endpoint.mend, endpoint.write = "running", lambda method, params: params, lambda body: None
+endpoint.on_request("x/request", fail)
+endpoint.on_notification("x/notification", fail)
+params = {{"text": {PROMPT!r}}}
+endpoint.receive(json.dumps({{"jsonrpc": "2.0", "id": 1, "method": "x/request", "params": params}}))
+endpoint.receive(json.dumps({{"jsonrpc": "2.0", "method": "x/notification", "params": params}}))
+endpoint.receive(json.dumps({{"jsonrpc": "2.0", "method": "x/unknown", "params": {PROMPT!r}}}))
 """
     text = stderr_of(code, PYGENT_LOG="info")
 
     assert PROMPT not in text
-    assert text.count("json_rpc.py:") >= 2
+    assert text.count("failed: ValueError") + text.count("handled: ValueError") == 2
     assert PROMPT in stderr_of(code, PYGENT_LOG="debug")
 
 

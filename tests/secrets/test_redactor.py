@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pygent_ls.secrets.env_files import is_env_file
 from pygent_ls.secrets.findings import Finding
-from pygent_ls.secrets.redactor import ALTERED_PLACEHOLDER, PLACEHOLDER, Redactor
+from pygent_ls.secrets.redactor import ALTERED_PLACEHOLDER, PLACEHOLDER, SHORT_CHARS, Redactor
 from pygent_ls.secrets.stream import LiveRedactor
 
 KEY = b"a key of this installation"
@@ -212,7 +212,8 @@ async def test_a_mention_of_private_keys_does_not_hold_back_output_for_ever() ->
     assert await live.feed("x\n" * 40_000) != ""
 
 
-async def test_the_loop_is_free_while_a_text_is_masked() -> None:
+@pytest.mark.parametrize("is_long", [False, True])
+async def test_the_loop_is_free_while_a_long_text_is_masked(is_long: bool) -> None:
     threads: set[int] = set()
 
     class Found(list[Finding]):
@@ -224,9 +225,9 @@ async def test_the_loop_is_free_while_a_text_is_masked() -> None:
 
     session = Redactor(lambda text, path=None: Found(finder(text, path)), key=KEY)
 
-    assert "S3CR" not in await session.redact("a S3CR1 b")
+    assert "S3CR" not in await session.redact("a S3CR1 b" + " c" * (SHORT_CHARS if is_long else 0))
     assert threads
-    assert get_ident() not in threads
+    assert (get_ident() not in threads) is is_long
 
 
 async def test_values_that_overlap_leave_nothing_of_either() -> None:

@@ -30,6 +30,18 @@ def make_repository(folder: Path) -> None:
     git(folder, "config", "commit.gpgSign", "false")
 
 
+def committed_project(folder: Path) -> Path:
+    """A new repository with a file at the top and one in a folder, both committed; its path without links."""
+    made = folder.resolve()
+    (made / "part").mkdir(parents=True)
+    make_repository(made)
+    (made / "app.py").write_text("x = 1\n")
+    (made / "part" / "part.py").write_text("y = 1\n")
+    git(made, "add", "--all")
+    git(made, "commit", "--quiet", "-m", "start")
+    return made
+
+
 def commit_all(bench: Bench, message: str) -> None:
     """Commit all that there is."""
     git(bench.folder, "add", "--all")

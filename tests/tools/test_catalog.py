@@ -10,7 +10,7 @@ from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.tools.catalog import offered_tools
 
 AGREED: dict[str, tuple[str, list[str], str, bool, float]] = {
-    "read_file": ("filesystem", ["path", "start_line?", "end_line?"], "low", True, 30),
+    "read_file": ("filesystem", ["path", "start_line?", "end_line?", "start_column?"], "low", True, 30),
     "list_files": ("filesystem", ["path?", "depth?"], "low", True, 30),
     "find_files": ("search", ["pattern", "path?"], "low", True, 30),
     "grep_search": (
@@ -21,9 +21,11 @@ AGREED: dict[str, tuple[str, list[str], str, bool, float]] = {
         30,
     ),
     "find_definition": ("search", ["symbol", "path?"], "low", True, 30),
+    "repo_map": ("search", ["path?", "focus?", "max_tokens?"], "low", True, 30),
     "diagnostics": ("search", ["path?"], "low", True, 0),
     "edit_file": ("filesystem", ["path", "old", "new", "all?"], "medium", False, 0),
     "multi_edit": ("filesystem", ["path", "edits"], "medium", False, 0),
+    "edit_notebook": ("filesystem", ["path", "action?", "cell?", "source?", "cell_type?"], "medium", False, 0),
     "apply_patch": ("filesystem", ["patch"], "medium", False, 0),
     "create_file": ("filesystem", ["path", "content", "overwrite?"], "medium", False, 0),
     "copy_file": ("filesystem", ["source", "destination"], "medium", False, 0),
@@ -51,7 +53,7 @@ AGREED: dict[str, tuple[str, list[str], str, bool, float]] = {
     "remember": ("agent", ["note", "replaces?"], "medium", False, 0),
     "web_search": ("web", ["query", "count?"], "medium", True, 0),
     "plan": ("agent", ["entries"], "low", False, 0),
-    "task": ("agent", ["description", "prompt", "agent?"], "low", False, 0),
+    "task": ("agent", ["description", "prompt", "agent?", "background?"], "low", False, 0),
     "ask_user": ("agent", ["question", "choices?"], "low", False, 0),
 }
 
@@ -92,6 +94,7 @@ def test_what_changes_files_plans_and_what_runs_long_keeps_its_own_time() -> Non
     assert planning == [
         "edit_file",
         "multi_edit",
+        "edit_notebook",
         "apply_patch",
         "create_file",
         "copy_file",
@@ -131,9 +134,11 @@ def test_titles_name_what_a_call_is_about() -> None:
         "find_files": "Find x a.py",
         "grep_search": "Search for x a.py",
         "find_definition": "Find the definition of a.py",
+        "repo_map": "Map a.py",
         "diagnostics": "Look at the problems a.py",
         "edit_file": "Edit a.py",
         "multi_edit": "Edit a.py",
+        "edit_notebook": "Edit a cell of a.py",
         "apply_patch": "Patch a.py, a, b",
         "create_file": "Create a.py",
         "copy_file": "Copy a to b",

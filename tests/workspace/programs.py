@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from pygent_ls.agent.ports.workspace import ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessSpec
 
 LIMIT_S = 30.0
 """Longest wait for something that must happen."""

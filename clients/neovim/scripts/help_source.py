@@ -126,7 +126,7 @@ def _subcommand(name: str, path: Path) -> Subcommand:
         if statement.type != "assignment_statement":
             continue
         target, value = values_in(statement, "variable_list")[0], values_in(statement, "expression_list")[0]
-        if text_of(target) == f"M.{name}" and value.type == "table_constructor":
+        if text_of(target) in (f"M.{name}", f'M["{name}"]') and value.type == "table_constructor":
             fields = dict(_fields(value))
             summary = string_of(fields.get("summary"))
             if summary:

@@ -28,6 +28,14 @@ OF_THE_EDITOR = {"RangeOut", "WireRange", "PositionOut", "WirePosition"}
 
 UNIONS = (
     ("Event", "An event of a turn, identified by `type`.", "EventsOut", "events"),
+    ("Item", "An item of a conversation, identified by `type`.", "PutOut", "item"),
+    (
+        "PromptAttachment",
+        "An attachment of a prompt: its location, without its content.",
+        "PromptItemOut",
+        "attachments",
+    ),
+    ("ToolStatus", "State of a tool call.", "ToolItemOut", "status"),
     ("ContentBlock", "A part of a prompt.", "TurnStartParams", "prompt"),
     ("MessageBlock", "A part of a message.", "MessageOut", "content"),
     ("Mode", "Permission mode.", "ModeOut", "mode"),
@@ -40,6 +48,19 @@ UNIONS = (
     ("ExportFormat", "Format of a session export.", "SessionExportParams", "format"),
 )
 """Unions that the schema repeats at each use: the name, its description, and a definition and field that use it."""
+
+ADDED = {
+    "TextItemOut": ("parts string[] the pieces as they came, in place of `text`; what replaces them is another table",),
+    "ThinkingItemOut": ("parts string[] as those of a text",),
+    "ToolItemOut": (
+        "output_parts string[] the last pieces, in place of `output`",
+        "output_bytes integer of all pieces that are kept",
+        "children pygent.Item[] what a subagent did",
+    ),
+    "EndItemOut": ("untold? integer[] how many more rejected changes of each file the model is not told of yet",),
+    "TurnOut": ("is_taken_back? boolean the user went back to before it: the model knows nothing of it",),
+}
+"""Fields that `lua/pygent/conversation/` adds to values of the wire, in place of those that it removes."""
 
 PLAIN = {
     "string": "string",
@@ -159,11 +180,15 @@ def _definition_names(wire: Schema) -> dict[str, str]:
 def _definitions(wire: Schema, names: _Names) -> Iterator[str]:
     """All definitions, each name once. Raises `ValueError` if two types get the same name."""
     known: dict[str, str] = {f"pygent.{name}": "" for name, *_ in UNIONS}
+    items = {_last_part(member["$ref"]) for member in _union_at(wire, "PutOut", "item")["anyOf"]}
     for original, schema in wire["$defs"].items():
         name = names.definitions[original]
         if original in OF_THE_EDITOR:
             continue
-        source = _definition(name, schema, names)
+        added = list(ADDED.get(original, ()))
+        if original in items:
+            added.append("parent? pygent.ToolItem the call whose subagent it belongs to")
+        source = _definition(name, schema, names) + "".join(f"---@field {each}\n" for each in added)
         if known.setdefault(name, source) != source:
             raise ValueError(
                 f"two types of the schema would be called {name}: correct RENAMED in scripts/wire_types.py"

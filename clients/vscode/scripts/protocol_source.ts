@@ -38,6 +38,9 @@ const RENAMED: Readonly<Record<string, string>> = {
 /** Unions that the schema repeats at each use: the name, its description, and a definition and field that use it. */
 const UNIONS: readonly (readonly [name: string, meaning: string, definition: string, field: string])[] = [
 	["Event", "An event of a turn, identified by `type`.", "EventsOut", "events"],
+	["Item", "An item of a conversation, identified by `type`.", "PutOut", "item"],
+	["PromptAttachment", "An attachment of a prompt: its location, without its content.", "PromptItemOut", "attachments"],
+	["ToolStatus", "State of a tool call.", "ToolItemOut", "status"],
 	["ContentBlock", "A part of a prompt.", "TurnStartParams", "prompt"],
 	["MessageBlock", "A part of a message.", "MessageOut", "content"],
 	["Mode", "Permission mode.", "ModeOut", "mode"],

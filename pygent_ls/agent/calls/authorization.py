@@ -17,7 +17,7 @@ from pygent_ls.agent.display_text import on_one_line, one_line, programs_of
 from pygent_ls.agent.edits.diffs import touched_by
 from pygent_ls.agent.events import Notice, PermissionDenied, PermissionRequested, PermissionResolved
 from pygent_ls.agent.hook_runner import NO_REASON
-from pygent_ls.agent.kinds import DecidedBy, Mode
+from pygent_ls.agent.kinds import DecidedBy, Mode, ToolRisk
 from pygent_ls.agent.permissions.answer import with_rules
 from pygent_ls.agent.permissions.choices import graded_risk
 from pygent_ls.agent.permissions.permissions import EDITS_ACCEPTED, Places, Verdict, narrowest_rules, subjects_of
@@ -30,7 +30,7 @@ from pygent_ls.agent.ports.workspace import FileChange
 from pygent_ls.agent.rules.read_rules import FileRead
 from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.telemetry import PermissionSpan, observed
-from pygent_ls.agent.tools.tool import Tool
+from pygent_ls.agent.tools.tool import Tool, cd_prefix
 from pygent_ls.errors import ToolError
 
 MAX_WHY_CHARS = 300
@@ -178,14 +178,25 @@ def _verdict(context: RunContext, record: CallRecord, as_if: Mode | None = None)
     for path in record.beside:
         name = context.environment.workspace.shown(path)
         verdict = _stricter(verdict, decide(tool, (name,), Places(paths=(path.as_posix(),), folder=folder)), name)
+    if tool.command_argument and (line := str(given.get(tool.command_argument, ""))):
+        line = cd_prefix(given) + line
+        runs = replace(tool, name="shell", risk=ToolRisk.HIGH, read_only=False)
+        places = Places(folder=folder, reads=_reads_of(context, line))
+        verdict = _stricter(verdict, decide(runs, (line,), places), "its command")
     return verdict
 
 
 def _reads(context: RunContext, record: CallRecord) -> tuple[FileRead, ...]:
     """Return what a command may show of files, if any rule is about reading them."""
-    if record.call.name != "shell" or not context.memory.permissions.reading().rules:
+    if record.call.name != "shell":
         return ()
     (line,) = _subjects(context, record)
+    return _reads_of(context, line)
+
+
+def _reads_of(context: RunContext, line: str) -> tuple[FileRead, ...]:
+    if not context.memory.permissions.reading().rules:
+        return ()
     return reads_of(line, context.environment.working_directory, context.environment.workspace)
 
 

@@ -12,7 +12,8 @@ from pygent_ls.agent.events import Location, ToolCall
 from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from pygent_ls.agent.ports.hooks import NOTHING, HookOutcome
-from pygent_ls.agent.ports.workspace import EditPlan, FileChange, SandboxState
+from pygent_ls.agent.ports.processes import SandboxState
+from pygent_ls.agent.ports.workspace import EditPlan, FileChange
 from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.tools.tool import MAX_PATHS, Tool, ToolContext, path_arguments
 from pygent_ls.errors import ToolError

@@ -28,7 +28,7 @@ async def make_edit(
     if the edit was abandoned.
     """
     await context.memory.checkpointer.about_to_apply(plan)
-    with context.environment.reviewer.holding(touched_by(plan)):
+    with context.environment.reviewer.holding(plan):
         applied = await _carried_out(context, plan)
         stands: tuple[FileChange, ...] = ()
         try:

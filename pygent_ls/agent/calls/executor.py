@@ -25,7 +25,9 @@ from pygent_ls.agent.calls.authorization import (
 from pygent_ls.agent.calls.batches import MyTurn, at_once
 from pygent_ls.agent.calls.call_hooks import run_hooks_after, run_hooks_before, take_answered_input
 from pygent_ls.agent.calls.call_record import CallRecord
+from pygent_ls.agent.calls.edit_checks import check_after, check_before, prepare_checks
 from pygent_ls.agent.calls.edit_execution import make_edit
+from pygent_ls.agent.calls.edit_formatting import formatted
 from pygent_ls.agent.calls.no_processes import NoProcesses
 from pygent_ls.agent.calls.results import Outcome, finalize
 from pygent_ls.agent.edits.commit import is_being_cancelled
@@ -164,7 +166,8 @@ async def _authorize_input(context: RunContext, record: CallRecord) -> None:
         plan = await _timed(record, record.context)
         if not isinstance(plan, EditPlan):
             raise TypeError(f"{tool.name} returned {type(plan).__name__}, not an edit plan")
-        record.plan = plan
+        record.plan = plan = await formatted(context.environment, plan)
+        prepare_checks(context.environment, plan)
         verdict = await judge(context, record)
         record.changes = tuple(changes_of(plan, context.environment.workspace.shown))
         await context.memory.secrets.refuse_masks(record.changes)
@@ -194,6 +197,7 @@ def _tool_context(context: RunContext, record: CallRecord) -> ToolContext:
     return ToolContext(
         tool_id=call.id,
         session_id=memory.session_id,
+        turn_id=context.spec.turn_id,
         workspace=environment.workspace,
         processes=NoProcesses() if tool.plans_edit else environment.processes,
         working_directory=environment.working_directory,
@@ -205,12 +209,15 @@ def _tool_context(context: RunContext, record: CallRecord) -> ToolContext:
         reading=reading,
         cacheable=not reading.rules,  # results are shared with sessions that have other rules
         web=environment.web,
+        pictures=environment.pictures,
         search=environment.search,
         templates=environment.templates,
         skills=environment.skills,
         notes=environment.notes,
+        symbols=environment.symbols,
         find_tools=context.tools.find,
         editor=environment.editor,
+        language=environment.language,
         ask_user=partial(ask_questions, context, call.id),
         run_subagent=partial(context.run_subagent, call.id),
         set_plan=set_plan,
@@ -329,6 +336,7 @@ async def _timed(record: CallRecord, tool_context: ToolContext) -> str | EditPla
 
 async def _apply(context: RunContext, record: CallRecord, plan: EditPlan) -> Outcome:
     call, memory, workspace = record.call, context.memory, context.environment.workspace
+    before = await check_before(context.environment, plan)
     async with context.share.changing:
         await memory.settle()
         await context.checkpoints.before_change(tool_of(record).title_for(call.input))
@@ -337,4 +345,5 @@ async def _apply(context: RunContext, record: CallRecord, plan: EditPlan) -> Out
         applied, stand = await make_edit(context, plan, record.changes, reviewed)
     memory.secrets.masks.moved(plan)
     said = await memory.secrets.requoted(told(applied, workspace.shown), quotes_of(applied))
-    return Outcome(content=said, is_error=applied.is_nothing, changes=stand)
+    problems = await check_after(context.environment, applied.stands, before)
+    return Outcome(content="\n".join(filter(None, (said, problems))), is_error=applied.is_nothing, changes=stand)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Never
 
-from pygent_ls.agent.ports.workspace import ProcessSpec, SandboxState
+from pygent_ls.agent.ports.processes import ProcessSpec, SandboxState
 from pygent_ls.errors import ToolError
 
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pygent_ls.agent.messages import Block, ImageBlock, Message, TextBlock
 from pygent_ls.errors import ToolError
 
-MAX_PICTURE_BYTES = 5_000_000
-"""Maximum size of one image: Anthropic's limit, and the smallest of the large providers."""
+MAX_PICTURE_BYTES = 3_900_000
+"""Maximum size of one image: Anthropic's limit, 5 MiB of base64, is the smallest of the large providers."""
 
 _BEGINNINGS = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),

@@ -109,6 +109,15 @@ class ContextMemory:
         self._scale = 1.0
         self._learned: dict[str, int] = {}
 
+    def copy(self) -> ContextMemory:
+        """Return a memory with the same compactions and what was learned of the models, for a request that is not part
+        of the conversation."""
+        other = ContextMemory()
+        other.compactions = list(self.compactions)
+        other.told_left_out = self.told_left_out
+        other._scale, other._learned = self._scale, dict(self._learned)
+        return other
+
     def follow(self, history: Sequence[Message], *, counts_words: bool = False) -> None:
         """Update to the current history; messages that are already known are not measured again."""
         used = self._longest(history)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pygent_ls.agent.context.attachments import NotePart, ReviewPart
 from pygent_ls.agent.edits.diffs import signed_lines, split_lines
-from pygent_ls.agent.edits.pending_file import PendingHunk
+from pygent_ls.agent.edits.pending_hunks import PendingHunk
 from pygent_ls.agent.messages import RejectedFile
 
 MAX_REPORT_CHARS = 8_000

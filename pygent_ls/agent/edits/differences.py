@@ -68,9 +68,37 @@ def _differing_lines(old: str, new: str) -> tuple[int, int]:
     tail = common_tail(old, new, head)
     if old[head - 1 : head] == "\r":  # perhaps half of a line break
         head -= 1
-    start = max(old.rfind("\n", 0, head), old.rfind("\r", 0, head)) + 1
+    start = line_start(old, head)
     found = _BREAK.search(old, len(old) - tail)
     return start, len(old) - found.end() if found else 0
+
+
+def whole_lines(text: str, start: int, end: int, new: str) -> tuple[int, int]:
+    """Return the offsets of the whole lines of a text that change if `new` replaces the characters from `start` to
+    `end`."""
+    first = line_start(text, start)
+    ends_lines = new[-1:] in ("\n", "\r") or (not new and first == start)
+    return first, end if ends_lines and is_line_start(text, end) else line_end(text, end)
+
+
+def is_line_start(text: str, offset: int) -> bool:
+    """Return whether a line begins at this offset, or the end of the text is behind a line break."""
+    before, after = text[offset - 1 : offset] if offset else "", text[offset : offset + 1]
+    return not before or before == "\n" or (before == "\r" and after != "\n")
+
+
+def line_start(text: str, offset: int) -> int:
+    """Return the start of the line that has the character at this offset, or that begins there."""
+    if text[offset - 1 : offset + 1] == "\r\n" and offset:
+        offset -= 1
+    start = text.rfind("\n", 0, offset) + 1
+    return max(start, text.rfind("\r", start, offset) + 1)
+
+
+def line_end(text: str, offset: int) -> int:
+    """Return the end of the line that has the character at this offset, with its line break."""
+    found = _BREAK.search(text, offset)
+    return found.end() if found else len(text)
 
 
 def _starts(lines: Sequence[str], start: int) -> list[int]:

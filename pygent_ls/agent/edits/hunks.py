@@ -1,8 +1,8 @@
-"""Hunks of an edit plan, which the user can accept or reject."""
+"""Hunks of an edit plan, which the user can accept or reject, and texts with and without hunks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -16,24 +16,25 @@ from pygent_ls.agent.ports.workspace import (
     FileOperation,
     Hunk,
     MoveFile,
+    PlanHunk,
     WriteText,
 )
 
 
-def hunks_of(plan: EditPlan) -> tuple[Hunk, ...]:
+def hunks_of(plan: EditPlan) -> tuple[PlanHunk, ...]:
     """Return the plan's hunks, in order. Moves, byte copies and deletions of binary files have none."""
     found = (hunk for place, op in enumerate(plan.operations) for hunk in _hunks(op, place))
     return tuple(replace(hunk, id=str(number)) for number, hunk in enumerate(found, start=1))
 
 
-def _hunks(operation: FileOperation, place: int) -> Iterator[Hunk]:
+def _hunks(operation: FileOperation, place: int) -> Iterator[PlanHunk]:
     match operation:
         case WriteText(path=path, before=before, text=new):
             if before is None:
                 yield _whole(place, "create", path, "", new)
                 return
             for stretch in differing_stretches(before.text, new):
-                yield Hunk(
+                yield PlanHunk(
                     id="",
                     place=place,
                     kind="edit",
@@ -49,11 +50,11 @@ def _hunks(operation: FileOperation, place: int) -> Iterator[Hunk]:
             return
 
 
-def _whole(place: int, kind: Literal["create", "delete"], path: Path, old: str, new: str) -> Hunk:
-    return Hunk(id="", place=place, kind=kind, path=path, old_start=0, new_start=0, old_text=old, new_text=new)
+def _whole(place: int, kind: Literal["create", "delete"], path: Path, old: str, new: str) -> PlanHunk:
+    return PlanHunk(id="", place=place, kind=kind, path=path, old_start=0, new_start=0, old_text=old, new_text=new)
 
 
-def without(plan: EditPlan, rejected: Collection[Hunk]) -> EditPlan:
+def without(plan: EditPlan, rejected: Collection[PlanHunk]) -> EditPlan:
     """Return the plan without these hunks; operations that are left empty are dropped."""
     kept = [
         _without(operation, [hunk for hunk in rejected if hunk.place == place])
@@ -62,7 +63,7 @@ def without(plan: EditPlan, rejected: Collection[Hunk]) -> EditPlan:
     return replace(plan, operations=tuple(operation for operation in kept if operation is not None))
 
 
-def _without(operation: FileOperation, rejected: Collection[Hunk]) -> FileOperation | None:
+def _without(operation: FileOperation, rejected: Collection[PlanHunk]) -> FileOperation | None:
     if not rejected:
         return operation
     match operation:
@@ -75,6 +76,20 @@ def _without(operation: FileOperation, rejected: Collection[Hunk]) -> FileOperat
 
 def text_without(text: str, rejected: Collection[Hunk]) -> str:
     """Return the new text with the old lines in place of these hunks, all of which belong to this file."""
-    for hunk in sorted(rejected, key=lambda each: each.new_start, reverse=True):
-        text = f"{text[: hunk.new_start]}{hunk.old_text}{text[hunk.new_end :]}"
-    return text
+    return edited(text, [(hunk.new_start, hunk.new_end, hunk.old_text) for hunk in rejected])
+
+
+def text_with(text: str, accepted: Collection[Hunk]) -> str:
+    """Return the old text with the new lines of these hunks, all of which belong to this file."""
+    return edited(text, [(hunk.old_start, hunk.old_end, hunk.new_text) for hunk in accepted])
+
+
+def edited(text: str, replacements: Sequence[tuple[int, int, str]]) -> str:
+    """Return the text with others in place of the characters from a start to an end. Of insertions at the same place,
+    the first one is first."""
+    parts: list[str] = []
+    done = 0
+    for start, end, new in sorted(replacements, key=lambda each: each[0]):
+        parts += text[done:start], new
+        done = end
+    return "".join((*parts, text[done:]))

@@ -2,73 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate, count
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
-from pygent_ls.agent.edits.differences import Block, common_head, common_tail, differing_stretches
+from pygent_ls.agent.edits.differences import Block, differing_stretches, is_line_start, whole_lines
+from pygent_ls.agent.edits.found_lines import found_lines
+from pygent_ls.agent.edits.hunks import edited, text_with, text_without
 from pygent_ls.agent.edits.merge import merged
-
-_ids = count(1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingHunk:
-    """Whole lines that differ: the agent's in place of earlier ones. Offsets count characters."""
-
-    id: int
-    """Unique in the daemon. It stays when the hunk moves, and changes when its lines do."""
-    author: str
-    """Id of the session whose agent made it."""
-    old_start: int
-    """Start in the baseline."""
-    old_text: str
-    new_start: int
-    """Start in the current text."""
-    new_text: str
-
-    @property
-    def old_end(self) -> int:
-        return self.old_start + len(self.old_text)
-
-    @property
-    def new_end(self) -> int:
-        return self.new_start + len(self.new_text)
-
-    @property
-    def growth(self) -> int:
-        """How much longer the current text is because of it."""
-        return len(self.new_text) - len(self.old_text)
-
-    def moved(self, old: int, new: int) -> PendingHunk:
-        """Return the hunk so many characters further on in the two texts."""
-        return replace(self, old_start=self.old_start + old, new_start=self.new_start + new) if old or new else self
-
-
-class _Edit(NamedTuple):
-    """The characters from `start` to `end` became `text`."""
-
-    start: int
-    end: int
-    text: str
-
-    @property
-    def growth(self) -> int:
-        return len(self.text) - (self.end - self.start)
-
-
-@dataclass(slots=True)
-class _Region:
-    """Part of both texts: a hunk, or what has to be compared again."""
-
-    old_start: int
-    old_end: int
-    new_start: int
-    new_end: int
-    author: str
-    hunk: PendingHunk | None = None
+from pygent_ls.agent.edits.pending_hunks import EditedHunks, EditedRegion, LineEdit, PendingHunk, other_hunks
 
 
 class PendingFile:
@@ -108,12 +51,15 @@ class PendingFile:
         return self.current is text or self.current == text
 
     def changed(self, start: int, end: int, new: str, text: str) -> None:
-        """Apply a change by the user or another program: the characters from `start` to `end` became `new`, and the
-        text became `text`. Some editors report several edits as one change from the first to the last place."""
+        """Apply a change of the editor: the characters from `start` to `end` became `new`, and the text became `text`.
+        Some editors report several edits as one change from the first to the last place."""
         if self.baseline is None or self.current is None:
             self.catch_up(text)
-            return
-        self._take(list(_edits(self.current, start, end, new)), text)
+        elif start == 0 and end == len(self.current):
+            self._use_breaks_of(text)  # perhaps all line breaks are others now
+            self._take([*self._users_edits(0, len(self.current), text, is_typed=True)], text)
+        else:
+            self._take([*self._users_edits(*whole_lines(self.current, start, end, new), text, is_typed=True)], text)
 
     def catch_up(self, text: str | None) -> None:
         """Update to the current text, whatever changed it other than the agent."""
@@ -127,7 +73,7 @@ class PendingFile:
             self._compare("")
         else:
             self._use_breaks_of(text)
-            self._take(list(_edits(self.current, 0, len(self.current), text)), text)
+            self._take([*self._users_edits(0, len(self.current), text, is_typed=False)], text)
 
     def made(self, old: str | None, new: str | None, author: str, *, may_contain: bool = False) -> None:
         """Note that the agent changed the file from `old` to `new`. `may_contain`: the current text may contain the
@@ -140,13 +86,18 @@ class PendingFile:
             self.current = current
         else:
             self.catch_up(old)
+            if new is not None and self.current is not None and self.baseline is not None:
+                self._take([*_edits(self.current, 0, len(self.current), new)], new, author)
+                return
             self.current = new
         self._compare(author)
 
-    def restore(self, baseline: str | None, current: str | None) -> None:
-        """Return to an earlier state."""
+    def restore(self, baseline: str | None, current: str | None, authors: Sequence[str] = ()) -> None:
+        """Return to an earlier state. `authors` are those of its hunks, in order, if they are known."""
         self.baseline, self.current = baseline, current
-        self._compare("")
+        self._compare(next(iter(authors), ""))
+        if len(authors) == len(self.hunks):
+            self.hunks = tuple(replace(each, author=of) for each, of in zip(self.hunks, authors, strict=True))
 
     # Decisions
 
@@ -155,28 +106,19 @@ class PendingFile:
         if self.baseline is None or self.current is None or len(hunks) == len(self.hunks):
             self.baseline, self.hunks, self.is_typed_in = self.current, (), False
             return
-        self.baseline = _edited(self.baseline, [_Edit(each.old_start, each.old_end, each.new_text) for each in hunks])
-        self.hunks = tuple(hunk.moved(grown, 0) for hunk, grown in self._others(hunks))
+        self.baseline = text_with(self.baseline, hunks)
+        self.hunks = tuple(hunk.moved(grown, 0) for hunk, grown in other_hunks(self.hunks, hunks))
 
     def without(self, hunks: Sequence[PendingHunk]) -> str | None:
         """Return the text without these hunks, in order; None if there is no file then."""
         if self.baseline is None or self.current is None or len(hunks) == len(self.hunks):
             return self.baseline
-        return _edited(self.current, [_Edit(each.new_start, each.new_end, each.old_text) for each in hunks])
+        return text_without(self.current, hunks)
 
     def reject(self, hunks: Sequence[PendingHunk]) -> None:
         """Note that the text is `without` these hunks."""
         self.current = self.without(hunks)
-        self.hunks = tuple(hunk.moved(0, -grown) for hunk, grown in self._others(hunks))
-
-    def _others(self, hunks: Sequence[PendingHunk]) -> Iterator[tuple[PendingHunk, int]]:
-        """Yield the other hunks, each with the growth by those of `hunks` that come before it."""
-        ids, grown = {each.id for each in hunks}, 0
-        for hunk in self.hunks:
-            if hunk.id in ids:
-                grown += hunk.growth
-            else:
-                yield hunk, grown
+        self.hunks = tuple(hunk.moved(0, -grown) for hunk, grown in other_hunks(self.hunks, hunks))
 
     # Comparison
 
@@ -202,57 +144,56 @@ class PendingFile:
         """Give both texts the line breaks of this one: an editor may use others than the file has."""
         assert self.baseline is not None
         assert self.current is not None
-        if "\r\n" in self.current and "\r" not in text:
-            self.restore(self.baseline.replace("\r\n", "\n"), self.current.replace("\r\n", "\n"))
-        elif "\r\n" in text and "\r" not in self.current and "\n" not in text.replace("\r\n", ""):
-            self.restore(self.baseline.replace("\n", "\r\n"), self.current.replace("\n", "\r\n"))
-
-    def _take(self, edits: Sequence[_Edit], text: str) -> None:
-        """Apply edits of the current text, in order, of which those that touch no hunk change the baseline, too."""
-        assert self.baseline is not None
         hunks = self.hunks
-        shifts = [0, *accumulate(each.growth for each in hunks)]
-        free: list[_Edit] = []
-        regions: list[_Region] = []
-        # Hunks before the edit; hunks that are in `regions`; growth of the baseline and of the text so far.
-        at = n_done = old_growth = new_growth = 0
-        for edit in edits:
-            while at < len(hunks) and _is_behind(hunks[at], edit):
-                at += 1
-            last = at
-            while last < len(hunks) and not _is_before(hunks[last], edit):
-                last += 1
-            regions += (_region(each, old_growth, new_growth) for each in hunks[n_done:at])
-            n_done = max(n_done, at)
-            if last == at:
-                free.append(_Edit(edit.start - shifts[at], edit.end - shifts[at], edit.text))
-                old_growth += edit.growth
-            else:
-                low, high = min(edit.start, hunks[at].new_start), max(edit.end, hunks[last - 1].new_end)
-                touched = _Region(
-                    low - shifts[at] + old_growth,
-                    high - shifts[last] + old_growth,
-                    low + new_growth,
-                    high + new_growth + edit.growth,
-                    hunks[at].author,
-                )
-                if at < n_done:  # the edit before has touched this hunk as well
-                    touched.old_start, touched.new_start = regions[-1].old_start, regions[-1].new_start
-                    touched.old_end = max(touched.old_end, regions[-1].old_end)
-                    touched.new_end = max(touched.new_end, regions[-1].new_end + edit.growth)
-                    regions.pop()
-                regions.append(touched)
-                n_done = max(n_done, last)
-            new_growth += edit.growth
-        regions += (_region(each, old_growth, new_growth) for each in hunks[n_done:])
-        self.baseline, self.current = _edited(self.baseline, free), text
-        self.hunks = tuple(self._compared(regions))
+        line_break = "\n" if "\r" not in text else "\r\n"
+        if text.count("\r") == text.count("\r\n") == (0 if line_break == "\n" else text.count("\n")):
+            old, new = _with_breaks(self.baseline, line_break), _with_breaks(self.current, line_break)
+            if new != self.current:
+                self.restore(old, new)
+        if self.hunks is not hunks and len(self.hunks) == len(hunks):
+            pairs = zip(self.hunks, hunks, strict=True)
+            self.hunks = tuple(replace(each, id=before.id, author=before.author) for each, before in pairs)
 
-    def _compared(self, regions: Sequence[_Region]) -> Iterator[PendingHunk]:
+    def _users_edits(self, start: int, end: int, text: str, *, is_typed: bool) -> Iterator[LineEdit]:
+        """Yield the edits that turn whole lines of the current text into those of `text`, in order. One that spans a
+        hunk and lines around it is split, so that the hunk does not include them. Text typed in place of a hunk belongs
+        to it."""
+        assert self.current is not None
+        for edit in _edits(self.current, start, end, text):
+            first = bisect_right(self.hunks, edit.start, key=lambda each: each.new_end)
+            last = bisect_left(self.hunks, edit.end, key=lambda each: each.new_start)
+            spans = [(max(e.new_start, edit.start), min(e.new_end, edit.end)) for e in self.hunks[first:last]]
+            is_inside = len(spans) == 1 and spans[0] == edit[:2]
+            is_part = is_inside and spans[0] != (self.hunks[first].new_start, self.hunks[first].new_end)
+            if not spans or is_part or (is_inside and is_typed):
+                yield edit
+                continue
+            lines = self.current[edit.start : edit.end]
+            places = found_lines(lines, edit.text, [(low - edit.start, high - edit.start) for low, high in spans])
+            if places is None:
+                yield edit
+                continue
+            at, done = edit.start, 0
+            for (low, high), place in zip(spans, places, strict=True):
+                if place is not None:
+                    yield LineEdit(at, low, edit.text[done : place[0]], is_rewrite=True)
+                    yield LineEdit(low, high, edit.text[place[0] : place[1]])
+                    at, done = high, place[1]
+            yield LineEdit(at, edit.end, edit.text[done:], is_rewrite=True)
+
+    def _take(self, edits: Sequence[LineEdit], text: str, author: str = "") -> None:
+        """Apply edits of the current text, in order. Those of an author are hunks. Others change the baseline, too, if
+        they touch no hunk."""
+        assert self.baseline is not None
+        after = EditedHunks(self.hunks, author, edits)
+        self.baseline, self.current = edited(self.baseline, [each[:3] for each in after.baseline_edits]), text
+        self.hunks = tuple(self._compared(after.regions))
+
+    def _compared(self, regions: Sequence[EditedRegion]) -> Iterator[PendingHunk]:
         """Yield the hunks of the regions; those that are not hunks are compared, in whole lines."""
         assert self.baseline is not None
         assert self.current is not None
-        done: list[_Region] = []
+        done: list[EditedRegion] = []
         for place, each in enumerate(regions):
             region = each
             following = regions[place + 1] if place + 1 < len(regions) else None
@@ -261,7 +202,7 @@ class PendingFile:
                 self._extend(region, done[-1].new_end if done else 0, end)
             while done and done[-1].new_end >= region.new_start:
                 before = done.pop()
-                region = _Region(before.old_start, region.old_end, before.new_start, region.new_end, before.author)
+                region = EditedRegion(before.old_start, region.old_end, before.new_start, region.new_end, before.author)
                 self._extend(region, done[-1].new_end if done else 0, end)
             done.append(region)
         for region in done:
@@ -278,76 +219,39 @@ class PendingFile:
                 )
                 yield _hunk(self.baseline, self.current, place_in_both, region.author)
 
-    def _extend(self, region: _Region, start: int, end: int) -> None:
+    def _extend(self, region: EditedRegion, start: int, end: int) -> None:
         """Extend a region to whole lines of both texts, within these offsets of the current text; around it, both are
         equal."""
         assert self.baseline is not None
         assert self.current is not None
         old, new = self.baseline, self.current
         while region.new_start > start and not (
-            _is_line_start(new, region.new_start) and _is_line_start(old, region.old_start)
+            is_line_start(new, region.new_start) and is_line_start(old, region.old_start)
         ):
             region.new_start -= 1
             region.old_start -= 1
-        while region.new_end < end and not (
-            _is_line_start(new, region.new_end) and _is_line_start(old, region.old_end)
-        ):
+        while region.new_end < end and not (is_line_start(new, region.new_end) and is_line_start(old, region.old_end)):
             region.new_end += 1
             region.old_end += 1
 
 
-def _edits(text: str, start: int, end: int, new: str) -> Iterator[_Edit]:
-    """Yield the edits of a change, each without equal characters at its ends. A line break that is inserted before
-    another one is inserted behind it, at the start of the next line: the text is the same."""
-    for block in differing_stretches(text[start:end], new):
-        old_part, new_part = text[start + block.old_start : start + block.old_end], new[block.new_start : block.new_end]
-        head = common_head(old_part, new_part)
-        tail = common_tail(old_part, new_part, head)
-        edit = _Edit(
-            start + block.old_start + head, start + block.old_end - tail, new_part[head : len(new_part) - tail]
-        )
-        if edit.start == edit.end and edit.text[:1] == "\n" == text[edit.end : edit.end + 1]:
-            edit = _Edit(edit.start + 1, edit.end + 1, f"{edit.text[1:]}\n")
-        yield edit
+def _with_breaks(text: str, line_break: str) -> str:
+    """Return a text with these line breaks in place of LF and CRLF."""
+    return text.replace("\r\n", "\n").replace("\n", line_break)
 
 
-def _edited(text: str, edits: Sequence[_Edit]) -> str:
-    parts: list[str] = []
-    done = 0
-    for edit in edits:
-        parts += text[done : edit.start], edit.text
-        done = edit.end
-    return "".join([*parts, text[done:]])
-
-
-def _region(hunk: PendingHunk, old: int, new: int) -> _Region:
-    moved = hunk.moved(old, new)
-    return _Region(moved.old_start, moved.old_end, moved.new_start, moved.new_end, hunk.author, moved)
+def _edits(text: str, start: int, end: int, new: str) -> Iterator[LineEdit]:
+    """Yield the edits that turn whole lines of a text into those of another, which is equal around them."""
+    changed = new[start : end + len(new) - len(text)]
+    for block in differing_stretches(text[start:end], changed):
+        yield LineEdit(start + block.old_start, start + block.old_end, changed[block.new_start : block.new_end])
 
 
 def _hunk(old: str, new: str, at: Block, author: str) -> PendingHunk:
     return PendingHunk(
-        id=next(_ids),
         author=author,
         old_start=at.old_start,
         old_text=old[at.old_start : at.old_end],
         new_start=at.new_start,
         new_text=new[at.new_start : at.new_end],
     )
-
-
-def _is_behind(hunk: PendingHunk, edit: _Edit) -> bool:
-    """Whether an edit is behind the hunk."""
-    ends_lines = hunk.new_text[-1:] in ("\n", "\r") and hunk.old_text[-1:] in ("", "\n", "\r")
-    return edit.start > hunk.new_end or (edit.start == hunk.new_end and ends_lines)
-
-
-def _is_before(hunk: PendingHunk, edit: _Edit) -> bool:
-    """Whether an edit is before the hunk, or inserts whole lines at its first line, or in place of deleted lines."""
-    inserts_lines = edit.start == edit.end == hunk.new_start and edit.text[-1:] in ("\n", "\r")
-    return edit.end < hunk.new_start or inserts_lines
-
-
-def _is_line_start(text: str, offset: int) -> bool:
-    before, after = text[offset - 1 : offset] if offset else "", text[offset : offset + 1]
-    return not before or before == "\n" or (before == "\r" and after != "\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Protocol
 from pygent_ls.agent.display_text import excerpt
 from pygent_ls.agent.edits.diffs import signed_lines, split_lines
 from pygent_ls.agent.edits.hunks import text_without
-from pygent_ls.agent.ports.workspace import Applied, EditPlan, Hunk, Rejected, WriteText
+from pygent_ls.agent.ports.workspace import Applied, EditPlan, PlanHunk, Rejected, WriteText
 from pygent_ls.errors import Quote
 
 
@@ -37,8 +37,8 @@ class Reviewer(Protocol):
         """
         ...
 
-    def holding(self, paths: Iterable[Path]) -> AbstractContextManager[None]:
-        """Take changes of these files inside the context for the agent's, which `made` describes."""
+    def holding(self, plan: EditPlan) -> AbstractContextManager[None]:
+        """Take changes of the plan's files inside the context for the agent's, which `made` describes."""
         ...
 
     def made(self, plan: EditPlan, session_id: str) -> None:
@@ -53,7 +53,7 @@ class NoReviewer:
         """Return `applied` unchanged."""
         return applied
 
-    def holding(self, paths: Iterable[Path]) -> AbstractContextManager[None]:
+    def holding(self, plan: EditPlan) -> AbstractContextManager[None]:
         """Do nothing."""
         return nullcontext()
 
@@ -101,12 +101,12 @@ def _quoted(rejected: Rejected, applied: Applied, shown: Callable[[Path], str]) 
     return f"- {head}: {done}{'' if hunk.kind != 'edit' else _diff(hunk)}"
 
 
-def _diff(hunk: Hunk) -> str:
+def _diff(hunk: PlanHunk) -> str:
     """Return the rejected hunk as a diff: what the edit had removed, and what it had inserted."""
     return "\n" + excerpt(_both_sides(hunk))
 
 
-def _both_sides(hunk: Hunk) -> str:
+def _both_sides(hunk: PlanHunk) -> str:
     return "\n".join(signed_lines(hunk.old_text, hunk.new_text))
 
 
@@ -115,7 +115,7 @@ def quotes_of(applied: Applied) -> list[Quote]:
     return [Quote(_both_sides(each.hunk), str(each.hunk.path)) for each in applied.rejected]
 
 
-def _lines(hunk: Hunk, applied: Applied) -> str:
+def _lines(hunk: PlanHunk, applied: Applied) -> str:
     """Return the line numbers of the hunk's old lines in the file after the review."""
     operation = applied.asked.operations[hunk.place]
     text = operation.text if isinstance(operation, WriteText) else ""

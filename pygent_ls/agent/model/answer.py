@@ -33,6 +33,8 @@ class _CallParts:
     name: str = ""
     arguments: list[str] = field(default_factory=list[str])
     provider_data: Mapping[str, Any] | None = None
+    item_id: str = ""
+    """Item under which it was shown while it arrived; empty if it was not."""
 
 
 @dataclass(slots=True)
@@ -60,6 +62,8 @@ class ModelAnswer:
     usage: Usage = field(default_factory=Usage)
     finish: str | None = None
     """The provider's finish reason; None while the answer streams, or if the stream ended without one."""
+    items: dict[str, str] = field(default_factory=dict[str, str])
+    """Items of calls that were shown while they arrived, by the ids of the calls in `message`."""
     _said: list[list[str] | _Thought | _CallParts] = field(default_factory=list["list[str] | _Thought | _CallParts"])
     """Texts (in pieces), thoughts and calls in the order in which they began: providers require them back in this
     order."""
@@ -113,6 +117,10 @@ class ModelAnswer:
         parts.id = parts.id or chunk.id or ""
         parts.name = parts.name or chunk.name or ""
         parts.arguments.append(chunk.arguments)
+
+    def note_item(self, index: int, item_id: str) -> None:
+        """Remember the item under which a call is shown while it arrives."""
+        self._calls[index].item_id = item_id
 
     def close(self) -> None:
         """Join the pieces. Called once the stream is over, however it ended."""
@@ -210,6 +218,8 @@ class ModelAnswer:
                 call_id = f"call_{turn_id}_{n}"
                 n += 1
             seen.add(call_id)
+            if parts.item_id:
+                self.items[call_id] = parts.item_id
             given, problem = parse_arguments("".join(parts.arguments), may_close=parts.name in readers)
             calls[index] = ToolUseBlock(
                 id=call_id,

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from pygent_ls.agent.kinds import DecidedBy, Mode, ToolRisk
 from pygent_ls.agent.permissions.autorun_files import acts_later
 from pygent_ls.agent.permissions.refusals import Protected
+from pygent_ls.agent.permissions.server_files import runs_in_a_server
 from pygent_ls.agent.ports.approver import PermissionAnswer
 from pygent_ls.agent.ports.hooks import NOTHING, HookOutcome
 from pygent_ls.agent.ports.output_store import READER
@@ -24,7 +25,18 @@ from pygent_ls.agent.tools.tool import Tool, cd_prefix
 from pygent_ls.errors import SessionError
 from pygent_ls.shell.parser import read_line
 
-EDITS_ACCEPTED = frozenset({"edit_file", "multi_edit", "apply_patch", "create_file", "copy_file"})
+EDITS_ACCEPTED = frozenset(
+    {
+        "edit_file",
+        "multi_edit",
+        "edit_notebook",
+        "apply_patch",
+        "create_file",
+        "copy_file",
+        "rename_symbol",
+        "apply_code_action",
+    }
+)
 """Tools that `accept_edits` allows: changes that an undo reverts, and no moves or deletions."""
 
 WORKSPACE_SETTINGS = ".pygent"
@@ -97,6 +109,8 @@ class Policy:
     is_restricted: bool = False
     """Whether the editor does not trust the workspace: the mode is then plan whatever else is set, and no rule or hook
     allows."""
+    has_language_servers: bool = False
+    """Whether the daemon starts language servers, which run code of the workspace outside of the sandbox."""
 
 
 class RuleStore(Protocol):
@@ -269,8 +283,11 @@ class Permissions:
         if hook.decision == "allow":
             return Verdict(decision="allow", by="hook")
         relative = [path for path in places.spelled if not path.startswith("/")]
-        acts = tool.name not in NOT_WRITING and any(map(acts_later, [*subjects, *relative]))
+        acts = tool.name not in NOT_WRITING and any(map(self._acts_later, [*subjects, *relative]))
         return _by_mode(mode, tool, acts=acts)
+
+    def _acts_later(self, path: str) -> bool:
+        return acts_later(path) or (self._policy.has_language_servers and runs_in_a_server(path))
 
     def _beyond_plans(self, tool: Tool, subjects: Sequence[str]) -> str:
         """Return why plan mode refuses the call; empty if it does not."""
@@ -384,13 +401,13 @@ def subjects_of(tool: Tool, given: Mapping[str, Any], shown_paths: Sequence[str]
 def narrowest_rules(tool: Tool, subjects: Sequence[str]) -> tuple[str, ...]:
     """Return the rules that "Always allow" stores: this tool on exactly these subjects.
 
-    Empty for a command or an address that cannot be parsed, which no rule allows, for input to a running command, and
-    for calls of an external agent that do not say what they act on. A rule for a tool of an MCP server covers the whole
-    tool.
+    Empty for a command or an address that cannot be parsed, which no rule allows, for input to a running command, for
+    commands that run outside of the sandbox, and for calls of an external agent that do not say what they act on. A
+    rule for a tool of an MCP server or of the editor covers the whole tool.
     """
-    if tool.name in ("shell_input", EXTERNAL_TOOL):
+    if tool.name in ("shell_input", EXTERNAL_TOOL) or tool.command_argument:
         return ()
-    if tool.name.startswith("mcp__"):
+    if tool.name.startswith(("mcp__", "editor__")):
         return (tool.name,)
     if tool.name == "shell":
         return tuple(whole_command(command) for command in subjects if command != "*" and read_line(command).is_parsed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pygent_ls.agent.kinds import ToolCategory
-from pygent_ls.agent.ports.workspace import Processes, SandboxState
+from pygent_ls.agent.ports.processes import Processes, SandboxState
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.errors import ToolError
 
@@ -20,9 +20,13 @@ class SandboxConsent:
 async def sandbox_for(tool: Tool, processes: Processes) -> SandboxState:
     """Return the sandbox state for a call of this tool. Raises `ToolError` if the settings require a sandbox that is
     not available."""
-    if not tool.sandboxed:
+    if not tool.sandboxed and not tool.command_argument:
         return SandboxState(kind="off")
     state = await processes.sandbox()
+    if tool.command_argument:
+        if state.required:
+            raise ToolError(f"{tool.name} was not run: it runs outside of the sandbox, which the settings require.")
+        return SandboxState(kind="off")
     if state.required and state.kind != "on":
         raise ToolError(
             f"{tool.name} was not run: the settings require the sandbox, which is not available. {state.reason} "
@@ -38,7 +42,7 @@ def confinement_of(tool: Tool, state: SandboxState) -> str:
             return "not sandboxed"
         weakness = f"; {state.reason[0].lower()}{state.reason[1:].rstrip('.')}" if state.reason else ""
         return f"sandboxed, {'with' if state.has_network else 'no'} network{weakness}"
-    if tool.category in (ToolCategory.SHELL, ToolCategory.MCP) or tool.runs_programs:
+    if tool.category in (ToolCategory.SHELL, ToolCategory.MCP, ToolCategory.EDITOR) or tool.runs_programs:
         return "not sandboxed"
     return "uses the network" if tool.category is ToolCategory.WEB else ""
 

@@ -5,7 +5,7 @@ It is background: the model may look at it, but it is not a request.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -55,6 +55,11 @@ class EditorState(Protocol):
         ...
 
     @property
+    def unsaved_notebooks(self) -> Collection[Path]:
+        """Notebooks that the editor shows as cells and that have unsaved changes, which no document contains."""
+        ...
+
+    @property
     def is_live(self) -> bool:
         """Whether the editor reports every change of the view by itself, so that the view is always current."""
         ...
@@ -85,6 +90,7 @@ class NoEditor:
     view: View = View()
     is_live: bool = False
     recent: Sequence[Path] = ()
+    unsaved_notebooks: Collection[Path] = ()
     why_silent: str = "No editor is connected that reports problems."
 
     def counts(self) -> Sequence[tuple[Path, int, int]]:
@@ -94,6 +100,55 @@ class NoEditor:
     async def problems(self) -> Sequence[FileProblems] | None:
         """Return None."""
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class EditorStateIn:
+    """Editor state limited to some files, for a workspace that the editor has not open."""
+
+    state: EditorState
+    holds: Callable[[Path], bool]
+    """Whether a file is one of them."""
+
+    @property
+    def view(self) -> View:
+        """Implement `EditorState`."""
+        view = self.state.view
+        active, selected = view.active, view.selected
+        return View(
+            active=active if active is not None and self.holds(active) else None,
+            selected=selected if selected is not None and self.holds(selected[0]) else None,
+            visible=tuple(filter(self.holds, view.visible)),
+        )
+
+    @property
+    def unsaved_notebooks(self) -> Collection[Path]:
+        """Implement `EditorState`."""
+        return [*filter(self.holds, self.state.unsaved_notebooks)]
+
+    @property
+    def is_live(self) -> bool:
+        """Implement `EditorState`."""
+        return self.state.is_live
+
+    @property
+    def recent(self) -> Sequence[Path]:
+        """Implement `EditorState`."""
+        return [*filter(self.holds, self.state.recent)]
+
+    @property
+    def why_silent(self) -> str:
+        """Implement `EditorState`."""
+        return self.state.why_silent
+
+    def counts(self) -> Sequence[tuple[Path, int, int]]:
+        """Implement `EditorState`."""
+        return [each for each in self.state.counts() if self.holds(each[0])]
+
+    async def problems(self) -> Sequence[FileProblems] | None:
+        """Implement `EditorState`."""
+        found = await self.state.problems()
+        return found and [each for each in found if self.holds(each.path)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

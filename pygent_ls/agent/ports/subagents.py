@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +32,23 @@ class SubagentTask:
     prompt: str
     agent: str | None = None
     """Name of the agent variant; None for the one that plans in plan mode, else for the parent's."""
+    background: bool = False
+    """Whether it runs beside the conversation, also after the turn has ended."""
+
+
+_ENDS: Mapping[StopReason, str] = {
+    "end_turn": "ended without an answer",
+    "max_iterations": "reached its limit of model calls",
+    "token_limit": "reached its token limit",
+    "budget_limit": "reached the budget limit",
+    "time_limit": "reached the time limit",
+    "max_output_tokens": "was cut off because its answer was too long",
+    "refusal": "refused",
+    "loop_detected": "was stopped for going in circles",
+    "cancelled": "was cancelled",
+    "interrupted": "was interrupted",
+    "error": "failed",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +61,20 @@ class SubagentReport:
     """Its last message; empty if it wrote none."""
     problem: str = ""
     """Why it failed; empty if it did not."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it ended by itself, with a message."""
+        return self.stop_reason == "end_turn" and bool(self.text.strip())
+
+    @property
+    def in_words(self) -> str:
+        """Its last message, after how it ended if it did not finish."""
+        if self.is_complete:
+            return self.text
+        why = f": {self.problem.rstrip('.')}" if self.problem else ""
+        had = f"\nIts last message:\n{self.text}" if self.text.strip() else ""
+        return f"The subagent {self.agent} {_ENDS[self.stop_reason]}{why}. Its changes up to then were kept.{had}"
 
 
 RunSubagent = Callable[[SubagentTask], Awaitable[SubagentReport]]
@@ -64,8 +95,21 @@ async def no_subagents_for(_tool_id: str, task: SubagentTask) -> SubagentReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkLocks:
+    """Locks that all turns and subagents of a session share: subagents in the background outlive their turn."""
+
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Lock held while the user is asked anything: work runs in parallel, questions do not."""
+    changing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Lock held while files are changed, or a program runs that may change them: it separates what each has changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnShare:
     """State that a turn shares with all its subagents."""
+
+    locks: WorkLocks = field(default_factory=WorkLocks)
+    """Locks of the session."""
 
     files_changed: dict[Path, FileChange] = field(default_factory=dict[Path, "FileChange"])
     """Changes by any of them, one entry per file."""
@@ -73,10 +117,16 @@ class TurnShare:
     """Messages about their agents and about faulty hooks that the user has already seen."""
     tool_ids: set[str] = field(default_factory=set[str])
     """Ids of all their calls."""
-    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Lock held while the user is asked anything: work runs in parallel, questions do not."""
-    changing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Lock held while files are changed, or a program runs that may change them: it separates what each has changed."""
     question_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
     user_times: UserTimes = field(default_factory=UserTimes)
     permission_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+    @property
+    def asking(self) -> asyncio.Lock:
+        """Lock held while the user is asked anything."""
+        return self.locks.asking
+
+    @property
+    def changing(self) -> asyncio.Lock:
+        """Lock held while files are changed, or a program runs that may change them."""
+        return self.locks.changing

@@ -1,11 +1,9 @@
-"""Workspace and process ports: how tools reach files and programs."""
+"""Workspace port: how tools reach files."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
@@ -45,6 +43,42 @@ class Document:
     version: int | None = None
     """Version of the open buffer; None if the text was read from the disk."""
     encoding: TextEncoding = field(default_factory=TextEncoding)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartWanted:
+    """Part of a large file to read: whole lines from `line` on, or one line from a character on."""
+
+    line: int = 1
+    column: int = 1
+    """First character of `line` to read, counted from 1."""
+    max_lines: int
+    max_chars: int
+    """Maximum number of characters; `line_cost` is added for each line, of which at most `max_line_chars` count."""
+    max_line_chars: int
+    line_cost: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LargeFilePart:
+    """Part of a text file that is too large to be read whole. CRLF, LF and CR end a line."""
+
+    path: Path
+    stamp: Stamp
+    n_bytes: int
+    """Size of the file."""
+    lines: tuple[str, ...]
+    """Lines without their ends. Of a long one only the beginning is kept, more than was wanted."""
+    lengths: tuple[int, ...]
+    """Number of characters of each of these lines; of the first one from `PartWanted.column` on."""
+    before: str
+    """Text before the part, as much as is needed to recognise a secret that begins in it."""
+    after: str
+    """Text after the part, in the same way."""
+    n_lines: int
+    """Number of lines of the file, or of what was scanned."""
+    counted_all: bool
+    """Whether the file was scanned to its end. Beyond some GB that would take too long."""
 
 
 class LineDiff(NamedTuple):
@@ -187,6 +221,13 @@ class Workspace(Protocol):
         """Return the document. Raises `ToolError`: no such file, a folder, not text, or too large."""
         ...
 
+    async def read_part(self, path: Path, wanted: PartWanted) -> LargeFilePart:
+        """Return a part of a text file of any size on the disk.
+
+        Raises `ToolError` as `read` does, and if the line or the column does not exist.
+        """
+        ...
+
     async def read_binary(self, path: Path) -> bytes:
         """Return the bytes on the disk, text or not. Raises `ToolError` as `read` does."""
         ...
@@ -266,242 +307,27 @@ class Workspace(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadOnly:
-    """Restrictions of a program that only reads: what it sees besides the workspace."""
-
-    scratch: Path
-    """Folder of the daemon's own, the only place that it can write."""
-    reads: tuple[Path, ...] = ()
-    """Paths that it reads; nothing else in /tmp is visible."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessSpec:
-    """Program to run in its own process group."""
-
-    argv: tuple[str, ...]
-    cwd: Path
-    timeout_s: float
-    env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Variables added to the daemon's environment."""
-    max_output_chars: int = 200_000
-    """Length beyond which only head and tail are kept, half each."""
-    stdin_bytes: bytes = b""
-    """Bytes on the program's standard input, followed by its end."""
-    sandboxed: bool = False
-    """Whether it runs only in the sandbox. Programs that tools run for the model pass on `ToolContext.sandboxed`."""
-    read_only: ReadOnly | None = None
-    """Restrictions under which the program runs in the sandbox, if there is one."""
-    was_allowed: bool = False
-    """Whether the user allowed this command itself: outside the sandbox it gets the daemon's whole environment. For any
-    other program, no entry of the search path or other variable leads to a place that a command in the sandbox can
-    write."""
-    errors_apart: bool = False
-    """Whether `on_output` gets standard output alone, and standard error is kept for the result."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessResult:
-    """Result of a program that has ended, or was ended. `exit_code` is negative for a signal, as in subprocess."""
-
-    exit_code: int
-    stdout: str
-    """Both outputs, in order, if `on_output` was given both; else standard output alone."""
-    stderr: str
-    omitted_chars: int
-    timed_out: bool
-    duration_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxState:
-    """Whether commands run in the sandbox: `off` by the settings, `missing` if the machine has none, `failed` if it
-    cannot be set up."""
-
-    kind: Literal["on", "off", "missing", "failed"]
-    reason: str = ""
-    """Why it is missing or failed, for a person."""
-    required: bool = False
-    """Whether nothing may run without it."""
-    has_network: bool = False
-    """Whether commands in it may use the network."""
-
-
-class OutputMask(Protocol):
-    """Filter that output passes through before anything is cut from it; it may hold some back until more has come."""
-
-    @property
-    def n_held(self) -> int:
-        """Number of characters that are held back."""
-        ...
-
-    async def feed(self, piece: str) -> str:
-        """Take the next piece, and return what may be shown."""
-        ...
-
-    async def pause(self) -> str:
-        """Return what more may be shown although nothing has come."""
-        ...
-
-    async def close(self) -> str:
-        """Return the rest."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackgroundState:
-    """State of a background command, with its output since the last read."""
-
-    output: str
-    """Both outputs, in order; head and tail if there is too much."""
-    omitted_chars: int
-    held_chars: int = 0
-    """Characters of an unfinished line, which is not shown until it ends."""
-    runs: bool
-    exit_code: int | None
-    """None while it runs; negative for a signal."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackgroundCommand:
-    """Background command as a list shows it."""
-
-    name: str
-    command: str
-    """The command line."""
-    started_at: datetime
-    runs: bool
-    exit_code: int | None
-    """None while it runs; negative for a signal."""
-    stopped_by_user: bool = False
-    last_output: str = ""
-    """End of its output, read or not."""
-
-    @property
-    def ending(self) -> str:
-        """State in words."""
-        if self.runs:
-            return "running"
-        if self.stopped_by_user:
-            return "stopped by the user"
-        if self.exit_code is not None and self.exit_code < 0:
-            return f"ended by signal {-self.exit_code}"
-        return f"ended with exit code {self.exit_code}"
-
-
-class Background(Protocol):
-    """Commands that run beside the conversation. Their owner is a session, by its id."""
-
-    async def start(self, owner: str, spec: ProcessSpec, mask: OutputMask | None = None) -> str:
-        """Start a command without a time limit, and return its name. Its output passes through `mask`. Raises
-        `ToolError`."""
-        ...
-
-    async def read(self, owner: str, name: str, wait_s: float) -> BackgroundState:
-        """Return what is new, after waiting up to `wait_s` for the command to end. Raises `ToolError` for an unknown
-        name."""
-        ...
-
-    async def write(self, owner: str, name: str, text: str) -> None:
-        """Write to its standard input. Raises `ToolError`: no such command, it has ended, or takes no input."""
-        ...
-
-    async def end(self, owner: str, name: str) -> BackgroundState:
-        """End it, as a cancellation does, and return what is new. Raises `ToolError` for an unknown name."""
-        ...
-
-    async def stop(self, owner: str, name: str) -> bool:
-        """End it for the user; its output can still be read. Return False if it has ended already. Raises `ToolError`
-        for an unknown name."""
-        ...
-
-    async def listed(self, owner: str) -> Sequence[BackgroundCommand]:
-        """Return the owner's commands, running, or ended and not forgotten, in the order of their start."""
-        ...
-
-    def listen(self, owner: str, ended: Callable[[BackgroundCommand], None], changed: Callable[[], None]) -> None:
-        """Call `ended` with each command that ends other than by `end` or `end_all`, and `changed` whenever one starts
-        or ends."""
-        ...
-
-    def has_any(self, owner: str) -> bool:
-        """Whether the owner has any command, running, or ended and not forgotten."""
-        ...
-
-    async def end_all(self, owner: str) -> None:
-        """End all commands of this session; none of their processes is alive when it returns."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
-    """Git repository with a work tree. Links are resolved except those above `top`."""
-
-    top: Path
-    """Root of the work tree."""
-    own: Path
-    """Folder of this work tree's HEAD and index."""
-    common: Path
-    """Folder of references and configuration; the same unless the work tree is a linked one."""
-
-
-class Repositories(Protocol):
-    """Git repositories, found and read without running anything that they configure."""
-
-    async def find(self, folder: Path) -> Repository | None:
-        """Return the repository whose work tree contains a folder. No program is run."""
-        ...
-
-    def inert(self, repository: Repository) -> AbstractAsyncContextManager[Mapping[str, str]]:
-        """Provide the variables under which git reads a repository and ignores every program, file and address that its
-        configuration names. `GIT_DIR` among them is a folder of the daemon's own.
-
-        Raises `ToolError` if its configuration cannot be determined.
-        """
-        ...
-
-
-class Processes(Protocol):
-    """Runs programs; nothing that it starts outlives its caller."""
-
-    @property
-    def repositories(self) -> Repositories:
-        """How git is made to read a repository."""
-        ...
-
-    @property
-    def background(self) -> Background:
-        """Commands that run beside the conversation."""
-        ...
-
-    async def sandbox(self) -> SandboxState:
-        """Return whether a `sandboxed` program would run in the sandbox now."""
-        ...
-
-    def find(self, program: str, *, anywhere: bool = False) -> str | None:
-        """Return the program's absolute path, or None.
-
-        Places where a command in the sandbox could have put one are not searched, unless it may come from `anywhere`,
-        as for a command that the user allows.
-        """
-        ...
-
-    async def run(self, spec: ProcessSpec, on_output: Callable[[str], Awaitable[None]] | None = None) -> ProcessResult:
-        """Run to the end. With `on_output`, both outputs are merged and passed on as they come, unless the spec keeps
-        standard error apart.
-
-        On a timeout or a cancellation the whole group gets SIGTERM, and SIGKILL 2 s later. Raises `ToolError` if the
-        program cannot be started.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Hunk:
-    """Lines that one operation of a plan changes together; a file that is created or deleted is one hunk.
+    """Whole lines, with their endings, in which two texts differ. Offsets count characters."""
 
-    Texts are whole lines with their endings, and offsets count characters.
-    """
+    old_start: int
+    old_text: str
+    new_start: int
+    new_text: str
+
+    @property
+    def old_end(self) -> int:
+        return self.old_start + len(self.old_text)
+
+    @property
+    def new_end(self) -> int:
+        return self.new_start + len(self.new_text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanHunk(Hunk):
+    """Lines that one operation of a plan changes together; a file that is created or deleted is one hunk. The new text
+    is that after the whole plan."""
 
     id: str
     """Unique within its plan."""
@@ -509,24 +335,13 @@ class Hunk:
     """Index of the plan's operation that it belongs to."""
     kind: Literal["edit", "create", "delete"]
     path: Path
-    old_start: int
-    """Where `old_text` begins in the old text."""
-    new_start: int
-    """Where `new_text` begins in the text after the whole plan."""
-    old_text: str
-    new_text: str
-
-    @property
-    def new_end(self) -> int:
-        """Where `new_text` ends."""
-        return self.new_start + len(self.new_text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejected:
     """Hunk that the user rejected."""
 
-    hunk: Hunk
+    hunk: PlanHunk
     left: str = ""
     """Why the hunk stays nevertheless; empty if it was reverted."""
 

@@ -120,7 +120,7 @@ def host_of(url: str) -> str:
 def parse(text: str) -> Pattern:
     """Parse a rule's text. Raises `SettingError` that says what is wrong with it."""
     name, bracket, rest = text.partition("(")
-    if not re.fullmatch(r"[A-Za-z0-9_.-]+|mcp__[A-Za-z0-9_-]+__\*", name):
+    if not re.fullmatch(r"[A-Za-z0-9_.-]+|mcp__[A-Za-z0-9_-]+__\*|editor__\*", name):
         raise SettingError(
             f"{text!r} is not a valid rule: a rule is the name of a tool, optionally followed by `(pattern)`"
         )
@@ -135,8 +135,9 @@ def parse(text: str) -> Pattern:
         return _shell(text, pattern)
     if name == "web_fetch":
         return _domain(text, pattern)
-    if name.startswith("mcp__"):
-        raise SettingError(f"{text!r} is not a valid rule: tools of MCP servers take no pattern; write {name}")
+    if name.startswith(("mcp__", "editor__")):
+        whose = "MCP servers" if name.startswith("mcp__") else "the editor"
+        raise SettingError(f"{text!r} is not a valid rule: tools of {whose} take no pattern; write {name}")
     return PathGlob(pattern.removeprefix("./"))
 
 

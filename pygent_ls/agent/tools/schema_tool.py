@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from pygent_ls.agent.kinds import ToolCategory
 from pygent_ls.agent.ports.model import ToolDefinition
 from pygent_ls.agent.tools.tool import Tool
 
@@ -38,3 +39,12 @@ class SchemaTool(Tool):
 
     def _named(self, given: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
         return [("arguments", json.dumps(given, ensure_ascii=False) if given else "")]
+
+
+def source_of(tool: Tool) -> str:
+    """Return where a tool comes from: `editor`, `mcp:SERVER`, `own` for the user's files and packages, or `pygent`."""
+    if tool.category is ToolCategory.EDITOR:
+        return "editor"
+    if tool.name.startswith("mcp__"):
+        return f"mcp:{tool.name.split('__')[1]}"
+    return "own" if isinstance(tool, SchemaTool) else "pygent"

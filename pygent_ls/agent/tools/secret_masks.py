@@ -6,19 +6,18 @@ a link to the file, in a copy of it, after a move, and in a file that was writte
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pygent_ls.agent.ports.processes import Processes, ProcessResult, ProcessSpec
 from pygent_ls.agent.ports.workspace import (
     MISSING,
     CopyBytes,
     Document,
     EditPlan,
+    LargeFilePart,
     MoveFile,
-    Processes,
-    ProcessResult,
-    ProcessSpec,
     Workspace,
     WriteText,
 )
@@ -82,6 +81,17 @@ class SecretMasks:
         masked = await self.text(document.text, name if is_env_file(name) else str(document.path))
         self.files.note(document.path, has_secrets=masked != document.text)
         return document if masked == document.text else replace(document, text=masked)
+
+    async def part(self, part: LargeFilePart, name: str) -> Sequence[str]:
+        """Return the lines of a part of a file, masked together with what is around them. `name` is the name the file
+        was opened by."""
+        text = "\n".join(part.lines)
+        if not self.is_on:
+            return part.lines
+        path = name if is_env_file(name) else str(part.path)
+        masked = await self.text(f"{part.before}{text}\n{part.after}", path)
+        shown = self._redactor.part_of(masked, len(part.before), len(part.before) + len(text))
+        return shown.split("\n")
 
     def searchable(self, masked: str) -> str:
         """Return a masked text in which keys can be found by their public prefix (`Redactor.searchable`)."""

@@ -17,11 +17,13 @@ from pygent_ls.agent.display_text import excerpt, in_full, one_line, text_of
 from pygent_ls.agent.kinds import ToolCategory, ToolKind, ToolRisk
 from pygent_ls.agent.messages import ImageBlock
 from pygent_ls.agent.ports.editor_state import EditorState, NoEditor
+from pygent_ls.agent.ports.language_features import LanguageFeatures, NoLanguageFeatures
 from pygent_ls.agent.ports.model import ToolDefinition
 from pygent_ls.agent.ports.output_store import Outputs, is_output
+from pygent_ls.agent.ports.processes import Processes, ProcessResult, ProcessSpec
 from pygent_ls.agent.ports.questioner import AskUser, nobody_answers
 from pygent_ls.agent.ports.subagents import RunSubagent, no_subagents
-from pygent_ls.agent.ports.workspace import Document, EditPlan, Processes, ProcessResult, ProcessSpec, Stamp, Workspace
+from pygent_ls.agent.ports.workspace import Document, EditPlan, Stamp, Workspace
 from pygent_ls.agent.rules.read_rules import READING, Reading
 from pygent_ls.agent.tools.plan import SetPlan, no_plan
 from pygent_ls.agent.tools.read_log import ReadLog
@@ -32,7 +34,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from pygent_ls.agent.ports.notes import Notes
+    from pygent_ls.agent.ports.pictures import Pictures
     from pygent_ls.agent.ports.skills import Skills
+    from pygent_ls.agent.ports.symbols import SymbolIndex
     from pygent_ls.agent.ports.templates import Templates
     from pygent_ls.agent.ports.web import UrlVerdict, Web, WebSearch
 
@@ -65,6 +69,7 @@ class ToolContext:
 
     tool_id: str
     session_id: str
+    turn_id: str = field(default="", kw_only=True)
     workspace: Workspace
     processes: Processes
     reads: ReadLog
@@ -90,16 +95,19 @@ class ToolContext:
     reading: Reading = field(default_factory=Reading)
     """Rules on which files must not be shown."""
     web: Web | None = None
+    pictures: Pictures | None = None
     search: WebSearch | None = None
     templates: Templates | None = None
     skills: Skills | None = None
     notes: Notes | None = None
+    symbols: SymbolIndex | None = None
     find_tools: Callable[[str, int], Sequence[Tool]] = lambda _query, _limit: ()
     """Finds tools on demand by words, at most so many."""
     ask_user: AskUser = nobody_answers
     run_subagent: RunSubagent = no_subagents
     set_plan: SetPlan = no_plan
     editor: EditorState = field(default_factory=NoEditor)
+    language: LanguageFeatures = field(default_factory=NoLanguageFeatures)
     judge_url: Callable[[str], UrlVerdict] = lambda _: "ask"
     """What the permission rules say about an address."""
     exit_code: int | None = None
@@ -208,6 +216,9 @@ class Tool:
     stays_in_workspace: bool = True
     """Whether a call that names a path outside of the workspace is refused. What another program calls a path may be
     something else."""
+    command_argument: str = ""
+    """Argument with a command line that a shell outside of the sandbox will run; the rules that deny `shell`, or ask
+    about it, are about it too."""
     paths_of: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     """Finds the paths inside an argument, as in a patch. It takes the arguments as the model gave them, valid or not,
     and raises nothing."""

@@ -19,9 +19,11 @@ from pygent_ls.agent.ports.model import (
     SearchChunk,
     TextChunk,
     ThinkingChunk,
+    ToolCallChunk,
     within_limit,
 )
 from pygent_ls.agent.telemetry import ModelCallSpan, observed
+from pygent_ls.agent.turn.call_drafts import CallDrafts
 from pygent_ls.agent.turn.state import TurnState
 from pygent_ls.errors import ModelError
 
@@ -42,6 +44,7 @@ class Attempt:
         self._texts: dict[str, str] = {}
         """Text of each item. A text that follows a search of the provider is an item of its own."""
         self._n_splits = 0
+        self._drafts = CallDrafts(self.item_prefix)
 
     async def run(self, request: ModelRequest) -> ModelAnswer | Failed:
         """Send the request, emit its deltas, and return the complete answer, which `report` emits. When cancelled, the
@@ -71,7 +74,8 @@ class Attempt:
     def failed(self, error: ModelError) -> Failed:
         """Return the failure, with the emitted items to withdraw."""
         said = (*self._texts.items(), (self._thinking_id, self.answer.thinking))
-        return Failed(error=error, withdrawn=tuple(item for item, content in said if content))
+        texts = (item for item, content in said if content)
+        return Failed(error=error, withdrawn=(*texts, *self._drafts.shown))
 
     async def report(self) -> None:
         """Emit the complete items and the usage: the answer counts."""
@@ -133,5 +137,9 @@ class Attempt:
                 await self.state.emit(TextDelta(item_id=self._text_id, content=text))
             case ThinkingChunk(thinking=thinking) if thinking:
                 await self.state.emit(ThinkingDelta(item_id=self._thinking_id, content=thinking))
+            case ToolCallChunk():
+                for delta in self._drafts.add(chunk):
+                    await self.state.emit(delta)
+                self.answer.note_item(chunk.index, self._drafts.item_of(chunk.index))
             case _:
                 pass  # nothing to show, shown once complete, or already emitted

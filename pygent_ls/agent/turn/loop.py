@@ -8,7 +8,18 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from pygent_ls.agent.events import AgentEvent, Cancelled, EventSink, Finished, Notice, Steered, TurnStarted
+from pygent_ls.agent.events import (
+    AgentEvent,
+    Cancelled,
+    EventSink,
+    Finished,
+    Notice,
+    Stamped,
+    Steered,
+    Text,
+    ToolCall,
+    TurnStarted,
+)
 from pygent_ls.agent.external_agent import ExternalModel
 from pygent_ls.agent.hook_runner import HookRunner
 from pygent_ls.agent.kinds import StopReason
@@ -28,7 +39,7 @@ from pygent_ls.agent.turn.model_calls import ModelCalls
 from pygent_ls.agent.turn.pauses import Pauses
 from pygent_ls.agent.turn.state import Delegate, DelegateTo, Steering, TurnResult, TurnState
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
-from pygent_ls.agent.turn.subagents import Subagents
+from pygent_ls.agent.turn.subagents import Keep, Subagents
 from pygent_ls.agent.turn.tool_calls import LIMIT_RESULT, NOT_BEGUN_RESULT, ToolCalls
 from pygent_ls.agent.turn.turn_hooks import run_prompt_hooks, run_stop_hooks
 from pygent_ls.agent.turn_spec import TurnSpec
@@ -60,6 +71,8 @@ class Turn:
     clock: Callable[[], float] = time.monotonic
     parent: Turn | None = None
     """Turn whose subagent this is."""
+    detached: bool = False
+    """Whether the subagent runs in the background."""
     _stop: StopReason = "error"
     _error: ModelError | None = None
     _empty_answers: int = 0
@@ -75,8 +88,13 @@ class Turn:
             structured=StructuredAnswer.to(spec.output_schema),
             parent=parent._state if parent else None,
         )
-        share = parent._state.context.share if parent else TurnShare(user_times=UserTimes(clock=self.clock))
-        subagents = Subagents(state=state, delegate=self.delegate, run_turn=self._run_subagent)
+        times = UserTimes(clock=self.clock)
+        share = parent._state.context.share if parent else TurnShare(locks=self.services.memory.locks, user_times=times)
+        if self.detached:
+            share = replace(share, user_times=times)
+        subagents = Subagents(
+            state=state, delegate=self.delegate, run_turn=self._run_subagent, run_detached=self._run_detached
+        )
         state.context = RunContext(
             environment=self.services.environment,
             memory=self.services.memory,
@@ -106,6 +124,18 @@ class Turn:
         """Usage of all model calls so far, including those of subagents."""
         return self._state.total
 
+    @property
+    def limit_reached(self) -> StopReason | None:
+        """Limit on tokens or cost that the turn has reached and the user has not extended; None without one."""
+        stop = None if self.usage.is_nothing else self._pauses.after_answer()
+        return stop.reason if stop else None
+
+    def spend(self, usage: Usage, unpriced: str = "") -> None:
+        """Count the usage of a request beside the loop, which the limits of the turn include. `unpriced` names its
+        model if its price is unknown."""
+        self._state.spend(usage)
+        self._state.root.unpriced = unpriced or self._state.root.unpriced
+
     def use(self, model: Model) -> None:
         """Use this model from the next call on."""
         self._state.use(model)
@@ -129,6 +159,26 @@ class Turn:
             return False
         self._state.remarks.append(text)
         return True
+
+    def report(self, text: str) -> bool:
+        """Add the report of a subagent in the background before the next model call, making one if none would follow.
+        Return False if it comes too late."""
+        if not self.remark(text):
+            return False
+        self._state.has_report = True
+        return True
+
+    def withdraw(self, text: str) -> bool:
+        """Take a remark or a report back; return False if it is in the conversation already."""
+        if text not in self._state.remarks:
+            return False
+        self._state.remarks.remove(text)
+        return True
+
+    @property
+    def has_subagents(self) -> bool:
+        """Whether subagents run, in the background or not."""
+        return bool(self._state.children)
 
     async def tell(self, event: AgentEvent) -> None:
         """Emit an event from outside the loop; ignored once the outcome is settled."""
@@ -231,7 +281,7 @@ class Turn:
             if more:
                 self._stop_denials += 1
                 state.keep(user_message(more, turn_id=spec.turn_id))
-            elif stop != "end_turn" or not state.steering:
+            elif stop != "end_turn" or not state.has_news:
                 return stop
 
     async def _may_begin(self) -> bool:
@@ -261,7 +311,7 @@ class Turn:
                 outcome = await self._ask_agent(model)
             else:
                 outcome = await self._take(await self._model_calls.ask())
-            if outcome is not None and not (outcome == "end_turn" and self._state.steering):
+            if outcome is not None and not (outcome == "end_turn" and self._state.has_news):
                 return outcome
 
     async def _ask_agent(self, model: ExternalModel) -> StopReason | None:
@@ -287,7 +337,7 @@ class Turn:
     async def _take_steering(self) -> None:
         """Add remarks and what the user said meanwhile to the conversation."""
         state = self._state
-        remarks, state.remarks = state.remarks, []
+        remarks, state.remarks, state.has_report = state.remarks, [], False
         for text in remarks:
             state.keep(user_message((TextBlock(text=text, from_outside=True),), turn_id=self.spec.turn_id))
         taken, state.steering = state.steering, []
@@ -341,6 +391,36 @@ class Turn:
         finally:
             self._state.end_subagent(turn._state)
 
+    async def _run_detached(self, made: Delegate, history: list[Message], keep: Keep) -> TurnResult:
+        """Run a subagent in the background. It shares the limits of this turn, also after its end."""
+
+        async def sink(stamped: Stamped) -> None:
+            if stamped.parent_tool_id == made.spec.parent_tool_id:
+                match stamped.event:
+                    case ToolCall(title=title):
+                        await keep(f"> {title}\n")
+                    case Text(content=content):
+                        await keep(f"{content}\n")
+                    case _:
+                        pass
+            await self.sink(stamped)
+
+        turn = Turn(
+            spec=made.spec,
+            services=made.services,
+            history=history,
+            sink=sink,
+            delegate=self.delegate,
+            clock=self.clock,
+            parent=self,
+            detached=True,
+        )
+        self._state.children.append(turn._state)
+        try:
+            return await turn.run()
+        finally:
+            self._state.end_subagent(turn._state)
+
     # Answers
 
     async def _take(self, answer: ModelAnswer) -> StopReason | None:
@@ -363,6 +443,7 @@ class Turn:
         self._empty_answers = 0
         readers = readers_of(state.context.tools) - {STRUCTURED_OUTPUT}  # a cut-off answer is of no use
         message = answer.message(spec.turn_id, state.taken_ids(), readers)
+        state.call_items = dict(answer.items)
         state.keep(message if message.text or message.tool_calls else None)
         return await self._run_tools(message.tool_calls) if message.tool_calls else await self._take_words()
 

@@ -65,7 +65,8 @@ class Pauses:
         async with self.state.context.share.asking:
             if self.allowance.needs_price:
                 stop = self.allowance.price_unknown(model)
-                if self._insists_on_price or not await self.goes_on(stop):
+                is_over = self.state.closing  # a subagent in the background goes on
+                if self._insists_on_price or is_over or not await self.goes_on(stop):
                     self._insists_on_price = True
                     return stop.reason
         return None if self.outer is None else await self.outer.stops_unpriced(model)

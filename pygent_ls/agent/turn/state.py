@@ -81,6 +81,10 @@ class TurnState:
     """What the user said since the last model call began."""
     remarks: list[str] = field(default_factory=list[str])
     """Remarks for the model's next request that come from neither the user nor the model."""
+    call_items: dict[str, str] = field(default_factory=dict[str, str])
+    """Items under which calls were shown while they arrived, by the ids of the calls; until they are announced."""
+    has_report: bool = False
+    """Whether a remark is a report, for which the turn goes on."""
     searches: ProviderSearches = field(init=False)
 
     def __post_init__(self) -> None:
@@ -115,18 +119,23 @@ class TurnState:
         """Usage of the turn and its subagents so far; how full the window is refers to its own."""
         total = self.usage
         for each in self.children:
-            total = self._with(total, each.total)
+            total = total.beside(each.total)
         return total
 
     def end_subagent(self, child: TurnState) -> None:
         """Remove an ended subagent, and add its usage."""
         self.children.remove(child)
-        self.usage = self._with(self.usage, child.total)
+        self.spend(child.total)
         self.model_s += child.model_s
 
-    def _with(self, usage: Usage, childs: Usage) -> Usage:
-        own = self.usage
-        return replace(usage.plus(childs), context_tokens=own.context_tokens, context_limit=own.context_limit)
+    def spend(self, usage: Usage) -> None:
+        """Add usage of requests with another context than the turn's own."""
+        self.usage = self.usage.beside(usage)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something waits for which a turn that would end makes another model call."""
+        return bool(self.steering) or self.has_report
 
     async def emit(self, event: AgentEvent) -> None:
         """Send an event to the sink, with the progress of the turn."""

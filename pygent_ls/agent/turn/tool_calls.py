@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from pygent_ls.agent.calls.batches import run_batches
@@ -74,7 +74,8 @@ class ToolCalls:
     async def _announce(self, records: Sequence[CallRecord]) -> None:
         for record in records:
             record.is_announced = True
-            await self.state.emit(tool_call(self.state.context, record))
+            item_id = self.state.call_items.pop(record.asked.id, "")
+            await self.state.emit(replace(tool_call(self.state.context, record), item_id=item_id))
 
     async def _run_all(self, records: Sequence[CallRecord]) -> None:
         """Run the calls in batches that do not conflict; the call that gives the turn's answer runs last."""
@@ -127,7 +128,9 @@ class ToolCalls:
 
 def _labelled_images(record: CallRecord) -> tuple[Block, ...]:
     """Return the images of a result after the name of its call: most providers take only text inside of a result."""
-    return (TextBlock(text=f"Images in the result of {record.asked.name}:"), *record.images)
+    path = record.asked.input.get("path")
+    call = f"{record.asked.name} of {path}" if record.paths and isinstance(path, str) else record.asked.name
+    return (TextBlock(text=f"Images in the result of {call}:"), *record.images)
 
 
 def _not_run(record: CallRecord, content: str) -> ToolResult:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from pygent_ls.cli.doctor.completion import completion_rows
+from pygent_ls.cli.doctor.language_servers import language_servers
 from pygent_ls.cli.doctor.model import FoundModel, ModelSurvey
 from pygent_ls.cli.doctor.model_call import call_model
 from pygent_ls.cli.doctor.sandbox import sandbox_row
@@ -23,7 +25,7 @@ from pygent_ls.llm.providers.known_providers import OFFLINE
 from pygent_ls.llm.providers.provider_keys import NO_SAVED_KEYS
 from pygent_ls.secrets.log_mask import redacted
 
-LIBRARIES = ("pygent-ls", "pygls", "litellm")
+LIBRARIES = ("pygent-ls", "litellm")
 """Libraries whose versions a bug report needs."""
 
 PROGRAM_TIMEOUT_S = 5.0
@@ -92,7 +94,9 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
         _section("Versions", _versions()),
         _section("Model", [*_model_rows(surveyed, model), *([("call", call.said)] if call else [])]),
         _section("Other models", _other_models(survey)),
+        _section("Inline completion", _redacted(completion_rows(survey, calls=surveyed.calls))),
         _section("Programs", [("rg", _program(rg)), ("git", _program(surveyed.find("git")))]),
+        _section("Language servers", language_servers(surveyed.loaded.settings, surveyed.find)),
         _section("Sandbox", [("commands", _sandbox(surveyed))]),
         _section("Folders", _places(surveyed)),
         _section("Telemetry", [("OpenTelemetry", _telemetry(surveyed.environment))]),
@@ -121,6 +125,10 @@ def _model_rows(surveyed: Surveyed, model: FoundModel) -> list[tuple[str, str]]:
         ("price from", model.price_from),
     ]
     return [(name, said) for name, said in rows if said or name not in ("address", "key", "price from")]
+
+
+def _redacted(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(name, redacted(said)) for name, said in rows]
 
 
 def _other_models(survey: ModelSurvey) -> list[tuple[str, str]]:

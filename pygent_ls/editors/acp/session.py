@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from pygent_ls.agent.kinds import Mode, StopReason
 from pygent_ls.agent.ports.model import EFFORTS
-from pygent_ls.agent.ports.workspace import Processes
+from pygent_ls.agent.ports.processes import Processes
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.editors.acp.capabilities import AcpFeatures
 from pygent_ls.editors.acp.content import prompt_parts
@@ -21,9 +21,11 @@ from pygent_ls.editors.acp.workspace import AcpWorkspace
 from pygent_ls.editors.ports import Core, FrontEnd, ReadSettings, TrustQuestion
 from pygent_ls.editors.scripts.writer import LineWriter
 from pygent_ls.editors.shutdown import close
+from pygent_ls.editors.whole_texts import WholeTexts
 from pygent_ls.errors import RefusedEditError, SessionError, ToolError
 from pygent_ls.sessions.configuration import Configured, configure
 from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.side_questions import question_in
 from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace
 
@@ -277,7 +279,8 @@ class AcpSession:
         request = TurnRequest(parts=prompt_parts(blocks))
         spelled = ClientPaths(self.folders).spelled
         updates = TurnUpdates(send=self._update, writer=self.client.writer, spelled=spelled)
-        turn = self.session.start_turn(request, updates, self.core.sessions)
+        aside = question_in(request) is not None
+        turn = self.session.start_turn(request, WholeTexts(updates) if aside else updates, self.core.sessions)
         assert turn.task is not None
         self._turns.append(updates)
         try:
@@ -290,8 +293,8 @@ class AcpSession:
             self._turns.remove(updates)
 
     def cancel(self) -> None:
-        """Cancel all turns, those that wait first."""
-        for turn in reversed(self.session.turns):
+        """Cancel all turns, those that wait first, and all side questions."""
+        for turn in (*reversed(self.session.turns), *self.session.side_questions.open):
             turn.cancel()
 
     async def close(self) -> None:

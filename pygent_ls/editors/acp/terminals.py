@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pygent_ls.agent.edits.commit import to_its_end
-from pygent_ls.agent.ports.workspace import (
+from pygent_ls.agent.ports.processes import (
     Background,
     Processes,
     ProcessResult,

@@ -92,6 +92,7 @@ class TurnUpdates:
             case (
                 ev.TurnQueued()
                 | ev.TurnStarted()
+                | ev.ToolCallDelta()
                 | ev.PermissionRequested()
                 | ev.HookRan()
                 | ev.Cancelled()

@@ -1,1 +1,1 @@
-"""The language server front end; the only package that imports pygls and lsprotocol."""
+"""The language server front end; the only package that speaks LSP."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from lsprotocol import types
+from pygent_ls.editors.lsp.rpc.diagnostic_quirks import json_object
 
 if TYPE_CHECKING:
-    from pygent_ls.editors.lsp.protocol.capabilities import ClientCapabilities
+    from pygent_ls.editors.lsp.standard import InitializeParams
 
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
@@ -23,8 +23,14 @@ class ClientFeatures:
     apply_edit: bool = False
     document_changes: bool = False
     resource_operations: frozenset[str] = frozenset()
+    rename_notifications: bool = False
+    """Whether it tells that files were renamed."""
+    notebooks: bool = False
+    """Whether it synchronises notebooks."""
     work_done_progress: bool = False
     show_document: bool = False
+    inline_completion_registration: bool = False
+    """Whether inline completion can be registered while the client runs."""
     code_lens_refresh: bool = False
     """Whether it can refresh code lenses on request."""
     configuration: bool = False
@@ -37,6 +43,8 @@ class ClientFeatures:
     """Whether it answers `pygent/question/request`."""
     review_request: bool = False
     """Whether it answers `pygent/review/request`."""
+    pending_review: bool = False
+    """Whether it shows what waits for review."""
     change_annotations: bool = False
     """Whether it asks the user about edits that need confirmation."""
     permission_request: bool = False
@@ -45,17 +53,26 @@ class ClientFeatures:
     """Whether it sends `pygent/context/didChange`."""
     text_digests: bool = False
     """Whether it compares the text of a document without a version with the digest of the edit."""
+    notebook_edits: bool = False
+    """Whether it carries out changes of the kind `notebook` in workspace edits."""
+    language_features: frozenset[str] = frozenset()
+    """Requests `pygent/client/…` about code that it answers."""
     chat_panel: bool = False
     """Whether it shows conversations itself."""
     restricted: bool = False
     """Whether the workspace is not trusted."""
+    tools: Sequence[Any] = ()
+    """Tools that the client registers with `initialize`, not validated."""
+    hooks: Sequence[Any] = ()
+    """Hooks that the client registers with `initialize`, not validated."""
     has_plugin: bool = False
     """Whether it supports parts of the daemon's own protocol."""
 
     @property
-    def has_own_review(self) -> bool:
-        """Whether it shows the agent's changes for review itself."""
-        return self.chat_panel or self.review_request
+    def reviews_later(self) -> bool:
+        """Whether changes of the agent are kept for review after the edits. A client with a panel and without a review
+        shows none."""
+        return not self.review_request and (self.pending_review or not self.chat_panel)
 
 
 RESOURCE_OPERATIONS = ("create", "rename", "delete")
@@ -70,81 +87,67 @@ COUNTS_CHARACTERS = frozenset({"Vim", "vim-lsp"})
 offer UTF-8, and counts characters instead. vim-lsp offers no encoding and always counts characters."""
 
 
-def used_capabilities(capabilities: Any) -> Any:
-    """Return the part of `capabilities` that `features_of` reads; a value that is not an object is returned unchanged.
+def features_of(params: InitializeParams) -> ClientFeatures:
+    """Read the capabilities. Missing and invalid ones are False: every editor sends some that LSP does not know."""
+    given = params.capabilities
+    workspace, window, general, document = (
+        _part(given, name) for name in ("workspace", "window", "general", "textDocument")
+    )
+    edit, own = _part(workspace, "workspaceEdit"), _own(params)
+    name, _ = client_of(params)
+    operations = {each for each in _texts(edit, "resourceOperations") if each in RESOURCE_OPERATIONS}
+    document_changes = _has(edit, "documentChanges")
+    return ClientFeatures(
+        name=name,
+        encoding=_encoding(name, _texts(general, "positionEncodings")),
+        apply_edit=_has(workspace, "applyEdit"),
+        configuration=_has(workspace, "configuration"),
+        configuration_registration=_has(_part(workspace, "didChangeConfiguration"), "dynamicRegistration"),
+        document_changes=document_changes,
+        resource_operations=frozenset(operations - {"create"} if name in SPOILS_NEW_FILES else operations),
+        rename_notifications=_has(_part(workspace, "fileOperations"), "didRename"),
+        notebooks=isinstance(json_object(given).get("notebookDocument"), Mapping),
+        work_done_progress=_has(window, "workDoneProgress"),
+        save_documents=_has(own, "saveDocuments"),
+        question_request=_has(own, "questionRequest"),
+        review_request=_has(own, "reviewRequest"),
+        pending_review=_has(own, "pendingReview"),
+        change_annotations=document_changes and isinstance(edit.get("changeAnnotationSupport"), Mapping),
+        permission_request=_has(own, "permissionRequest"),
+        context_updates=_has(own, "contextUpdates"),
+        text_digests=_has(own, "textDigests"),
+        notebook_edits=_has(own, "notebookEdits"),
+        language_features=frozenset(_texts(own, "languageFeatures")),
+        chat_panel=_has(own, "chatPanel"),
+        restricted=own.get("restricted", False) is not False,  # an invalid value counts as restricted
+        tools=_listed(own.get("tools")),
+        hooks=_listed(own.get("hooks")),
+        has_plugin=bool(own),
+        inline_completion_registration=_has(_part(document, "inlineCompletion"), "dynamicRegistration"),
+        code_lens_refresh=_has(_part(workspace, "codeLens"), "refreshSupport"),
+        show_document=_has(_part(window, "showDocument"), "support"),
+    )
 
-    Other members are dropped because every editor sends some that do not match the known types.
-    """
-    if not isinstance(capabilities, Mapping):
-        return capabilities
-    given = cast("Mapping[str, Any]", capabilities)
-    workspace, window, general = (_part(given, name) for name in ("workspace", "window", "general"))
-    edit, document = _part(workspace, "workspaceEdit"), _part(window, "showDocument")
-    told = _part(workspace, "didChangeConfiguration")
-    operations, encodings = _texts(edit, "resourceOperations"), _texts(general, "positionEncodings")
-    return {
-        "workspace": {
-            "applyEdit": workspace.get("applyEdit") is True,
-            "configuration": workspace.get("configuration") is True,
-            "didChangeConfiguration": {"dynamicRegistration": told.get("dynamicRegistration") is True},
-            "codeLens": {"refreshSupport": _part(workspace, "codeLens").get("refreshSupport") is True},
-            "workspaceEdit": {
-                "documentChanges": edit.get("documentChanges") is True,
-                "resourceOperations": [each for each in operations if each in RESOURCE_OPERATIONS],
-                "changeAnnotationSupport": {} if isinstance(edit.get("changeAnnotationSupport"), Mapping) else None,
-            },
-        },
-        "window": {
-            "workDoneProgress": window.get("workDoneProgress") is True,
-            "showDocument": {"support": document.get("support") is True},
-        },
-        "general": {"positionEncodings": encodings or None},
-        "experimental": given.get("experimental"),
-    }
+
+def client_of(params: InitializeParams) -> tuple[str, str]:
+    """Return the name and version of the client, empty if it does not say them."""
+    client = json_object(params.client_info)
+    name, version = (client.get(member) for member in ("name", "version"))
+    return name if isinstance(name, str) else "", version if isinstance(version, str) else ""
 
 
-def _part(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = given.get(name)
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+def _part(given: Any, name: str) -> Mapping[str, Any]:
+    """Return a member that is an object; anything else counts as an empty one."""
+    return json_object(json_object(given).get(name))
+
+
+def _has(given: Mapping[str, Any], name: str) -> bool:
+    return given.get(name) is True
 
 
 def _texts(given: Mapping[str, Any], name: str) -> list[str]:
     value = given.get(name)
     return [each for each in cast("list[Any]", value) if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def features_of(params: types.InitializeParams) -> ClientFeatures:
-    """Read the capabilities; missing ones are False."""
-    capabilities = params.capabilities
-    workspace, window, general = capabilities.workspace, capabilities.window, capabilities.general
-    edit = workspace.workspace_edit if workspace else None
-    name = params.client_info.name if params.client_info else ""
-    operations = {str(getattr(each, "value", each)) for each in ((edit.resource_operations if edit else None) or ())}
-    offered = [str(getattr(each, "value", each)) for each in (general.position_encodings or [])] if general else []
-    return ClientFeatures(
-        name=name,
-        encoding=_encoding(name, offered),
-        apply_edit=bool(workspace and workspace.apply_edit),
-        configuration=bool(workspace and workspace.configuration),
-        configuration_registration=bool(
-            workspace and workspace.did_change_configuration and workspace.did_change_configuration.dynamic_registration
-        ),
-        document_changes=bool(edit and edit.document_changes),
-        resource_operations=frozenset(operations - {"create"} if name in SPOILS_NEW_FILES else operations),
-        work_done_progress=bool(window and window.work_done_progress),
-        save_documents=_own(params).get("saveDocuments") is True,
-        question_request=_own(params).get("questionRequest") is True,
-        review_request=_own(params).get("reviewRequest") is True,
-        change_annotations=bool(edit and edit.document_changes and edit.change_annotation_support),
-        permission_request=_own(params).get("permissionRequest") is True,
-        context_updates=_own(params).get("contextUpdates") is True,
-        text_digests=_own(params).get("textDigests") is True,
-        chat_panel=_own(params).get("chatPanel") is True,
-        restricted=_own(params).get("restricted", False) is not False,  # an invalid value counts as restricted
-        has_plugin=bool(_own(params)),
-        code_lens_refresh=bool(workspace and workspace.code_lens and workspace.code_lens.refresh_support),
-        show_document=bool(window and window.show_document and window.show_document.support),
-    )
 
 
 def _encoding(name: str, offered: Sequence[str]) -> Encoding:
@@ -154,14 +157,18 @@ def _encoding(name: str, offered: Sequence[str]) -> Encoding:
     return "utf-32" if counts_characters else "utf-16"
 
 
-def _own(params: types.InitializeParams) -> ClientCapabilities:
-    """Return `capabilities.experimental.pygent`, whose values are not validated."""
-    experimental: Any = params.capabilities.experimental
-    own = cast("Mapping[str, Any]", experimental).get("pygent") if isinstance(experimental, Mapping) else None
-    return cast("ClientCapabilities", own) if isinstance(own, Mapping) else {}
+def _own(params: InitializeParams) -> Mapping[str, Any]:
+    """Return `capabilities.experimental.pygent`, a `ClientCapabilities` whose values are not validated."""
+    return _part(_part(params.capabilities, "experimental"), "pygent")
 
 
-def editor_options(params: types.InitializeParams) -> Any:
+def _listed(value: Any) -> Sequence[Any]:
+    """Return a list as it is; what is not a list counts as one invalid item, so that it is reported."""
+    if value is None:
+        return ()
+    return tuple(cast("list[Any]", value)) if isinstance(value, list) else (value,)
+
+
+def editor_options(params: InitializeParams) -> Any:
     """Return `initializationOptions.pygent` as received; None if it is missing."""
-    options: Any = params.initialization_options
-    return cast("Mapping[str, Any]", options).get("pygent") if isinstance(options, Mapping) else None
+    return json_object(params.initialization_options).get("pygent")

@@ -15,6 +15,7 @@ METHODS = (
     "pygent/turn/resume",
     "pygent/turn/queue",
     "pygent/turn/dequeue",
+    "pygent/sideQuestion",
     "pygent/session/new",
     "pygent/session/list",
     "pygent/session/search",
@@ -36,24 +37,39 @@ METHODS = (
     "pygent/checkpoint/list",
     "pygent/checkpoint/diff",
     "pygent/checkpoint/restore",
+    "pygent/review/accept",
+    "pygent/review/reject",
+    "pygent/review/undoRejection",
+    "pygent/review/original",
+    "pygent/review/add",
     "pygent/tools/list",
+    "pygent/client/registerTools",
+    "pygent/client/unregisterTools",
+    "pygent/hooks/register",
+    "pygent/hooks/unregister",
     "pygent/models/list",
     "pygent/agents/list",
     "pygent/keys/set",
     "pygent/commands/list",
     "pygent/complete",
+    "pygent/edit/suggest",
     "pygent/mcp/status",
     "pygent/mcp/restart",
     "pygent/mcp/log",
     "pygent/mcp/login",
     "pygent/mcp/logout",
+    "pygent/codeReview/list",
+    "pygent/commitMessage/write",
     "pygent/voice/start",
     "pygent/voice/status",
     "pygent/voice/stop",
     "pygent/status",
 )
 
-NOTIFICATIONS = ("pygent/context/didChange",)
+INLINE_EDIT = "textDocument/copilotInlineEdit"
+"""Name under which plugins for next edits of other servers make the request `pygent/edit/suggest`."""
+
+NOTIFICATIONS = ("pygent/context/didChange", "pygent/client/toolProgress")
 """Notifications of clients."""
 
 EVENTS = (
@@ -63,6 +79,7 @@ EVENTS = (
     "thinking_delta",
     "text",
     "thinking",
+    "tool_call_delta",
     "tool_call",
     "permission_requested",
     "permission_resolved",
@@ -104,5 +121,12 @@ COMMANDS = (
     "pygent.setup",
     "pygent.acceptChanges",
     "pygent.rejectChanges",
+    "pygent.undoRejection",
     "pygent.review",
+    "pygent.codeReview",
+    "pygent.fixFinding",
+    "pygent.applySuggestion",
+    "pygent.dismissFinding",
+    "pygent.dismissFindings",
+    "pygent.commitMessage",
 )

@@ -34,12 +34,36 @@ are a `window/showMessageRequest` with the choices. An invalid answer to one of 
 error) counts as no answer, and as a reject. A client with `reviewRequest` gets `pygent/review/request` after each edit
 of a tool, with no time limit. Hunks that the answer does not reject stay, because the edit was already allowed.
 
+A client with `pendingReview` and without `reviewRequest` shows the changes that wait for review, file by file, as
+`pygent/review/didChange` reports them: after each edit, with each key in such a file, after a reconnection and after a
+restart of the daemon. It decides with `pygent/review/accept` and `pygent/review/reject`, which are answered once the
+file is changed and the rest is reported. Rejected hunks are taken out by `workspace/applyEdit`, or on the disk if the
+client has not opened the file. The daemon tells the model. `pygent/review/undoRejection` brings back what was rejected
+last; the editor's own undo does it, too. Clients without `pendingReview`, `reviewRequest` and `chatPanel` get
+diagnostics, code actions and code lenses instead, and the commands `pygent.acceptChanges`, `pygent.rejectChanges`,
+`pygent.undoRejection` and `pygent.review`.
+
+The daemon asks for notebook synchronisation (`notebookDocumentSync`) and reads the cells of an open `.ipynb` as the
+client reports them; outputs and unknown metadata come from the file. LSP has no edits of cells. A client with
+`notebookEdits` gets a `NotebookEdit` in the `documentChanges` of `workspace/applyEdit`, and after it the text edits of
+cells, each with the version of the cell's document. It refuses the whole edit if the notebook has other cells, or
+other versions of them. The daemon refuses an edit of outputs or metadata. For a client without `notebookEdits`, it
+writes the file of a notebook without unsaved changes, and refuses to edit another one.
+
+`languageFeatures` lists requests `pygent/client/…` about code that the client answers from the editor's other language
+servers, never from this one: `diagnostics`, `locations`, `hover`, `symbols`, `calls`, `rename`, `codeActions` and
+`format`. Parameters and results have the shapes of LSP, and an answer names the encoding of its positions if it is not
+that of the connection. The client applies nothing: renamings and code actions become edits of the daemon, which are
+shown, allowed and verified like any other. What the client does not answer, or answers with null or an empty list, the
+daemon's own language servers are asked ([language-servers.md](language-servers.md)).
+
 Commands of `workspace/executeCommand` are answered at once. `pygent.ask`, `pygent.fix`, `pygent.explain`,
 `pygent.test`, `pygent.refactor` and `pygent.doc` start a turn in the session that all commands of the client share.
 They write the answer into the workspace's chat document, which is shown when the work starts. Unknown arguments of a
 command are ignored, except for an object `{{"sessionId": …}}`, in any position: it selects the session of the command,
 and a new turn waits there for the running one. A place is a URI and two lines; its missing parts are those of the last
-request for code actions. `pygent.ask` without a prompt shows the chat document. `pygent.setMode` and `pygent.setModel`
+request for code actions. `pygent.ask` without a prompt shows the chat document; with `/btw QUESTION`, its answer is
+shown by `window/showMessage` and not written. `pygent.setMode` and `pygent.setModel`
 without a name return the current value, and offer the user a choice by `window/showMessageRequest`. `pygent.setup`
 asks for a default model and its key, by `pygent/question/request` with an empty `sessionId` or by
 `window/showMessageRequest`. A key is asked for with `secret`, and never by `window/showMessageRequest`. The argument
@@ -49,6 +73,18 @@ editor that stores keys itself sends them with `pygent/keys/set` after `initiali
 client with `chatPanel` shows conversations itself: its commands neither write nor show a chat document. The client
 gets the events of the turn with `pygent/session/attach` and the `sinceSeq` that it knows, or 0. Such a turn has a
 work-done progress like any other.
+
+A client that shows a conversation asks `pygent/session/attach` for `as: "items"`. It then gets what there is to show,
+and needs to know nothing about events: prompts, texts, tool calls with the items of subagents below them, ends of
+turns. Each `value` is an `Items`, the changes since the one before. An operation `put` adds or replaces an item,
+`append` adds to its text; items are never removed or moved, and their `key` never changes. The changes are a function
+of the session's events. A client that has applied an `Items` continues with its `seq` as `sinceSeq`, also at another
+daemon. With `sinceSeq: 0` it gets the whole conversation, in batches, beginning with what was said before the
+session's first event, if the session was copied from another (`seq` is 0 there). If the first `seq` is not above a
+`sinceSeq` other than 0, the daemon knows less than the client, because it was killed before it wrote the rest: the
+client drops all that it shows, and attaches again with 0. It does the same if it knows the session's last event, but
+no item of the first turn in `turnIds` of `pygent/session/load`, which is so after `/load`. A client that reads slowly
+gets fewer and larger batches.
 
 Any `*.pygent.md` document is a conversation. The text below a line `## You` is a prompt, and the text below
 `## pygent` an answer. Text above the first of these headings is not sent. In an answer, lines `> tool: title` and the
@@ -63,6 +99,13 @@ document. `pygent.openChat` creates and shows the workspace's document, or that 
 the mode `plan`, there are two more code lenses and code actions: `pygent.implement` with the mode for the
 implementation, `default` or `accept_edits`, and the URI. Without a URI, `pygent.implement` uses the last plan. A
 document without a question has a code action whose edit writes `## You`.
+
+A client registers tools of its own with `pygent/client/registerTools`, or as `tools` in
+`capabilities.experimental.pygent`, and hooks with `pygent/hooks/register`, or as `hooks`. The daemon then sends the
+requests `pygent/client/callTool` and `pygent/client/hook`. Tools and hooks belong to the connection: they serve the
+turns that this client starts, and a client that connects again registers them again, unless it sends them with
+`initialize`. An invalid tool or hook is refused with the reason, and does not affect the others. While turns continue
+without their window, its hooks wait for it. See docs/editor-tools.md.
 
 If the user does not trust the workspace, the client sends `restricted`. Until the next `initialize`, every session
 then works in the mode `plan`, regardless of its own mode, the settings, agents and rules. Only tools that read run;
@@ -92,9 +135,9 @@ parameters and for parameters nested deeper than 100 (an unknown session has `da
 for a cancelled request. The `data` of a cancelled turn is its complete result.
 
 `protocol.schema.json` contains all types of a client: `initialize` has the capabilities of both sides, `requests`
-(with the `data` of a cancelled request), `clientRequests`, `notifications`, `clientNotifications`, `commands` with
-their results, `commandSession` (the object with a `sessionId` that selects the session of a command), and `errorData`
-of refused requests.
+(with the `data` of a cancelled request, and the `items` of `pygent/session/attach`), `clientRequests`,
+`notifications`, `clientNotifications`, `commands` with their results, `commandSession` (the object with a `sessionId`
+that selects the session of a command), and `errorData` of refused requests.
 """
 
 
@@ -134,7 +177,10 @@ def _commands(commands: Mapping[str, Schema]) -> str:
 
 def _events(definitions: Schema) -> str:
     common = set(definitions["CancelledOut"]["properties"])
-    lines = [f"Every event has {_joined(sorted(common))}, and inside a subagent `parentToolId`.\n"]
+    lines = [
+        f"Every event has {_joined(sorted(common))}, and inside a subagent `parentToolId`. "
+        "Events of a subagent in the background may follow the `finished` of their turn.\n"
+    ]
     lines += ["| type | further fields | meaning |", "|---|---|---|"]
     for event in EVENTS:
         of_type = next(each for each in definitions.values() if event in _event_types(each))

@@ -124,6 +124,18 @@ class ToolProgressLine(TypedDict):
     parent_tool_use_id: str | None
 
 
+class ToolCallDeltaLine(TypedDict):
+    """Piece of a text in the arguments of a call that the model is still writing."""
+
+    type: Literal["tool_call_delta"]
+    item_id: str
+    tool_name: str
+    argument: str
+    """Name of the argument, or path of keys and indices joined by dots."""
+    content: str
+    parent_tool_use_id: str | None
+
+
 class InputErrorLine(TypedDict):
     """A line of standard input was invalid and was ignored."""
 
@@ -157,6 +169,8 @@ class ResultLine(TypedDict):
     permission_denials: Sequence[Denial]
     errors: NotRequired[Sequence[str]]
     structured_output: NotRequired[object]
+    findings: NotRequired[Sequence[Mapping[str, Any]]]
+    """Findings of a code review; absent after any other turn."""
 
 
 class ControlResponseLine(TypedDict):
@@ -181,7 +195,7 @@ class ControlCancelLine(TypedDict):
     request_id: str
 
 
-TurnLine = AssistantLine | UserLine | CompactLine | RetryLine | StreamEventLine | ToolProgressLine
+TurnLine = AssistantLine | UserLine | CompactLine | RetryLine | StreamEventLine | ToolProgressLine | ToolCallDeltaLine
 Line = TurnLine | InitLine | ResultLine | InputErrorLine | ControlResponseLine | ControlRequestLine | ControlCancelLine
 
 

@@ -15,6 +15,7 @@ from pygent_ls.editors.scripts.output_lines import (
     AssistantLine,
     Denial,
     StreamEventLine,
+    ToolCallDeltaLine,
     TurnLine,
     stop_reason_of,
     usage_out,
@@ -22,7 +23,7 @@ from pygent_ls.editors.scripts.output_lines import (
 from pygent_ls.editors.turn_summary import Limit, limit_line
 from pygent_ls.sessions.event_stream import SessionEvent
 
-Said = ev.TextDelta | ev.ThinkingDelta | ev.Text | ev.Thinking
+Said = ev.TextDelta | ev.ThinkingDelta | ev.Text | ev.Thinking | ev.ToolCallDelta
 Done = ev.ToolCall | ev.PermissionDenied | ev.ToolProgress | ev.ToolResult
 
 
@@ -73,7 +74,7 @@ class Transcript:
         """Yield the lines of an event; often none."""
         speaker = self._speakers.setdefault(told.parent_tool_id, _Speaker(told.parent_tool_id, self._model))
         match told.event:
-            case ev.TextDelta() | ev.ThinkingDelta() | ev.Text() | ev.Thinking():
+            case ev.TextDelta() | ev.ThinkingDelta() | ev.Text() | ev.Thinking() | ev.ToolCallDelta():
                 yield from self._said(speaker, told.event)
             case ev.UsageReported(answered=answered) if answered is not None:
                 yield from self._answered(speaker, answered)
@@ -131,6 +132,9 @@ class Transcript:
                 rest = _rest_of(content, message.told.get(item, ""))
                 yield from self._piece(speaker, item, {"type": "thinking_delta", "thinking": rest})
                 message.blocks.append({"type": "thinking", "thinking": content, "signature": ""})
+            case ev.ToolCallDelta():
+                if self._shows_partial:
+                    yield _call_piece(speaker, event)
 
     def _answered(self, speaker: _Speaker, answered: ev.ModelAnswered) -> Iterator[TurnLine]:
         """Write the answer's blocks; its calls follow."""
@@ -310,6 +314,17 @@ def _assistant(speaker: _Speaker, message: _OpenMessage, block: Mapping[str, Any
 
 def _event(speaker: _Speaker, event: Mapping[str, Any]) -> StreamEventLine:
     return {"type": "stream_event", "event": event, "parent_tool_use_id": speaker.parent}
+
+
+def _call_piece(speaker: _Speaker, delta: ev.ToolCallDelta) -> ToolCallDeltaLine:
+    return {
+        "type": "tool_call_delta",
+        "item_id": delta.item_id,
+        "tool_name": delta.tool_name,
+        "argument": delta.argument,
+        "content": delta.content,
+        "parent_tool_use_id": speaker.parent,
+    }
 
 
 def _failed(speaker: _Speaker, error: ev.LlmError) -> Iterator[TurnLine]:

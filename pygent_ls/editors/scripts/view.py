@@ -15,6 +15,7 @@ from pygent_ls.editors.scripts.transcript import Transcript
 from pygent_ls.editors.scripts.writer import LineWriter
 from pygent_ls.editors.terminal.text import Colour
 from pygent_ls.editors.terminal.view import TerminalView
+from pygent_ls.editors.turn_findings import TurnFindings
 from pygent_ls.sessions.event_stream import SessionEvent
 
 DescribeTurn = Callable[[ev.TurnStarted], InitLine]
@@ -33,6 +34,8 @@ class ScriptView:
     new_id: Callable[[], str]
     describe: DescribeTurn | None = None
     """Makes a turn's first line; None before the session exists."""
+    findings: TurnFindings | None = None
+    """Findings of a review; None if the front end takes none."""
     session_id: str = ""
     clock: Callable[[], float] = time.monotonic
     last_stop: StopReason | None = field(default=None, init=False)
@@ -77,7 +80,11 @@ class ScriptView:
             duration_s=self.clock() - self._began_s,
         )
         self.last_stop = result.stop_reason
-        self.write(result_line(ended))
+        line = result_line(ended)
+        found = self.findings.take_json() if self.findings is not None else None
+        if found is not None:
+            line["findings"] = found
+        self.write(line)
 
     def fail(self, problem: str) -> None:
         """Write the result of a turn that could not begin."""

@@ -29,9 +29,11 @@ from pygent_ls.editors.terminal.approver import OTHER_RULE, Scopes, prompt_text
 from pygent_ls.editors.terminal.line_editor import ChatInput, KeyChoice, OpenQuestion, PromptUse
 from pygent_ls.editors.terminal.markdown import MarkdownStream
 from pygent_ls.editors.terminal.questioner import parse_answer
+from pygent_ls.editors.terminal.side_view import SideView
 from pygent_ls.editors.terminal.spinner import FRAMES, Activity
 from pygent_ls.editors.terminal.text import Palette, columns_of, palette_for, wrapped
 from pygent_ls.editors.terminal.view import TerminalView, Writer
+from pygent_ls.editors.turn_findings import TurnFindings
 from pygent_ls.errors import PygentError
 from pygent_ls.extensions.voice import Heard, VoiceStatus
 from pygent_ls.sessions.completion import Completions, Item, PromptCompletion
@@ -39,6 +41,7 @@ from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES, IMPLEMENT_PLAN, is_plan
 from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.side_questions import question_in
 from pygent_ls.sessions.steering import steer
 from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.turn import RunningTurn
@@ -240,7 +243,7 @@ class Chat:
                     if said:
                         await self._take(said, turns)
             speaking.cancel()
-            for turn in reversed(self.session.turns):
+            for turn in (*reversed(self.session.turns), *self.session.side_questions.open):
                 turn.cancel()
 
     async def _take_spoken(self, turns: asyncio.TaskGroup) -> None:
@@ -273,6 +276,11 @@ class Chat:
         self._begin(self.session, self.options.request((said,)), turns)
 
     def _begin(self, session: Session, request: TurnRequest, turns: asyncio.TaskGroup) -> None:
+        if question_in(request) is not None:
+            palette = self.view.palette
+            aside = SideView(view=self.view, markdown=MarkdownStream(_columns, coloured=palette.on))
+            turns.create_task(self._followed_beside(session.start_turn(request, aside), aside))
+            return
         turn = session.start_turn(request, self.view)
         if session.running is not None:
             self.view.tell("Queued until the running turn ends.", "dim")
@@ -292,6 +300,10 @@ class Chat:
         if is_plan(self.session, result) and self.session.is_idle:
             await self._offer_plan(turns)
 
+    async def _followed_beside(self, asked: RunningTurn, aside: SideView) -> None:
+        assert asked.task is not None
+        aside.end(await asyncio.shield(asked.task))
+
     async def _offer_plan(self, turns: asyncio.TaskGroup) -> None:
         """Ask whether the plan is approved; if so, leave plan mode and let the model implement it."""
         async with self.input.question() as question:
@@ -305,7 +317,10 @@ class Chat:
         self._start(IMPLEMENT_PLAN, turns)
 
     def _interrupt(self) -> bool:
-        return self.session.cancel()
+        if self.session.cancel():
+            return True
+        cancelled = [each.cancel() for each in self.session.side_questions.open]
+        return any(cancelled)
 
     def _next_mode(self) -> None:
         now = self.session.mode
@@ -410,6 +425,7 @@ async def _chat(blueprint: Blueprint, options: RunOptions, first: str) -> int:
     with patch_stdout(raw=True):
         palette = palette_for(os.environ, is_terminal=True)
         toolbar, output = Toolbar(), WholeLines(sys.stdout)
+        findings = TurnFindings(folder=options.folder)
         view = TerminalView(
             answer=output,
             status=output,
@@ -417,6 +433,7 @@ async def _chat(blueprint: Blueprint, options: RunOptions, first: str) -> int:
             answer_is_terminal=True,
             on_answer_lost=main.cancel,
             spinner=toolbar,
+            findings=findings,
             markdown=MarkdownStream(_columns, coloured=palette.on),
             thoughts=MarkdownStream(_columns, coloured=False),
         )
@@ -430,6 +447,7 @@ async def _chat(blueprint: Blueprint, options: RunOptions, first: str) -> int:
                 questioner=questioner,
                 pauser=questioner,
                 ask_trust=partial(_trusts, chat_input, view),
+                findings=findings.listed,
                 on_session_change=lambda _session, _what: None,
                 offers_setup=True,
                 tell=view.tell,

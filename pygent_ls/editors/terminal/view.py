@@ -16,6 +16,7 @@ from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.editors.terminal.output_writer import OutputWriter
 from pygent_ls.editors.terminal.spinner import PAUSE
 from pygent_ls.editors.terminal.text import Colour, Palette, harmless
+from pygent_ls.editors.turn_findings import TurnFindings
 from pygent_ls.editors.turn_summary import Limit, failure_line, limit_line, rejection_lines, summary
 from pygent_ls.sessions.event_stream import SessionEvent
 
@@ -101,6 +102,8 @@ class TerminalView:
     """Renders the answer; None shows it as it is. Requires `answer_is_terminal`."""
     thoughts: Rendering | None = None
     """Renders thinking; None shows it as it is. Requires `answer_is_terminal`."""
+    findings: TurnFindings | None = None
+    """Findings of a review, which are written after its answer; None if another view shows them."""
     outlet: OutputWriter | None = None
     """Outlet that the streams write through; None if writing to them never blocks."""
     _streamed: dict[str, str] = field(default_factory=dict[str, str])
@@ -131,6 +134,10 @@ class TerminalView:
         """Do nothing: events show the turn."""
 
     def end(self, result: TurnResult) -> None:
+        if self.findings is not None and (text := self.findings.take_text()):
+            self.end_line()
+            self._write(self.answer, "\n" + (harmless(text) if self.answer_is_terminal else text))
+            self._flush()
         if self.value is not None and result.structured is not None:
             self.end_line()
             self._write(self.value, json.dumps(result.structured.value, ensure_ascii=False) + "\n")
@@ -253,8 +260,9 @@ class TerminalView:
                 self.tell(summary(event, " · "), "dim")
             case ev.PermissionRequested(permission_id=permission_id):
                 self._question(permission_id).set()
-            case ev.TurnQueued() | ev.PermissionResolved() | ev.UsageReported():
-                pass  # a single turn never queues, the answer was just typed, and the summary has the totals
+            case ev.TurnQueued() | ev.PermissionResolved() | ev.UsageReported() | ev.ToolCallDelta():
+                pass  # a single turn never queues, the answer was just typed, the summary has the totals, and a call
+                # is shown as a whole
             case trouble:
                 self._show_trouble(trouble)
 

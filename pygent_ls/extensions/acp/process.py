@@ -15,8 +15,8 @@ from pygent_ls import __version__
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.external_agent import AgentHost, AgentSession, ExternalPrompt
 from pygent_ls.agent.json_fields import number, obj, objects, text, texts
+from pygent_ls.agent.ports.processes import ProcessSpec
 from pygent_ls.agent.ports.questioner import AnswerChoice
-from pygent_ls.agent.ports.workspace import ProcessSpec
 from pygent_ls.errors import ModelError, ToolError
 from pygent_ls.extensions.acp.connection import AgentTransport
 from pygent_ls.extensions.acp.programs import AgentCommand, AgentProgram, agent_error

@@ -10,7 +10,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from pygent_ls.agent.ports.workspace import ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessSpec
 from pygent_ls.extensions.line_process import LineProcess
 from pygent_ls.extensions.pipes import OnOutput, RunProgram
 

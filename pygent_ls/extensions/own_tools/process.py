@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from pygent_ls.agent.ports.workspace import ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessSpec
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.pipes import OutputLines, RunProgram, writer_to
 

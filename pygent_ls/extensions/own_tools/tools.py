@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
-from pygent_ls.agent.ports.workspace import ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessSpec
 from pygent_ls.agent.tools.schema_tool import SchemaTool
 from pygent_ls.agent.tools.tool import Tool, ToolContext
 from pygent_ls.errors import ToolError

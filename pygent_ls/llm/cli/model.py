@@ -29,7 +29,7 @@ from pygent_ls.agent.ports.model import (
     UsageChunk,
     completed,
 )
-from pygent_ls.agent.ports.workspace import Processes, ProcessResult, ProcessSpec
+from pygent_ls.agent.ports.processes import Processes, ProcessResult, ProcessSpec
 from pygent_ls.errors import ModelError, ModelErrorType, SettingError, ToolError
 from pygent_ls.llm.cli.output import Cleaner, last_words
 from pygent_ls.llm.cli.programs import CALL_IN_BLOCKS, CONTINUE, CONVERSATION, PREFIX, PRESETS, CliProgram

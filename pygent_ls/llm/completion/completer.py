@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pygent_ls.agent.messages import user_message
-from pygent_ls.agent.ports.completer import Completer, CompletionRequest
+from pygent_ls.agent.ports.completer import NEXT_EDIT_FORM, Completer, CompletionRequest, RecentEdit
 from pygent_ls.agent.ports.model import Model, ModelRequest, TextChunk
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.completion.dialects import Api, default_api, dialect, is_last, text_in, text_of
@@ -25,6 +25,14 @@ CURSOR = "<CURSOR>"
 SYSTEM = f"""You complete code in an editor. The user shows a file with {CURSOR} where they type. Answer with exactly \
 the text that belongs there: no explanation, no code fence, and nothing that is before or after {CURSOR} already. \
 Complete one statement or a few lines; answer with nothing if nothing is missing."""
+
+NEXT_EDIT_SYSTEM = f"""You predict the next edit of a user in an editor. The user shows their last edits and a file, \
+with {CURSOR} where their cursor is. If the last edits make another change of that file necessary or very likely, such \
+as the other uses of a name that they changed, answer with exactly one change, in this form and nothing else:
+
+{NEXT_EDIT_FORM}
+
+The lines in <old> do not contain {CURSOR}. Change as few lines as possible. If no change is likely, answer NONE."""
 
 
 async def completer_of(model: Model, api: Api | Literal["chat"] | None) -> Completer:
@@ -87,12 +95,10 @@ class ChatCompleter:
         return self.model.name
 
     async def complete(self, request: CompletionRequest) -> AsyncGenerator[str, None]:
-        others = "".join(f"File {each.name}:\n{each.text}\n\n" for each in request.snippets)
-        asked = f"{others}File {request.name}:\n{request.before}{CURSOR}{request.after}"
         await self.model.prepare()
         model_request = ModelRequest(
-            system=SYSTEM,
-            messages=[user_message(asked)],
+            system=SYSTEM if request.task == "complete" else NEXT_EDIT_SYSTEM,
+            messages=[user_message(_asked(request))],
             tools=(),
             max_output_tokens=request.max_tokens,
             temperature=0.0,
@@ -102,3 +108,18 @@ class ChatCompleter:
             async for chunk in chunks:
                 if isinstance(chunk, TextChunk):
                     yield chunk.text
+
+
+def _asked(request: CompletionRequest) -> str:
+    """Return the prompt of a chat model."""
+    others = "".join(f"File {each.name}:\n{each.text}\n\n" for each in request.snippets)
+    edits = "".join(f"{_diff(each)}\n" for each in request.edits)
+    recent = f"The user's last edits, the newest last:\n{edits}\n" if edits else ""
+    imports = f"{request.imports}\n[…]\n" if request.imports else ""
+    return f"{others}{recent}File {request.name}:\n{imports}{request.before}{CURSOR}{request.after}"
+
+
+def _diff(edit: RecentEdit) -> str:
+    removed = "".join(f"-{line}\n" for line in edit.old.split("\n"))
+    added = "".join(f"+{line}\n" for line in edit.new.split("\n"))
+    return f"{edit.name}, line {edit.line}:\n{removed}{added}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pygent_ls.agent.ports.completer import CompletionRequest
+from pygent_ls.agent.ports.completer import CompletionRequest, Snippet
+from pygent_ls.llm.errors.answer_errors import error_in, parsed, stream_error
 from pygent_ls.llm.http.target import NativeTarget
 from pygent_ls.llm.server_sent_events import SentEvent
 
@@ -17,6 +17,15 @@ vLLM have it. `infill`: the `/infill` of llama.cpp."""
 
 STOP = ("\n\n\n",)
 """Where a model is to stop: after two empty lines, it is about something else."""
+
+
+_COMMENTS: Mapping[str, str] = {
+    **dict.fromkeys((".py", ".pyi", ".rb", ".sh", ".bash", ".zsh", ".pl", ".r", ".yaml", ".yml", ".toml", ".ex"), "#"),
+    **dict.fromkeys((".lua", ".sql", ".hs", ".elm"), "--"),
+    **dict.fromkeys((".el", ".lisp", ".clj", ".scm"), ";;"),
+    **dict.fromkeys((".tex", ".erl"), "%"),
+}
+"""How a comment begins, by the suffix of a file; elsewhere `//`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +50,20 @@ def default_api(provider: str, model: str) -> Api | None:
 
 def is_last(event: SentEvent) -> bool:
     """Whether the event ends an answer."""
-    return event.data.strip() == "[DONE]" or _object(event.data).get("stop") is True
+    return event.data.strip() == "[DONE]" or parsed(event).get("stop") is True
 
 
 def text_of(event: SentEvent) -> str:
-    """Return the text of an event of any of the interfaces."""
-    return text_in(_object(event.data))
+    """Return the text of an event of any of the interfaces. Raises `AnswerError` for an error and for an unreadable
+    event."""
+    if event.data.strip() == "[DONE]":
+        return ""
+    if error := stream_error(event):
+        raise error
+    body = parsed(event)
+    if error := error_in(body):
+        raise error
+    return text_in(body)
 
 
 def text_in(body: Mapping[str, Any]) -> str:
@@ -62,19 +79,27 @@ def text_in(body: Mapping[str, Any]) -> str:
             return ""
 
 
-def _object(data: str) -> Mapping[str, Any]:
-    try:
-        found = json.loads(data)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType]
-
-
 def _prompt(request: CompletionRequest) -> str:
-    """Return the text before the cursor, with the other files above it as comments of no language would be: models know
-    such headings from repositories."""
-    others = [f"// {each.name}\n{each.text}\n" for each in request.snippets]
-    return "".join([*others, f"// {request.name}\n"] if others else []) + request.before
+    """Return the text before the cursor, with the other files above it behind comments with their names, as models know
+    them from repositories."""
+    sign = _COMMENTS.get(request.path.suffix.lower(), "//")
+    others = [f"{sign} {each.name}\n{each.text}\n" for each in _extra(request)]
+    return "".join([*others, f"{sign} {request.name}\n"] if others else []) + _beginning(request)
+
+
+def _beginning(request: CompletionRequest) -> str:
+    return f"{request.imports}\n\n{request.before}" if request.imports else request.before
+
+
+def _extra(request: CompletionRequest) -> Sequence[Snippet]:
+    """Return the other files, and what the user changed in them: interfaces that fill in the middle know no diffs."""
+    shown = "\n".join([request.before, request.after, *(each.text for each in request.snippets)])
+    changed = [
+        Snippet(path=each.path, name=each.name, text=each.new)
+        for each in request.edits
+        if each.path != request.path and each.new.strip() and each.new not in shown
+    ]
+    return [*changed, *request.snippets]
 
 
 def _common(target: NativeTarget, request: CompletionRequest) -> dict[str, Any]:
@@ -91,9 +116,9 @@ def _common(target: NativeTarget, request: CompletionRequest) -> dict[str, Any]:
 
 def _infill(_: NativeTarget, request: CompletionRequest) -> Mapping[str, Any]:
     return {
-        "input_prefix": request.before,
+        "input_prefix": _beginning(request),
         "input_suffix": request.after,
-        "input_extra": [{"filename": each.name, "text": each.text} for each in request.snippets],
+        "input_extra": [{"filename": each.name, "text": each.text} for each in _extra(request)],
         "n_predict": request.max_tokens,
         "temperature": 0,
         "stream": True,

@@ -60,6 +60,17 @@ def stream_error(event: SentEvent) -> AnswerError | None:
     return AnswerError(event.data, body=body)
 
 
+def error_in(piece: Mapping[str, Any]) -> AnswerError | None:
+    """Return the error that OpenAI's interfaces, and those like them, send in place of a part of an answer, or None."""
+    error = piece.get("error") or (piece.get("object") == "error" and piece)
+    return AnswerError(json.dumps(error), body=error_body(error)) if error else None
+
+
+def error_body(error: object) -> Mapping[str, Any]:
+    """Return the body of an answer that has this error."""
+    return {"error": error if isinstance(error, dict) else {"type": "server_error", "message": str(error)}}
+
+
 def _json(text: str) -> object:
     try:
         return json.loads(text)

@@ -233,8 +233,10 @@ def _said_in_words(text: str, codes: frozenset[str]) -> ModelErrorType | None:
 
 
 def _status(chain: Sequence[BaseException]) -> int | None:
-    for each in chain:
-        status = getattr(each, "status_code", None)
-        if isinstance(status, int) and 400 <= status < 600:
-            return status
-    return None
+    """Return the status of the answer; litellm's own exceptions may have another, after a number in the words."""
+    answered = (
+        each for each in reversed(chain) if any(base.__name__ == "HTTPStatusError" for base in type(each).__mro__)
+    )
+    statuses = [getattr(getattr(each, "response", None), "status_code", None) for each in answered]
+    statuses += [getattr(each, "status_code", None) for each in chain]
+    return next((each for each in statuses if isinstance(each, int) and 400 <= each < 600), None)

@@ -10,7 +10,7 @@ from typing import Any, cast
 from pygent_ls.agent.json_fields import obj, objects, text
 from pygent_ls.agent.ports.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
 from pygent_ls.llm.catalog.known_model import KnownModel
-from pygent_ls.llm.errors.answer_errors import AnswerError, parsed, stream_error, unreadable
+from pygent_ls.llm.errors.answer_errors import AnswerError, error_body, error_in, parsed, stream_error, unreadable
 from pygent_ls.llm.message_rules import COMMON, MessageRules
 from pygent_ls.llm.openai.call_fragments import CallFragments
 from pygent_ls.llm.openai.chat_format import SEALED_THOUGHTS
@@ -67,16 +67,15 @@ class ChatStream:
         self.was_closed = True
 
     def _piece(self, piece: Mapping[str, Any]) -> Iterator[Chunk]:
-        error = piece.get("error") or (piece.get("object") == "error" and piece)
-        if error:
-            raise AnswerError(json.dumps(error), body=_error_body(error))
+        if error := error_in(piece):
+            raise error
         self._usage = reported_usage(piece) or self._usage
         choices = piece.get("choices")
         if isinstance(choices, list) and choices:
             choice = obj(cast("list[object]", choices)[0])
             self.finish = text(choice.get("finish_reason")) or self.finish
             if failure := _failure(self.finish or ""):
-                raise AnswerError("it failed", body=_error_body(choice.get("error") or failure))
+                raise AnswerError("it failed", body=error_body(choice.get("error") or failure))
             yield from self._delta(obj(choice.get("delta")) or obj(choice.get("message")))
 
     def _delta(self, delta: Mapping[str, Any]) -> Iterator[Chunk]:
@@ -186,10 +185,6 @@ _FAILURES: Mapping[str, Mapping[str, str]] = {
 def _failure(finish: str) -> Mapping[str, str] | None:
     """Return the error that a finish reason indicates; Gemini prefixes it with the name of a filter."""
     return _FAILURES.get(finish.rpartition(": ")[2].lower())
-
-
-def _error_body(error: object) -> Mapping[str, Any]:
-    return {"error": error if isinstance(error, dict) else {"type": "server_error", "message": str(error)}}
 
 
 def _parts(content: list[object]) -> Iterator[Chunk]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -23,6 +24,10 @@ class ActiveServices(Protocol):
     @property
     def services(self) -> SessionServices:
         """Services of the session's turns."""
+        ...
+
+    def in_use(self) -> AbstractContextManager[None]:
+        """Keep the folder of the session while it is changed. Raises `WorktreeUnavailableError`."""
         ...
 
 
@@ -46,7 +51,7 @@ class KeptConversation(Protocol):
 class Restorer:
     """Restore, undo and redo for one session. The caller ensures that no turn that uses a model runs.
 
-    The methods raise `SessionError`: `no_checkpoints`, `other_workspace` (its folder is not open), or
+    The methods raise `SessionError`: `no_checkpoints`, `agents_running`, `other_workspace` (its folder is not open), or
     `checkpoint_failed`, in which case nothing has changed.
     """
 
@@ -90,7 +95,12 @@ class Restorer:
 
     async def restore(self, checkpoint: Checkpoint, wanted: RewindTarget) -> Restored:
         """Restore one of the session's checkpoints."""
+        with self._active.in_use() if wanted.files else nullcontext():
+            return await self._restore(checkpoint, wanted)
+
+    async def _restore(self, checkpoint: Checkpoint, wanted: RewindTarget) -> Restored:
         services = self._active.services
+        self._check_quiet()
         if wanted.files:
             check_open(self.own_checkpoints(), checkpoint)
         then = await self._with_messages(checkpoint) if wanted.conversation else checkpoint
@@ -106,6 +116,18 @@ class Restorer:
             if wanted.conversation:
                 services.memory.reads.forget_all()
             self._on_restored()
+
+    def _check_quiet(self) -> None:
+        """Raise `SessionError` (`agents_running`) while subagents work in the background."""
+        services = self._active.services
+        jobs = services.environment.processes.background.running_jobs(services.memory.session_id)
+        if jobs:
+            names = ", ".join(each.name for each in jobs)
+            raise SessionError(
+                f"Agents work in the background ({names}), and may change files meanwhile. Stop them first "
+                "(/background stop NAME), or wait until they have ended.",
+                kind="agents_running",
+            )
 
     async def _with_messages(self, checkpoint: Checkpoint) -> Checkpoint:
         """Return the checkpoint with its conversation, if it has one, in memory."""

@@ -36,7 +36,7 @@ async def _running(call: CommandCall) -> Sequence[WordChoice]:
 COMMANDS = (
     Command(
         name="background",
-        description="list and stop background commands",
+        description="list and stop commands and agents in the background",
         parts=(
             Command(name="list", description="list all, with how they ended", run=_list),
             Command(name="stop", takes="ID", description="stop one", run=_stop, complete=_running),

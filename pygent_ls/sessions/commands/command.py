@@ -70,7 +70,7 @@ class Command:
     prompt: Prompt | None = None
     """At least one of `run`, `prompt` and `parts` is set. `prompt` is tried before `run`."""
     parts: tuple[Command, ...] = ()
-    """Subcommands. Without an argument, the first one runs."""
+    """Subcommands. Without an argument, the first one runs. If `run` is set, too, it answers other arguments."""
     complete: Complete | None = None
     takes_files: bool = False
     """Whether its arguments are files of the workspace."""
@@ -81,9 +81,8 @@ class Command:
     @property
     def usages(self) -> list[str]:
         """Each way to write the command, without the slash."""
-        if not self.parts:
-            return [f"{self.name} {self.takes}".rstrip()]
-        return [f"{self.name} {usage}" for part in self.parts for usage in part.usages]
+        own = [f"{self.name} {self.takes}".rstrip()] if self.run is not None or not self.parts else []
+        return [*own, *(f"{self.name} {usage}" for part in self.parts for usage in part.usages)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

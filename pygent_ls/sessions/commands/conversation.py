@@ -109,7 +109,18 @@ async def _init_offline(call: CommandCall) -> str:
     return await write_beginning(call.session.services, call.session.working_directory.name)
 
 
+async def _side_question(call: CommandCall) -> str:
+    return await call.session.side_questions.answered(call.text)
+
+
 COMMANDS = (
+    Command(
+        name="btw",
+        takes="QUESTION",
+        description="ask about the conversation without adding to it, also while a turn runs",
+        run=_side_question,
+        can_be_cancelled=True,
+    ),
     Command(name="clear", description="clear the conversation; files are unchanged", run=_clear),
     Command(
         name="compact",

@@ -16,6 +16,8 @@ from pygent_ls.sessions.commands.command import (
     WordChoice,
     usage_of,
 )
+from pygent_ls.sessions.read_only_view import looking_around
+from pygent_ls.tools.search.repository_map import DEFAULT_TOKENS, MAX_FOCUS, NOTHING, MapRequest, repository_map
 
 _TITLES: dict[CommandSource, str] = {
     "built-in": "Commands:",
@@ -49,7 +51,7 @@ async def _help(call: CommandCall) -> str:
     lines = [f"`/{command.name}`: {command.description}"]
     if command.parts:
         lines += [f"- `/{command.name} {part.usages[0]}`: {part.description}" for part in command.parts]
-    else:
+    if command.run is not None or not command.parts:
         lines.append(usage_of(command))
     return "\n".join(lines)
 
@@ -126,12 +128,30 @@ async def _memory(call: CommandCall) -> str:
     return f"The notes in `{notes.path}`:\n\n{text}"
 
 
+async def _map(call: CommandCall) -> str:
+    services = call.session.services
+    kept = services.memory.repository_map.text
+    if kept and not call.words:
+        return f"The map in the system prompt of this session:\n\n{fenced(kept, '')}"
+    tokens = services.environment.prompt_map_tokens or DEFAULT_TOKENS
+    text = await repository_map(looking_around(services), MapRequest(focus=call.words[:MAX_FOCUS], max_tokens=tokens))
+    return fenced(text or NOTHING, "")
+
+
 COMMANDS = (
     Command(
         name="help", takes="[COMMAND]", description="list commands, or show how to use one", run=_help, complete=_names
     ),
     Command(name="cost", description="show tokens and cost of the last turn and the session", run=_cost),
     Command(name="memory", description="show the notes about this workspace, and their file", run=_memory),
+    Command(
+        name="map",
+        takes="[FILE|NAME …]",
+        description="show the map of the workspace as the model sees it, around these files and names",
+        run=_map,
+        takes_files=True,
+        can_be_cancelled=True,
+    ),
     Command(name="skills", description="list the skills that the model can read", run=_skills),
     Command(
         name="mcp",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from pygent_ls.agent.ports.skills import Skill
@@ -14,7 +15,9 @@ from pygent_ls.extensions.mcp.server import NoServers, ServerView
 from pygent_ls.extensions.voice import NoVoice, VoiceInput
 from pygent_ls.sessions.export.exporter import Exportable
 from pygent_ls.sessions.index.session_list import Page, SessionFilter
+from pygent_ls.sessions.lifecycle.defaults import NewSession
 from pygent_ls.sessions.turns.ports import SessionOfCommands
+from pygent_ls.workspace.git.session_worktrees import Merged, SessionWorktree, SessionWorktrees, WorktreeError
 
 if TYPE_CHECKING:  # these modules import the commands
     from pygent_ls.sessions.index.search import FoundTurn
@@ -41,10 +44,63 @@ class SessionShelf(Protocol):
         """Create a session with that one's conversation, complete or up to the end of a turn. Raises `SessionError`."""
         ...
 
+    def new(self, wanted: NewSession) -> SessionOfCommands:
+        """Create an empty session. Raises `ModelError`, `SessionError`."""
+        ...
+
     async def delete(self, session_id: str) -> bool:
         """Move a session to the trash, or delete it if it is not stored; return whether it is in the trash. Raises
         `SessionError`: `unknown_session`, `session_locked`, `turn_running`."""
         ...
+
+
+class Worktrees(Protocol):
+    """Worktrees beside the user's work tree, in which sessions work."""
+
+    def of_repository(self) -> SessionWorktrees:
+        """Return the worktrees of the user's repository. Blocking. Raises `WorktreeError`."""
+        ...
+
+    async def open(self, name: str) -> Path:
+        """Create the worktree of that name unless it exists; return the folder for the sessions in it. Raises
+        `SessionError` (`worktree_failed`)."""
+        ...
+
+    async def merge(self, name: str) -> Merged:
+        """Merge a worktree, as `SessionWorktrees.merge` does. Changes in open documents are saved first. Raises
+        `SessionError` (`worktree_failed`), and `ToolError` if the user does not want to save."""
+        ...
+
+    def unsaved(self, worktree: SessionWorktree) -> Sequence[Path]:
+        """Return the files of a worktree with changes that are only in the editor."""
+        ...
+
+    async def end(self, worktree: SessionWorktree) -> None:
+        """End everything that works in a worktree, and close its sessions. Raises `SessionError` (`turn_running`)."""
+        ...
+
+
+class NoWorktrees:
+    """`Worktrees` without a repository."""
+
+    def of_repository(self) -> SessionWorktrees:
+        """Raise `WorktreeError`."""
+        raise WorktreeError("There are no worktrees here.")
+
+    async def open(self, name: str) -> Path:
+        """Raise `SessionError`."""
+        raise SessionError("There are no worktrees here.", kind="worktree_failed")
+
+    async def merge(self, name: str) -> Merged:
+        """Raise `SessionError`."""
+        raise SessionError("There are no worktrees here.", kind="worktree_failed")
+
+    def unsaved(self, worktree: SessionWorktree) -> Sequence[Path]:
+        """Return nothing."""
+        return ()
+
+    async def end(self, worktree: SessionWorktree) -> None:
+        """Return at once."""
 
 
 class Alone:
@@ -65,6 +121,10 @@ class Alone:
     async def fork(
         self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None
     ) -> SessionOfCommands:
+        """Raise `SessionError`."""
+        raise _alone()
+
+    def new(self, wanted: NewSession) -> SessionOfCommands:
         """Raise `SessionError`."""
         raise _alone()
 
@@ -116,5 +176,6 @@ class CommandFacts:
     mcp: Callable[[], ServerView] = NoServers
     """Configured MCP servers."""
     voice: Callable[[], VoiceInput] = NoVoice
+    worktrees: Worktrees = field(default_factory=NoWorktrees)
     agent_commands: Callable[[], Sequence[AgentCommand]] = lambda: ()
     """Commands that running agents of other programs offer."""

@@ -13,7 +13,17 @@ from functools import partial
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.errors import SessionError, ToolError
 from pygent_ls.extensions.commands import OwnCommand
-from pygent_ls.sessions.commands import background, checkpoints, conversation, information, selection, sessions, voice
+from pygent_ls.sessions.commands import (
+    background,
+    checkpoints,
+    code_review,
+    conversation,
+    information,
+    selection,
+    sessions,
+    voice,
+    worktrees,
+)
 from pygent_ls.sessions.commands.command import (
     Command,
     CommandCall,
@@ -34,12 +44,14 @@ BUILT_IN: Mapping[str, Command] = {
     for each in sorted(
         (
             *background.COMMANDS,
+            *code_review.COMMANDS,
             *information.COMMANDS,
             *conversation.COMMANDS,
             *selection.COMMANDS,
             *checkpoints.COMMANDS,
             *sessions.COMMANDS,
             *voice.COMMANDS,
+            *worktrees.COMMANDS,
         ),
         key=lambda each: each.name,
     )
@@ -159,9 +171,10 @@ async def _asked(command: Command, call: CommandCall, *, has_attachments: bool) 
     if command.parts:
         first, rest = first_word(call.text)
         part = next((each for each in command.parts if each.name == (first or command.parts[0].name)), None)
-        if part is None:
+        if part is not None:
+            command, call = part, replace(call, text=rest)
+        elif command.run is None:
             raise UsageError(f"`/{path}` has no subcommand `{first}`.\n{usage_of(command)}")
-        command, call = part, replace(call, text=rest)
     if call.text and not command.takes:
         name = path if path == command.name else f"{path} {command.name}"
         raise UsageError(f"`/{name}` does not accept arguments.")

@@ -15,7 +15,19 @@ from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message, TextBlock, Usage
 from pygent_ls.sessions.export.exporter import Exportable
 from pygent_ls.sessions.journal.files import JournalLine
-from pygent_ls.sessions.journal.records import Begun, Cut, Opened, Queued, Record, Said, Shortened, Spent, State, Told
+from pygent_ls.sessions.journal.records import (
+    Agents,
+    Begun,
+    Cut,
+    Opened,
+    Queued,
+    Record,
+    Said,
+    Shortened,
+    Spent,
+    State,
+    Told,
+)
 from pygent_ls.sessions.saved_format.writer import timestamp
 from pygent_ls.sessions.titles import UNNAMED
 
@@ -30,6 +42,7 @@ _PASSING = tuple(
     b'"type":"%s"}}' % kind
     for kind in (
         *(b"text_delta", b"thinking_delta", b"tool_progress", b"text", b"thinking"),
+        b"tool_call_delta",
         *(b"tool_call", b"tool_result", b"usage", b"plan", b"hook", b"notice"),
     )
 )
@@ -206,7 +219,7 @@ class Facts:
                 return [CutAt(length)]
             case Queued(turn=turn_id, steers=None):
                 self.open_turns.add(turn_id)
-            case Queued() | Opened() | Told() | Shortened():
+            case Queued() | Opened() | Told() | Shortened() | Agents():
                 pass
         return []
 

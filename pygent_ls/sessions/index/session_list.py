@@ -37,11 +37,18 @@ class SessionFilter:
     """Text searched in the name, and as words in the conversation."""
     folder: Path | None = None
     """Working directory of the sessions."""
+    worktrees: Path | None = None
+    """Folder of worktrees; the sessions in those are listed, too."""
     cursor: str | None = None
     """Cursor of the previous page."""
     limit: int = 100
     used: bool = False
     """Whether to list only used sessions, as `SessionEntry.is_used` defines them, among those not in memory."""
+
+    def is_in_place(self, folder: Path) -> bool:
+        """Whether the filter accepts that working directory."""
+        is_in_worktree = self.worktrees is not None and folder.is_relative_to(self.worktrees)
+        return self.folder is None or folder == self.folder or is_in_worktree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +103,7 @@ class SessionList:
         fits = [
             each
             for each in live.values()
-            if (wanted.folder is None or each.working_directory == wanted.folder)
+            if wanted.is_in_place(each.working_directory)
             and (wanted.cursor is None or each.place < wanted.cursor)
             and (not query or each.id in with_query or named in folded(each.name))
         ]
@@ -153,6 +160,7 @@ class SessionList:
                 EntryFilter(
                     limit=wanted.limit + 1,
                     folder=wanted.folder,
+                    also_below=wanted.worktrees,
                     before=wanted.cursor,
                     without=live,
                     among=among,

@@ -51,6 +51,8 @@ class EntryFilter:
 
     limit: int
     folder: Path | None = None
+    also_below: Path | None = None
+    """Folder below which all are listed, too."""
     before: str | None = None
     """Only entries after this place in the list."""
     without: Collection[str] = ()
@@ -223,7 +225,11 @@ class Tables:
         """Return the matching sessions, the most recently used first."""
         conditions: dict[str, tuple[Any, ...]] = {"entry IS NOT NULL": ()}
         if wanted.folder is not None:
-            conditions["folder = ?"] = (folder_out(wanted.folder),)
+            below = folder_out(wanted.also_below)[:-1] + "/" if wanted.also_below is not None else ""
+            conditions["(folder = ? OR (? <> '' AND substr(folder, 1, ?) = ?))"] = (
+                *(folder_out(wanted.folder), below),
+                *(len(below), below),
+            )
         if wanted.before is not None:
             conditions["place < ?"] = (wanted.before,)
         if wanted.among is not None:

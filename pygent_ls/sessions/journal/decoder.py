@@ -14,6 +14,7 @@ from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.journal.records import (
     ATTACHMENTS,
     VERSION,
+    Agents,
     Begun,
     Cut,
     Opened,
@@ -97,6 +98,8 @@ def _record_of(line: ParsedLine) -> Record:
         case "opened" | "state" | "usage" as kind:
             found = _read(_OF_A_MOMENT[kind], line)
             return replace(found, at=_utc(found.at))
+        case "agents":
+            return _read(Agents, line)
         case "cut":
             return Cut(length=_place(line["length"]))
         case "message":

@@ -157,7 +157,24 @@ class Spent:
     last_turn: Usage
 
 
-Record = Begun | Opened | State | Told | Said | Cut | Queued | Shortened | Spent
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentNote:
+    """A subagent in the background of which the model has to be told."""
+
+    name: str
+    task: str
+    report: str | None = None
+    """What the model will read of its end; None while it runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agents:
+    """Subagents that run in the background, or whose reports the model has not read. The last record applies."""
+
+    agents: tuple[AgentNote, ...]
+
+
+Record = Begun | Opened | State | Told | Said | Cut | Queued | Shortened | Spent | Agents
 
 ATTACHMENTS: Mapping[str, type[Attachment]] = {
     "file": FilePart,
@@ -175,7 +192,7 @@ ATTACHMENTS: Mapping[str, type[Attachment]] = {
 _KINDS = {kind: name for name, kind in ATTACHMENTS.items()}
 
 
-_PLAIN = {Begun: "session", Opened: "opened", State: "state", Spent: "usage"}
+_PLAIN = {Begun: "session", Opened: "opened", State: "state", Spent: "usage", Agents: "agents"}
 """Types of records that are written field by field."""
 
 
@@ -187,7 +204,7 @@ def line_of(record: Record) -> bytes:
 
 def _content(record: Record) -> Mapping[str, Any]:
     match record:
-        case Begun() | Opened() | State() | Spent():
+        case Begun() | Opened() | State() | Spent() | Agents():
             return {"type": _PLAIN[type(record)], **_plain_fields(record)}
         case Cut(length=length):
             return {"type": "cut", "length": length}

@@ -19,6 +19,8 @@ from pygent_ls.sessions.journal.files import JournalLine
 from pygent_ls.sessions.journal.interrupted_turns import NEEDED, OpenTurns
 from pygent_ls.sessions.journal.records import (
     NOWHERE,
+    AgentNote,
+    Agents,
     Begun,
     Cut,
     Opened,
@@ -69,6 +71,8 @@ class Recalled:
     """Includes the events that close interrupted turns."""
     held: tuple[Queued, ...]
     """Prompts that were accepted but whose turns did not begin, in order."""
+    agents: tuple[AgentNote, ...]
+    """Subagents in the background that ran at the end, or whose reports the model has not read."""
     closing: tuple[SessionEvent, ...]
     """Events that close interrupted turns, not yet in a journal."""
     notices: tuple[str, ...]
@@ -115,6 +119,7 @@ class _Recalling:
     last_turn_usage: Usage = field(default_factory=Usage)
     unwritten: Usage = field(default_factory=Usage)
     """Usage of finished turns that is not in the session's totals yet."""
+    agents: tuple[AgentNote, ...] = ()
     last_seq: int = 0
     turn_ids: set[str] = field(default_factory=set[str])
     turns: OpenTurns = field(default_factory=OpenTurns)
@@ -198,13 +203,19 @@ class _Recalling:
             case Spent():
                 self.usage, self.last_turn_usage, self.updated_at = record.usage, record.last_turn, record.at
                 self.unwritten = Usage()
-            case Opened():
-                self._was_opened(record)
+            case Opened() | Agents():
+                self._noted(record)
             case Queued(turn=turn_id):
                 self.turn_ids.add(turn_id)
                 self.turns.queued(record)
             case Told():
                 pass
+
+    def _noted(self, record: Opened | Agents) -> None:
+        if isinstance(record, Agents):
+            self.agents = record.agents
+        else:
+            self._was_opened(record)
 
     def _was_opened(self, opened: Opened) -> None:
         self.skipped_before = self.skipped.copy()
@@ -313,6 +324,7 @@ def _recalled(found: _Recalling, begun: Begun, state: State, *, is_running: bool
         turn_ids=frozenset(found.turn_ids),
         last_seq=closing[-1].seq if closing else found.last_seq,
         held=found.turns.held,
+        agents=found.agents,
         closing=closing,
         notices=tuple(_notices(found, closing, has_hole=n_written < len(places))),
         size=found.size,

@@ -15,7 +15,19 @@ from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal, lines_of
 from pygent_ls.sessions.journal.folder import opened
-from pygent_ls.sessions.journal.records import Cut, Opened, Queued, Record, Said, Shortened, Spent, State, Told
+from pygent_ls.sessions.journal.records import (
+    AgentNote,
+    Agents,
+    Cut,
+    Opened,
+    Queued,
+    Record,
+    Said,
+    Shortened,
+    Spent,
+    State,
+    Told,
+)
 
 if TYPE_CHECKING:  # imports pydantic, which is slow
     from pygent_ls.sessions.journal.replay import Recalled
@@ -56,6 +68,11 @@ class JournaledSession(Protocol):
         """All compactions of the conversation, in order."""
         ...
 
+    @property
+    def agent_notes(self) -> tuple[AgentNote, ...]:
+        """Subagents in the background of which the model has to be told."""
+        ...
+
 
 class JournalWriter:
     """Writes a session to its journal: each call of `keep` appends what is new, in one write.
@@ -76,6 +93,7 @@ class JournalWriter:
         self._written_at = recalled.updated_at if recalled else None
         self._n_compactions_written = len(session.compactions)
         self._written_spent: tuple[Usage, Usage] | None = (Usage(), Usage())
+        self._written_agents = recalled.agents if recalled else ()
         self._pending: list[Record] = []
         """Records that are not written yet."""
         self._is_synced = True
@@ -210,3 +228,6 @@ class JournalWriter:
             usage, last_turn = spent
             yield Spent(at=state.at, usage=usage, last_turn=last_turn)
         self._written_at = state.at
+        if self._session.agent_notes != self._written_agents:
+            self._written_agents = self._session.agent_notes
+            yield Agents(agents=self._written_agents)

@@ -91,6 +91,8 @@ def rests(session: Session) -> bool:
     journal = session.journal
     if not isinstance(journal, FileJournal) or journal.n_watchers or journal.has_failed:
         return False
+    if session.side_questions.open:
+        return False
     if session.permissions.has_session_rules or session.services.environment.processes.background.has_any(session.id):
         return False
     try:

@@ -177,11 +177,13 @@ class Choices:
 
 
 def narrowed(services: SessionServices, profile: AgentProfile, request: TurnRequest) -> SessionServices:
-    """Return the services with only the tools that both the agent and the request allow."""
+    """Return the services with only the tools that both the agent and the request allow, and the request's own."""
     tools = profile.offered(services.tools)
     if request.tools is not None:
         missing = [each.name for each in tools.list_all() if not matches(each.name, request.tools)]
         tools = without(tools, dict.fromkeys(missing, "is not available in this turn"))
+    if request.own_tools:
+        tools = tools.with_tools([*tools.list_all(), *request.own_tools], tools.withheld)
     return replace(services, tools=tools)
 
 

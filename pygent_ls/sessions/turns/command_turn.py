@@ -7,9 +7,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from pygent_ls.agent.context.attachments import NotePart
 from pygent_ls.agent.events import AgentEvent, Cancelled, Finished, Text, TextDelta, TurnStarted
-from pygent_ls.agent.kinds import StopReason
+from pygent_ls.agent.kinds import Mode, StopReason
 from pygent_ls.agent.messages import ImageBlock, Usage
+from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.errors import ModelError, SessionError, ToolError
 
@@ -124,10 +126,15 @@ class ModelPrompt:
     text: str
     images: tuple[ImageBlock, ...] = ()
     """Images that belong to the text."""
+    notes: tuple[NotePart, ...] = ()
+    """Text from files and programs that belongs to the text."""
     agent: str | None = None
     model: str | None = None
     tools: tuple[str, ...] | None = None
     """Only tools that the turn may use; None for all."""
+    own_tools: tuple[Tool, ...] = ()
+    """Further tools, which exist in this turn alone."""
+    mode: Mode | None = None
     notices: tuple[str, ...] = ()
     """Notices shown to the user when the turn begins."""
     own_words: str | None = None

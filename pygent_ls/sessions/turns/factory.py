@@ -12,15 +12,16 @@ from pygent_ls.agent.events import PromptAttachment
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import Message
 from pygent_ls.agent.session_services import SessionServices
-from pygent_ls.agent.turn_spec import TurnSpec
+from pygent_ls.agent.turn_spec import ModelSettings, TurnSpec
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.titles import UNNAMED, name_of, name_of_attached
-from pygent_ls.sessions.turns.choices import Choices, Chosen, limits_for, model_settings_for
+from pygent_ls.sessions.turns.choices import Choices, Chosen, limits_for, model_settings_for, narrowed
 from pygent_ls.sessions.turns.command_turn import CommandAnswer, ModelPrompt, failing, owing_a_value, saying
 from pygent_ls.sessions.turns.context import SessionContext
 from pygent_ls.sessions.turns.hooks import SessionHooks
 from pygent_ls.sessions.turns.ports import OwnSession
-from pygent_ls.sessions.turns.prompt import opening
+from pygent_ls.sessions.turns.prompt import opening, system_prompt
+from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.session_parts import ActiveParts, SessionOwner
 from pygent_ls.sessions.turns.subagents import SubagentFactory
 from pygent_ls.sessions.turns.turn import RunningTurn
@@ -111,11 +112,7 @@ class TurnFactory:
         """Return the specification of a turn, without the history itself. `services` has only the tools of the turn's
         agent."""
         request, limits, profile = turn.request, self._active.limits, chosen.profile
-        settings = replace(
-            model_settings_for(limits.model, profile, self._context.rules_for(profile.context_mode)),
-            max_thinking_tokens=self._choices.thinking_tokens(limits.model.max_thinking_tokens),
-            effort=request.effort or self._choices.effort or profile.effort,
-        )
+        settings = self._model_settings(request, chosen)
         opened = await opening(
             request.parts,
             self._active.services,
@@ -145,6 +142,37 @@ class TurnFactory:
             notices=(*notices, *profile.notices, *request.notices, *problems),
             output_schema=request.output_schema,
         )
+
+    def _model_settings(self, request: TurnRequest, chosen: Chosen) -> ModelSettings:
+        limits, profile = self._active.limits, chosen.profile
+        return replace(
+            model_settings_for(limits.model, profile, self._context.rules_for(profile.context_mode)),
+            max_thinking_tokens=self._choices.thinking_tokens(limits.model.max_thinking_tokens),
+            effort=request.effort or self._choices.effort or profile.effort,
+        )
+
+    async def beside_turns(self, history: Sequence[Message]) -> tuple[SessionServices, TurnSpec]:
+        """Return the services and the specification of a turn that would begin now, for a request that is not part of
+        the conversation. Nothing is changed. Raises `ModelError` if the session's model is unavailable."""
+        request = TurnRequest(parts=())
+        chosen = self._choices.for_turn(request)
+        services = narrowed(self._active.services, chosen.profile, request)
+        wanted = PromptFor(
+            mode=chosen.mode, tools=[each.name for each in services.tools.list_all()], agent=chosen.profile.prompt
+        )
+        spec = TurnSpec(
+            turn_id=next((each.turn_id for each in reversed(history) if each.turn_id), ""),
+            prompt="",
+            content="",
+            model=chosen.model,
+            mode=chosen.mode,
+            agent=chosen.profile.name,
+            system=await system_prompt(self._active.services, self._active.parts.make_system_prompt, wanted),
+            limits=limits_for(request, chosen.profile, self._active.limits.turn),
+            model_settings=self._model_settings(request, chosen),
+            make_model=self._choices.made,
+        )
+        return services, spec
 
     def subagents(self) -> SubagentFactory:
         """Return what makes the subagents of a turn."""

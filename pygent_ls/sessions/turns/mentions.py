@@ -13,8 +13,8 @@ from pygent_ls.agent.context.editor_text import masked_problems, problems_text
 from pygent_ls.agent.ports.editor_state import LineRange
 from pygent_ls.agent.ports.workspace import MISSING
 from pygent_ls.agent.session_services import SessionServices
-from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.errors import ToolError
+from pygent_ls.sessions.turns.reading_context import reading_context
 
 MAX_MENTIONS = 20
 """Maximum number of different mentions read from a prompt: more than a person names, and few enough for a request."""
@@ -196,19 +196,4 @@ async def _told_by(name: str, services: SessionServices, **arguments: object) ->
     if tool is None:
         return "There is no workspace folder, or this agent may not look there."
 
-    async def report(_: str) -> None:
-        return
-
-    context = ToolContext(
-        tool_id="",
-        session_id=services.memory.session_id,
-        workspace=services.environment.workspace,
-        processes=services.environment.processes,
-        working_directory=services.environment.working_directory,
-        reads=services.memory.reads,
-        masks=services.memory.secrets.masks,
-        report=report,
-        reading=services.memory.permissions.reading(),
-        sandboxed=False,
-    )
-    return str(await tool.run(context, **arguments))
+    return str(await tool.run(reading_context(services), **arguments))

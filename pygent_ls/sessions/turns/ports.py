@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from pygent_ls.sessions.turns.choices import Choices
 
 
+class SideAnswers(Protocol):
+    """Side questions of a session, as commands use them."""
+
+    async def answered(self, question: str) -> str:
+        """Return the answer to a question. Raises `ModelError` and `SessionError`."""
+        ...
+
+
 class SessionOfCommands(Exportable, Protocol):
     """What commands need of their session. They run in one of its turns, so no other turn runs. The methods raise
     `SessionError`."""
@@ -55,6 +63,16 @@ class SessionOfCommands(Exportable, Protocol):
     @property
     def restorer(self) -> Restorer:
         """Restores of its checkpoints, undo and redo."""
+        ...
+
+    async def take_settings(self) -> None:
+        """Apply the current settings, as a turn of a model does when it begins; a command calls this before it reads
+        files for a model. Raises `ModelError`."""
+        ...
+
+    @property
+    def side_questions(self) -> SideAnswers:
+        """Questions beside its turns."""
         ...
 
     async def compact_now(self, instruction: str = "") -> Compacted:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pygent_ls.agent.context.attachments import (
@@ -26,6 +26,7 @@ from pygent_ls.agent.session_services import SessionServices
 from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.secrets.env_files import is_env_file
 from pygent_ls.sessions.turns.mentions import MentionKinds, expanded
+from pygent_ls.sessions.turns.repository_map import kept_map, make_map
 from pygent_ls.sessions.turns.settings import MakeSystemPrompt
 
 
@@ -55,6 +56,7 @@ async def opening(  # noqa: PLR0913 - all that a turn begins with
     shared = await services.environment.instructions.of_workspace(services.memory.permissions.reading())
     services.environment.instructions.forget_lost(_still_read(history, services, rules))
     content = await content_of(parts, services, mentions)
+    await make_map(services, parts)
     return Opening(system=await _system_prompt(shared, services, make_system_prompt, wanted), content=content)
 
 
@@ -68,9 +70,7 @@ async def _system_prompt(
     shared: Sequence[Instruction], services: SessionServices, make_system_prompt: MakeSystemPrompt, wanted: PromptFor
 ) -> str:
     found = [await _as_its_name_says(each, services.memory.secrets) for each in shared if not each.problem]
-    prompt = await make_system_prompt(
-        PromptFor(mode=wanted.mode, tools=wanted.tools, agent=wanted.agent, instructions=found)
-    )
+    prompt = await make_system_prompt(replace(wanted, instructions=found, repository_map=kept_map(services)))
     return await services.memory.secrets.masked(prompt)
 
 

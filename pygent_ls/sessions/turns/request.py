@@ -9,6 +9,7 @@ from typing import Any
 from pygent_ls.agent.context.attachments import PromptPart, is_background
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.ports.model import Effort
+from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.sessions.turns.command_turn import ModelPrompt
 from pygent_ls.sessions.turns.mentions import MentionKinds
 
@@ -29,6 +30,8 @@ class TurnRequest:
     """JSON schema that the answer must be valid against; None if the turn answers with text."""
     tools: tuple[str, ...] | None = None
     """Names of the only tools that the turn may use; None for all."""
+    own_tools: tuple[Tool, ...] = ()
+    """Further tools, which exist in this turn alone."""
     notices: tuple[str, ...] = ()
     """Notices shown to the user when the turn begins."""
     turn_id: str | None = None
@@ -62,10 +65,12 @@ class TurnRequest:
         attached = [part for part in self.parts if not isinstance(part, str)]
         return replace(
             self,
-            parts=(asked.text, *attached, *asked.images),
+            parts=(asked.text, *attached, *asked.notes, *asked.images),
             agent=self.agent or asked.agent,
             model=self.model or asked.model,
+            mode=asked.mode or self.mode,
             tools=asked.tools,
+            own_tools=asked.own_tools,
             notices=asked.notices,
             own_words=asked.own_words if self.own_words is None else self.own_words,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,6 +30,10 @@ if TYPE_CHECKING:  # imports pydantic, which is slow
 class SessionOwner(Protocol):
     """Front end in which a session is used: its editor, settings and folders."""
 
+    def for_folder(self, folder: Path) -> SessionOwner:
+        """Return the owner in this front end of a session in that folder: another one for each worktree."""
+        ...
+
     def parts_of(self, session_id: str, folder: Path, state: State) -> SessionParts:
         """Return the parts that the session would have if it were created in this front end."""
         ...
@@ -37,6 +42,11 @@ class SessionOwner(Protocol):
     def on_change(self) -> Callable[[str, str], None]:
         """Called with a session's id and what happened to it."""
         ...
+
+
+InUse = Callable[[], AbstractContextManager[None]]
+"""Keeps the folder of a session from being deleted inside the context. Raises
+`WorktreeUnavailableError`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +86,8 @@ class SessionParts:
     """Checkpoints of the session, which `services` write; None if it has none."""
     owner: SessionOwner | None = None
     """Front end that the session belongs to; None if there is only one."""
+    in_use: InUse = nullcontext
+    """Entered by each turn of a model, and whatever else changes files."""
     recalled: Recalled | None = None
     """What the journal held of a resumed session; None for a new one."""
 
@@ -96,6 +108,10 @@ class ActiveParts:
     def limits(self) -> SessionLimits:
         """Limits of the session's turns."""
         return self.parts.limits
+
+    def in_use(self) -> AbstractContextManager[None]:
+        """Implement `ActiveServices`."""
+        return self.parts.in_use()
 
     def take(self, settings: TurnSettings) -> None:
         """Apply the current settings."""

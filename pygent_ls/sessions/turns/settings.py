@@ -27,6 +27,8 @@ class SessionLimits:
     model: ModelSettings
     """How models are called, unless a turn or its agent says otherwise."""
     stream_flush_s: float
+    wakes: bool = False
+    """Whether the report of a subagent in the background starts a turn if none runs."""
     summarizer: str = ""
     """Name of the model that writes summaries; empty for the turn's own."""
 

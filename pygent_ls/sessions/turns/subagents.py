@@ -44,6 +44,8 @@ class SubagentFactory:
         mode = stricter(memory.permissions.mode, spec.ceiling)
         profile = self._profile(task.agent, spec.agent, plans=mode == "plan")
         ceiling = stricter(profile.mode or "bypass", spec.ceiling)
+        if task.background:  # the mode of the session or of a later turn must not loosen its own
+            ceiling = stricter(mode, ceiling)
         services = SessionServices(
             environment=replace(parent.environment, instructions=parent.environment.instructions.afresh()),
             memory=replace(memory, reads=ReadLog(), plan=Plan(), window=ContextMemory()),

@@ -27,6 +27,8 @@ class RunningTurn:
         """Text that the user typed, before a command replaces it."""
         self.subscriber = subscriber
         self.cancel_requested = False
+        self.is_over = False
+        """Whether its last event was emitted. Only subagents in the background emit more."""
         self.prompt = ""
         """The user's text with secrets masked; empty until the turn runs or waits."""
         self.own_mode: Mode | None = None

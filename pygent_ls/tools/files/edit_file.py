@@ -12,8 +12,9 @@ from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.workspace import MISSING, Document, EditPlan, TextEncoding, WriteText
 from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
+from pygent_ls.tools.files.cell_replacement import replace_in_file
 from pygent_ls.tools.files.placeholder_view import made_as_shown
-from pygent_ls.tools.files.replacement import name_lines, replace, with_line_endings_of
+from pygent_ls.tools.files.replacement import name_lines, with_line_endings_of
 
 
 @tool(
@@ -36,7 +37,8 @@ async def edit_file(
     """Replace text in a file.
 
     `old` must occur exactly once, unless `all` is true: include enough lines around the change to make it unique. Do
-    not include read_file's line numbers in `old` or `new`. Line endings and encoding stay as they are in the file.
+    not include read_file's line numbers in `old` or `new`. Line endings and encoding stay as they are in the file. In a
+    Jupyter notebook, `old` is text of one cell's source.
 
     Raises:
         StaleDocumentError: the file is not as the model last read it.
@@ -47,7 +49,7 @@ async def edit_file(
     if not document.text and old:
         raise ToolError(f"{name} is empty, so there is nothing to replace. Use create_file with overwrite to fill it.")
     replaced = await made_as_shown(
-        context, document, (old, new), lambda text, given: replace(text, *given, name=name, every=all)
+        context, document, (old, new), lambda text, given: replace_in_file(text, *given, name=name, every=all)
     )
     count = len(replaced.lines)
     if count > 1 and not context.reads.knows(document.path):

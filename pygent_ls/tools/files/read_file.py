@@ -13,19 +13,13 @@ from pygent_ls.agent.edits.diffs import split_lines
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.ports.output_store import READER, is_output
 from pygent_ls.agent.tools.tool import ToolContext, tool
-from pygent_ls.errors import ToolError
+from pygent_ls.errors import FileTooLargeError, NotTextError, ToolError
 from pygent_ls.secrets.redactor import whole_placeholders
-from pygent_ls.tools.files.line_numbers import numbered
+from pygent_ls.tools.files.cells_view import shown_notebook
+from pygent_ls.tools.files.file_parts import MAX_LINE_CHARS, Span, read_large, shown_part
+from pygent_ls.tools.files.pictures import show_picture
+from pygent_ls.tools.notebooks.notebook_text import SUFFIX
 from pygent_ls.tools.search.ripgrep import SearchPlace, list_place, places
-
-MAX_LINES = 2_000
-"""Maximum number of lines of one reading: more than most source files have."""
-
-MAX_CHARS = 38_000
-"""Maximum length of one result: with its notes it stays below the 40,000 characters shown to the model by default."""
-
-MAX_LINE_CHARS = 2_000
-"""Maximum length of a line; longer ones are data or minified code, whose beginning is enough."""
 
 MAX_ENTRIES = 1_000
 """Maximum number of entries of one listing: about 10,000 tokens."""
@@ -52,41 +46,44 @@ async def read_file(
         int | None, Field(ge=1, description="First line, counted from 1 (default: the first line).")
     ] = None,
     end_line: Annotated[int | None, Field(ge=1, description="Last line, inclusive (default: the last line).")] = None,
+    start_column: Annotated[
+        int | None,
+        Field(
+            ge=1, description="First character of start_line, to read on in a line that was cut. It needs no end_line."
+        ),
+    ] = None,
 ) -> str:
-    """Read a text file as the user sees it, unsaved changes included.
+    """Read a text file as the user sees it, unsaved changes included. An image (PNG, JPEG, GIF, WebP) is shown to you,
+    and a Jupyter notebook as its cells.
 
     Each line follows its number and a tab, which are not part of the file: leave them out of `old` in edit_file. At
-    most 2,000 lines are returned at a time; a note says how to get the rest. `output:ID` is the whole of a result that
-    was cut, where ID is the id of its call; lines longer than 2,000 characters are folded in it.
+    most 2,000 lines are returned at a time; a note says how to get the rest. Files of any size are read in parts.
+    `output:ID` is the whole of a result that was cut, where ID is the id of its call; lines longer than 2,000
+    characters are folded in it.
 
     Raises:
-        ToolError: the range is empty, or as `Workspace.read` and `Outputs.text_of` say.
+        ToolError: the range is empty, or as `Workspace.read`, `Workspace.read_part` and `Outputs.text_of` say.
     """
-    if start_line is not None and end_line is not None and end_line < start_line:
-        raise ToolError(
-            f"end_line ({end_line}) is before start_line ({start_line}). Both count from 1, and both lines are "
-            "included."
-        )
+    span = Span(start_line=start_line, end_line=end_line, start_column=start_column)
+    span.check()
     if is_output(READER, path):
         context.cacheable = False  # other sessions have other results
         name, lines = path, await asyncio.to_thread(_folded_lines, await context.outputs.text_of(path))
     else:
-        document = await context.read(path)
-        name, lines = context.workspace.shown(document.path), await asyncio.to_thread(_bare_lines, document.text)
-    if not lines:
-        return f"{name} is empty."
-    first, last = start_line or 1, min(end_line or len(lines), len(lines))
-    if first > len(lines):
-        raise ToolError(f"{name} has {len(lines)} {_plural('line', len(lines))}, so start_line {first} does not exist.")
-    shown = _fitting(lines[first - 1 : last])
-    text = numbered(shown, first)
-    shown_last = first + len(shown) - 1
-    if (first, shown_last) == (1, len(lines)):
-        return text
-    note = f"Lines {first}–{shown_last} of {len(lines)} in {name}."
-    if shown_last < last:
-        note += f" Too many for one result: continue with start_line={shown_last + 1}."
-    return f"{text}\n[{note}]"
+        try:
+            try:
+                document = await context.read(path)
+            except FileTooLargeError:
+                return await read_large(context, path, span)
+        except NotTextError as error:
+            if error.mime_type is None:
+                raise
+            return await show_picture(context, path, error.mime_type)
+        name = context.workspace.shown(document.path)
+        if name.endswith(SUFFIX) and document.text.strip():
+            return await shown_notebook(context, document, name, span)
+        lines = await asyncio.to_thread(_bare_lines, document.text)
+    return shown_part(lines, name, span) if lines else f"{name} is empty."
 
 
 def _bare_lines(text: str) -> list[str]:
@@ -105,21 +102,6 @@ def _folded(line: str) -> Iterator[str]:
         yield line[start:end]
         start = end
     yield line[start:]
-
-
-def _fitting(lines: list[str]) -> list[str]:
-    """Return the first lines, as many as fit into one result, with long ones cut."""
-    shown: list[str] = []
-    room = MAX_CHARS
-    for line in lines[:MAX_LINES]:
-        end = whole_placeholders(line, MAX_LINE_CHARS)
-        hidden = len(line) - end
-        cut = f"{line[:end]} [… {hidden} more characters in this line]" if hidden > 0 else line
-        room -= len(cut) + len("     1\t\n")
-        if room < 0:
-            break
-        shown.append(cut)
-    return shown
 
 
 @tool(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pygent_ls.agent.ports.workspace import Repository
+from pygent_ls.agent.ports.processes import Repository
 from pygent_ls.agent.tools.tool import ToolContext, is_withheld
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.git.program import failure, read_git
@@ -52,12 +52,12 @@ async def changed_and_shown(
     if not withheld and not is_withheld(context, below):
         return DiffScope(paths=(str(below),))
     kept = set(names) - set(withheld)
-    paths = [name for name in names if name in kept and not _holds_any(name, withheld)]
+    paths = [name for name in names if name in kept and not holds_any(name, withheld)]
     if sum(map(len, paths)) > MAX_PATHS_CHARS:
         raise ToolError(f"{len(paths)} files changed, and permission rules withhold others. Name a folder as `path`.")
     return DiffScope(paths=paths, n_withheld=len(withheld))
 
 
-def _holds_any(name: str, withheld: Sequence[str]) -> bool:
+def holds_any(name: str, withheld: Sequence[str]) -> bool:
     """Return whether a pathspec would also match withheld files, because a file has become a folder."""
     return any(each.startswith(f"{name}/") for each in withheld)

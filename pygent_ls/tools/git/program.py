@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pygent_ls.agent.ports.workspace import MISSING, ProcessResult, ProcessSpec, ReadOnly, Repository
+from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec, ReadOnly, Repository
+from pygent_ls.agent.ports.workspace import MISSING
 from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.errors import ToolError
 

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
-from pygent_ls.agent.ports.workspace import ProcessResult, Repository
+from pygent_ls.agent.ports.processes import ProcessResult, Repository
 from pygent_ls.agent.rules.read_rules import left_out
 from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
-from pygent_ls.agent.ports.workspace import ProcessResult, Repository
+from pygent_ls.agent.ports.processes import ProcessResult, Repository
 from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.git.program import (

@@ -13,7 +13,8 @@ from pygent_ls.agent.kinds import ToolCategory, ToolRisk
 from pygent_ls.agent.rules.read_rules import left_out
 from pygent_ls.agent.tools.tool import ToolContext, tool
 from pygent_ls.errors import ToolError
-from pygent_ls.tools.search.grammars import LANGUAGES, definitions_in
+from pygent_ls.syntax.languages import LANGUAGES
+from pygent_ls.syntax.symbols import definitions_in
 from pygent_ls.tools.search.grep import search_all
 from pygent_ls.tools.search.ripgrep import SearchLine, places
 
@@ -50,8 +51,8 @@ async def find_definition(
 ) -> str:
     """Find where a function, class, type, constant or the like is defined. Unsaved changes are included.
 
-    Each result is `path:line: kind: text`. Python, JavaScript, TypeScript, Go, Rust, C, C++, Java, Ruby and Lua are
-    parsed; in other files, lines that look like definitions are returned as guesses.
+    Each result is `path:line: kind: text`. Python, JavaScript, TypeScript, Go, Rust, C, C++, C#, Java, Kotlin, Scala,
+    Swift, PHP, Ruby, Lua and bash are parsed; in other files, lines that look like definitions are guesses.
 
     Raises:
         ToolError: the path does not exist, or the symbol is not a name.
@@ -72,7 +73,11 @@ async def find_definition(
             if suffix in LANGUAGES and count < MAX_FILES_PARSED:
                 text = (await context.masks.document(await context.peek(full))).text
                 found = await asyncio.to_thread(definitions_in, text, suffix, name)
-                confirmed += [f"{shown}:{each.line}: {each.kind}: {each.text[:MAX_LINE_CHARS]}" for each in found]
+                lines = text.split("\n") if found else []
+                confirmed += [
+                    f"{shown}:{each.line}: {each.kind}: {lines[each.line - 1].strip()[:MAX_LINE_CHARS]}"
+                    for each in found
+                ]
             elif suffix not in LANGUAGES:
                 guesses += [_told(shown, line) for line in matches.lines[file] if _looks_defined(line, name)]
             else:

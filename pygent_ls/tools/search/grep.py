@@ -235,7 +235,7 @@ async def _masked_alone(context: ToolContext, path: Path, lines: Sequence[Search
     """Mask the lines of a file that is too large to be read whole. Lines that are cut, or may belong to a private key,
     are not shown.
     """
-    text = "\n".join(TOO_LONG if each.n_before or each.n_after else each.text for each in lines)
+    text = "\n".join(f"{TOO_LONG}]" if each.n_before or each.n_after else each.text for each in lines)
     masked = (await context.masks.text(text, str(path))).split("\n")
     return [
         SearchLine(

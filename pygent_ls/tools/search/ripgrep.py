@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pygent_ls.agent.ports.workspace import MISSING, Document, ProcessResult, ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec
+from pygent_ls.agent.ports.workspace import MISSING, Document
 from pygent_ls.agent.rules import globs
 from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.errors import ToolError
@@ -33,8 +34,17 @@ LINE_CHARS = 200
 MAX_KEPT_CHARS = 1_000
 """Maximum length kept of a line around its first match: more than is ever shown."""
 
-MAX_MESSAGE_CHARS = 16_000_000
-"""Maximum length of rg's JSON for one line, which lists each match; for a longer one only the line number is read."""
+MAX_MESSAGE_CHARS = 8_000_000
+"""Maximum length of rg's JSON for one line, which lists each match; for a longer one only the line number and the place
+of the first match are read. Shorter than the lines of `Workspace.lines_on_disk`."""
+
+MAX_LONG_CHARS = 400_000_000
+"""Maximum length of such a longer message, some 7 s, after which rg is stopped: a pattern may match at every character
+of a line."""
+
+MAX_MEMORY_BYTES = 4_000_000_000
+"""Maximum address space of rg, most of which is mapped files. It keeps 48 bytes for each match in a line: a pattern
+that matches at every character of a line of 200 MB would take 9.5 GB."""
 
 MAX_WORDS_CHARS = 4_000
 """Maximum length of an error message from rg."""
@@ -82,6 +92,8 @@ class SearchLine:
     """Number of characters of the line left out before the text."""
     n_after: int = 0
     """Number of characters left out after the text."""
+    is_too_long: bool = False
+    """Whether the text only says that the line is too long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +217,7 @@ async def _confirmed(context: ToolContext, place: SearchPlace, found: Matches) -
     kept: dict[str, Sequence[SearchLine]] = {}
     for name, lines in found.lines.items():
         own = there.get(place.folder / name, {})
-        if confirmed := [line for line in lines if line.text == TOO_LONG or _is_of(line, own.get(line.number))]:
+        if confirmed := [line for line in lines if line.is_too_long or _is_of(line, own.get(line.number))]:
             kept[name] = confirmed
     is_whole = sum(map(len, kept.values())) == sum(map(len, found.lines.values()))
     return replace(found, lines=kept, has_failures=found.has_failures or not is_whole)
@@ -286,7 +298,7 @@ async def _search(
 
     async def take(piece: str) -> None:
         await asyncio.to_thread(reader.feed, piece)
-        if reader.n_chars > MAX_MATCH_CHARS:
+        if reader.n_chars > MAX_MATCH_CHARS or reader.has_endless_line:
             raise _EnoughError
 
     exit_code: int | None = None
@@ -295,7 +307,13 @@ async def _search(
         exit_code = result.exit_code
         reader.feed("\n")
     except _EnoughError:
-        pass
+        if reader.has_endless_line:
+            reader.feed("\n")
+    if exit_code is not None and exit_code < 0 and not reader.lines:
+        raise ToolError(
+            "ripgrep ran out of memory: a line of a large file has too many matches. Narrow the pattern, or exclude "
+            "the file with a glob such as !*.json."
+        )
     if exit_code not in (*_ANSWERED, None) and not reader.has_messages:
         raise ToolError(
             f"Invalid pattern {pattern!r}: {_words(reader.words)}\nThe pattern is a regular expression in Rust's "
@@ -373,7 +391,14 @@ async def _run(
     if program is None:
         raise ToolError("ripgrep (rg) is not installed, so files cannot be searched. Tell the user to install it.")
     argv = (program, "--no-config", "--no-ignore-messages", "--color=never", "--path-separator=/", *args)
-    spec = ProcessSpec(argv=argv, cwd=cwd, timeout_s=RG_TIMEOUT_S, max_output_chars=max_output_chars, stdin_bytes=stdin)
+    spec = ProcessSpec(
+        argv=argv,
+        cwd=cwd,
+        timeout_s=RG_TIMEOUT_S,
+        max_output_chars=max_output_chars,
+        stdin_bytes=stdin,
+        max_memory_bytes=MAX_MEMORY_BYTES,
+    )
     result = await context.processes.run(spec, on_output)
     if result.timed_out:
         raise ToolError(f"The search took longer than {RG_TIMEOUT_S:g} s and was stopped. Search a smaller folder.")
@@ -393,6 +418,11 @@ class _RipgrepReader:
         self._open = ""
         """Beginning of an incomplete message."""
         self._too_long: _LongMessage | None = None
+
+    @property
+    def has_endless_line(self) -> bool:
+        """Whether the message of the current line is so long that the search should stop."""
+        return self._too_long is not None and self._too_long.n_chars > MAX_LONG_CHARS
 
     def feed(self, piece: str) -> None:
         """Process the next piece of output."""
@@ -437,39 +467,47 @@ class _RipgrepReader:
 
 
 class _LongMessage:
-    """Message that is too long to keep: only its kind and line number are read. Quotes within rg's texts are preceded
-    by a backslash, so that a key can be recognized.
+    """Message that is too long to keep: only its kind, its line number and the start of its first match are read.
+    Quotes within rg's texts are preceded by a backslash, so that a key can be recognized.
     """
 
     def __init__(self, begun: str) -> None:
         self._head = begun[:MAX_PATH_CHARS]
         self._tail = ""
         self._number = 0
+        self._start: int | None = None
+        self.n_chars = 0
         self.feed(begun)
 
     def feed(self, piece: str) -> None:
         """Process the next piece."""
-        if self._number:
+        self.n_chars += len(piece)
+        if self._start is not None:
             return
         seen = self._tail + piece
-        if found := _LINE_NUMBER.search(seen):
-            self._number = int(found[1])
+        if not self._number and (found := _LINE_NUMBER.search(seen)):
+            self._number, seen = int(found[1]), seen[found.end() :]
+        if self._number and (found := _MATCH_START.search(seen)):
+            self._start = int(found[1])
         self._tail = seen[-MAX_NUMBER_CHARS:]
 
     def message(self) -> Mapping[str, Any]:
         """Return the message with a substitute for its line. Raises ValueError if it is invalid."""
         path, _ = json.JSONDecoder().raw_decode(self._head, self._head.index(_PATH) + len(_PATH))
         kind = "match" if self._head.startswith('{"type":"match"') else "context"
+        place = "" if self._start is None else f": the first match begins at byte {self._start + 1}"
         data: dict[str, Any] = {
             "path": path,
-            "lines": {"text": TOO_LONG},
+            "lines": {"text": f"{TOO_LONG}{place}; read_file reads it from start_column on]"},
             "line_number": self._number,
             "submatches": [],
+            "is_too_long": True,
         }
         return {"type": kind, "data": data}
 
 
-TOO_LONG = "[line too long to be shown]"
+TOO_LONG = "[line too long to be shown"
+"""Beginning of what is shown in place of such a line."""
 
 MAX_PATH_CHARS = 50_000
 """Maximum length of the beginning of a message, up to the end of the path."""
@@ -479,6 +517,8 @@ MAX_NUMBER_CHARS = 40
 _PATH = '"path":'
 
 _LINE_NUMBER = re.compile(r'(?<!\\)"line_number":(\d+),')
+
+_MATCH_START = re.compile(r'(?<!\\)"start":(\d+),')
 
 
 def _line(data: Mapping[str, Any], *, is_match: bool) -> SearchLine:
@@ -498,6 +538,7 @@ def _line(data: Mapping[str, Any], *, is_match: bool) -> SearchLine:
         match_start=None if start is None else start - first,
         n_before=first,
         n_after=len(text) - first - len(kept),
+        is_too_long="is_too_long" in data,
     )
 
 

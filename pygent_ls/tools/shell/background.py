@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
-from pygent_ls.agent.ports.workspace import BackgroundState
+from pygent_ls.agent.ports.processes import BackgroundState
 from pygent_ls.agent.tools.tool import ToolContext, tool
 
 MAX_WAIT_S = 600.0

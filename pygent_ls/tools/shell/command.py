@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from pygent_ls.agent.kinds import ToolCategory, ToolRisk
-from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec
 from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.shell.portability import is_portable

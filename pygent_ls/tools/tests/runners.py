@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from pygent_ls.agent.ports.workspace import MISSING, ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessSpec
+from pygent_ls.agent.ports.workspace import MISSING
 from pygent_ls.agent.tools.tool import ToolContext
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.search.ripgrep import SearchPlace, list_place

@@ -7,8 +7,19 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pygent_ls.agent.ports.workspace import Applied, DeleteFile, Document, EditPlan, FileStatus, MoveFile, Stamp
+from pygent_ls.agent.ports.workspace import (
+    Applied,
+    DeleteFile,
+    Document,
+    EditPlan,
+    FileStatus,
+    LargeFilePart,
+    MoveFile,
+    PartWanted,
+    Stamp,
+)
 from pygent_ls.errors import ToolError
+from pygent_ls.workspace.files.large_files import read_part
 from pygent_ls.workspace.files.paths import Folders
 from pygent_ls.workspace.files.plan_order import paths_of
 from pygent_ls.workspace.files.reader import (
@@ -62,6 +73,10 @@ class DiskWorkspace:
     async def read(self, path: Path) -> Document:
         """Implement `Workspace`."""
         return await read_document(path, self.shown(path))
+
+    async def read_part(self, path: Path, wanted: PartWanted) -> LargeFilePart:
+        """Implement `Workspace`."""
+        return await read_part(path, self.shown(path), wanted)
 
     async def read_binary(self, path: Path) -> bytes:
         """Implement `Workspace`."""

@@ -67,10 +67,14 @@ class Folders:
             raise ToolError(NO_FOLDER)
         _check_length(str(path))
         found = _real(path) if follow else _real_but_last(path)
-        if self.folder_of(found) is None and not any(found.is_relative_to(folder) for folder in self.more):
+        if not self.holds(found):
             raise OutsideWorkspaceError(self._outside(str(path) if said is None else said, found))
         _check_length(str(found))
         return found
+
+    def holds(self, path: Path) -> bool:
+        """Return whether a resolved path is below (or equal to) a folder or one of `more`."""
+        return any(path.is_relative_to(folder) for folder in (*self.resolved, *self.more))
 
     def folder_of(self, path: Path) -> Path | None:
         """Return the innermost folder that contains or equals a resolved path."""

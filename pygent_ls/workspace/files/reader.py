@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pygent_ls.agent.context.images import mime_type_of
 from pygent_ls.agent.ports.workspace import MISSING, Document, FileStatus, Stamp
-from pygent_ls.errors import ToolError
+from pygent_ls.errors import FileTooLargeError, NotTextError, ToolError
 from pygent_ls.file_access import check_regular, entries, entries_below, open_file, read_beginning, status_of
 from pygent_ls.workspace.files.document_text import document_from_bytes
 from pygent_ls.workspace.files.paths import printable
@@ -50,11 +50,7 @@ async def read_document(path: Path, name: str | None = None) -> Document:
     data, stamp = await _read_whole(path, name)
     document = await asyncio.to_thread(document_from_bytes, path, data, stamp)
     if document is None:
-        shown = f" It is an image: the user can show it to you with @{name} in a prompt." if mime_type_of(data) else ""
-        raise ToolError(
-            f"{name} is not text ({len(data):,} bytes, binary). It can be copied, moved or deleted, "
-            f"but not read or edited as text.{shown}"
-        )
+        raise not_text(name, len(data), mime_type_of(data))
     return document
 
 
@@ -68,7 +64,7 @@ async def _read_whole(path: Path, name: str) -> tuple[bytes, Stamp]:
     try:
         return await asyncio.to_thread(_read_bytes, path, name)
     except OSError as error:
-        raise await asyncio.to_thread(_unreadable, path, name, error) from None
+        raise await asyncio.to_thread(unreadable, path, name, error) from None
 
 
 def beginning_of(path: Path, max_bytes: int) -> bytes:
@@ -109,7 +105,7 @@ def disk_stamp(path: Path) -> Stamp:
     The inode's change time is included, because programs may reset the modification time.
     """
     try:
-        return _stamp(path.stat())
+        return stamp_of(path.stat())
     except (FileNotFoundError, NotADirectoryError):
         return MISSING
     except OSError as error:
@@ -167,7 +163,8 @@ def tree_stamp(folder: Path) -> Stamp | None:
     return sha.hexdigest()
 
 
-def _stamp(status: os.stat_result) -> Stamp:
+def stamp_of(status: os.stat_result) -> Stamp:
+    """Return the stamp of a file with this status."""
     return f"{status.st_ino}.{status.st_size}.{status.st_mtime_ns}.{status.st_ctime_ns}"
 
 
@@ -190,7 +187,7 @@ def _tree_facts(folder: Path) -> Iterator[bytes]:
                     waiting.append((current / entry.name, fact + b"/"))
                     yield fact + b"/"
                 else:
-                    yield fact + b"\0" + _stamp(status).encode()
+                    yield fact + b"\0" + stamp_of(status).encode()
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -205,30 +202,47 @@ def _read_bytes(path: Path, name: str) -> tuple[bytes, Stamp]:
             before = os.fstat(file.fileno())
             _check_status(before, name)
             data = file.read(before.st_size + 1)
-            stamp = _stamp(before)
-            if len(data) == before.st_size and stamp == _stamp(os.fstat(file.fileno())):
+            stamp = stamp_of(before)
+            if len(data) == before.st_size and stamp == stamp_of(os.fstat(file.fileno())):
                 return data, stamp
     return data, stamp
 
 
-def _check_status(status: os.stat_result, name: str) -> None:
+def check_kind(status: os.stat_result) -> os.stat_result:
+    """Return the status if it is a regular file's. Raises OSError that `unreadable` explains."""
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, "is a folder")
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.ENXIO, "not a regular file")
+    return status
+
+
+def _check_status(status: os.stat_result, name: str) -> None:
+    check_kind(status)
     if status.st_size > MAX_DOCUMENT_BYTES:
         raise _too_large(name, status.st_size)
 
 
-def _too_large(name: str, n_bytes: int) -> ToolError:
-    return ToolError(
-        f"{name} is too large: {n_bytes / 1e6:,.1f} MB. Only files up to {MAX_DOCUMENT_BYTES // 1_000_000} MB can "
-        "be read or edited, even in part. Use grep_search to find lines in it, or shell with head, tail or sed "
-        "-n."
+def not_text(name: str, n_bytes: int, mime_type: str | None) -> NotTextError:
+    """Return the error for a file that is not text. `mime_type` is that of an image that models accept, or None."""
+    is_image = " It is an image: read_file shows it to you, if you can see images." if mime_type else ""
+    return NotTextError(
+        f"{name} is not text ({n_bytes:,} bytes, binary). It can be copied, moved or deleted, "
+        f"but not read or edited as text.{is_image}",
+        mime_type=mime_type,
     )
 
 
-def _unreadable(path: Path, name: str, error: OSError) -> ToolError:
+def _too_large(name: str, n_bytes: int) -> FileTooLargeError:
+    return FileTooLargeError(
+        f"{name} is too large: {n_bytes / 1e6:,.1f} MB. Only files up to {MAX_DOCUMENT_BYTES // 1_000_000} MB can "
+        "be edited or read whole. read_file reads larger ones in parts, and grep_search finds lines in them; to change "
+        "one, use shell with a program such as sed."
+    )
+
+
+def unreadable(path: Path, name: str, error: OSError) -> ToolError:
+    """Return the error for the model. Blocking."""
     match error:
         case FileNotFoundError():
             return ToolError(f"There is no file {name}.{_nearest(path)}")

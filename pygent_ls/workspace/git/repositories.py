@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
 from pathlib import Path
 
-from pygent_ls.agent.ports.workspace import Repository
+from pygent_ls.agent.ports.processes import Repository
 from pygent_ls.errors import ToolError
 from pygent_ls.file_access import read_beginning
 from pygent_ls.workspace.environment import is_safe
@@ -121,6 +121,8 @@ def inert(repository: Repository) -> Generator[Mapping[str, str]]:
 def _settings(repository: Repository) -> list[git_config.Setting]:
     """Return the effective settings of the repository's own configuration."""
     given = git_config.read(repository.common / "config")
+    if repository.own != repository.common:  # as git does: that of a submodule applies to its own work tree
+        given = [each for each in given if each[0] != "core.worktree"]
     values = dict(given)
     if (values.get("extensions.worktreeconfig", "false") or "true").lower() in ("true", "yes", "on", "1"):
         given += git_config.read(repository.own / "config.worktree")

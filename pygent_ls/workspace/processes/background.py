@@ -5,22 +5,37 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import logging
 import math
 import os
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, Protocol
 
 from pygent_ls.agent.messages import now
-from pygent_ls.agent.ports.workspace import BackgroundCommand, BackgroundState, OutputMask, ProcessResult, ProcessSpec
+from pygent_ls.agent.ports.processes import (
+    BackgroundCommand,
+    BackgroundJob,
+    BackgroundListener,
+    BackgroundState,
+    OutputMask,
+    ProcessResult,
+    ProcessSpec,
+)
 from pygent_ls.agent.tools.program_output import KeptOutput
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.processes.child import Child, OnOutput
 from pygent_ls.workspace.sandbox.sandbox import Stay
 
+log = logging.getLogger(__name__)
+
 MAX_RUNNING = 16
 """Maximum number of running commands per session: servers and watchers; more than that is a repeated mistake."""
+
+MAX_AGENTS = 4
+"""Maximum number of running subagents per session: what a provider's rate limit usually allows."""
 
 MAX_ENDED = 32
 """Maximum number of ended commands that are kept, so that their last output can be read."""
@@ -69,7 +84,8 @@ class ProgramRunner(Protocol):
 class _Command:
     """Background command, whose task follows it to its end."""
 
-    input: int
+    input: int = -1
+    """Descriptor of its standard input; negative if it has none."""
     mask: OutputMask | None = None
     one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
     unread: KeptOutput = field(default_factory=lambda: KeptOutput(MAX_UNREAD_CHARS))
@@ -82,6 +98,10 @@ class _Command:
     started_at: datetime = field(default_factory=now)
     ended_by: Literal["user", "others"] | None = None
     """Who ended it; None if it ended by itself."""
+    kind: Literal["command", "agent"] = "command"
+    report: str = ""
+    n_waiting: int = 0
+    """Number of calls that wait for its end."""
 
     @property
     def runs(self) -> bool:
@@ -91,7 +111,9 @@ class _Command:
     def exit_code(self) -> int | None:
         if self.task is None or self.runs:
             return None
-        return -15 if self.task.cancelled() else self.task.result().exit_code
+        if self.task.cancelled():
+            return -15
+        return 1 if self.task.exception() is not None else self.task.result().exit_code
 
     @property
     def listed(self) -> BackgroundCommand:
@@ -103,6 +125,9 @@ class _Command:
             exit_code=self.exit_code,
             stopped_by_user=self.ended_by == "user",
             last_output=self.last,
+            kind=self.kind,
+            report=self.report,
+            was_read=self.n_waiting > 0,
         )
 
     async def keep(self, text: str) -> None:
@@ -139,7 +164,7 @@ class LocalBackground:
         self._runner = runner
         self._commands: dict[str, dict[str, _Command]] = {}
         self._numbers = itertools.count(1)
-        self._listeners: dict[str, tuple[Callable[[BackgroundCommand], None], Callable[[], None]]] = {}
+        self._listeners: dict[str, BackgroundListener] = {}
 
     def beside(self, runner: ProgramRunner) -> LocalBackground:
         """Return a view of the same commands that starts new ones with another runner."""
@@ -150,7 +175,7 @@ class LocalBackground:
     async def start(self, owner: str, spec: ProcessSpec, mask: OutputMask | None = None) -> str:
         """Implement `Background`."""
         mine = self._commands.setdefault(owner, {})
-        if sum(each.runs for each in mine.values()) >= MAX_RUNNING:
+        if sum(each.runs and each.kind == "command" for each in mine.values()) >= MAX_RUNNING:
             raise ToolError(f"{MAX_RUNNING} background commands are already running; stop one with shell_kill first.")
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
@@ -171,16 +196,47 @@ class LocalBackground:
         self._changed(owner)
         return name
 
+    async def start_job(self, owner: str, job: BackgroundJob) -> str:
+        """Implement `Background`."""
+        mine = self._commands.setdefault(owner, {})
+        if len(self.running_jobs(owner)) >= MAX_AGENTS:
+            raise ToolError(
+                f"{MAX_AGENTS} subagents are already running in the background. Wait for one with shell_output, or end "
+                "one with shell_kill."
+            )
+        name = f"agent_{next(self._numbers)}"
+        command = _Command(kind="agent", name=name, line=job.title)
+        command.task = asyncio.create_task(self._work(command, job))
+        command.task.add_done_callback(lambda _: self._ended(owner, command))
+        mine[name] = command
+        self._forget_some(mine)
+        self._changed(owner)
+        return name
+
+    def running_jobs(self, owner: str) -> Sequence[BackgroundCommand]:
+        """Implement `Background`."""
+        mine = self._commands.get(owner, {}).values()
+        return [each.listed for each in mine if each.kind == "agent" and each.runs]
+
     async def read(self, owner: str, name: str, wait_s: float) -> BackgroundState:
         """Implement `Background`."""
         command = self._find(owner, name)
-        if command.task is not None and wait_s > 0:
-            await asyncio.wait([command.task], timeout=wait_s)
-        return await command.state()
+        if command.runs and command.task is not None and wait_s > 0:
+            command.n_waiting += 1
+            try:
+                await asyncio.wait([command.task], timeout=wait_s)
+            finally:
+                command.n_waiting -= 1
+        state = await command.state()
+        if not state.runs and (listener := self._listeners.get(owner)) is not None:
+            listener.end_read(name)
+        return state
 
     async def write(self, owner: str, name: str, text: str) -> None:
         """Implement `Background`."""
         command = self._find(owner, name)
+        if command.kind == "agent":
+            raise ToolError(f"{name} is a subagent and reads no input. Start another one with what it should know.")
         if not command.runs:
             raise ToolError(f"{name} has ended and reads no more input; shell_output shows how it ended.")
         left = memoryview(text.encode("utf-8", "replace"))
@@ -214,9 +270,9 @@ class LocalBackground:
             await each.release()
         return [each.listed for each in mine]
 
-    def listen(self, owner: str, ended: Callable[[BackgroundCommand], None], changed: Callable[[], None]) -> None:
+    def listen(self, owner: str, listener: BackgroundListener) -> None:
         """Implement `Background`."""
-        self._listeners[owner] = ended, changed
+        self._listeners[owner] = listener
 
     def has_any(self, owner: str) -> bool:
         """Implement `Background`."""
@@ -238,14 +294,31 @@ class LocalBackground:
             os.close(command.input)
             command.input = -1
 
+    async def _work(self, command: _Command, job: BackgroundJob) -> ProcessResult:
+        """Follow a subagent to its end."""
+        began_s = time.monotonic()
+        end = await job.run(command.keep)
+        command.report = end.report
+        await command.keep(f"Report:\n{end.report}\n")
+        return ProcessResult(
+            exit_code=1 if end.has_failed else 0,
+            stdout="",
+            stderr="",
+            omitted_chars=0,
+            timed_out=False,
+            duration_s=time.monotonic() - began_s,
+        )
+
     def _ended(self, owner: str, command: _Command) -> None:
+        if command.task is not None and not command.task.cancelled() and (error := command.task.exception()):
+            log.error("%s failed: %s", command.name, type(error).__name__, exc_info=error)
         if command.ended_by != "others" and (listener := self._listeners.get(owner)) is not None:
-            listener[0](command.listed)
+            listener.ended(command.listed)
         self._changed(owner)
 
     def _changed(self, owner: str) -> None:
         if (listener := self._listeners.get(owner)) is not None:
-            listener[1]()
+            listener.changed()
 
     async def _end(self, command: _Command, by: Literal["user", "others"]) -> None:
         if command.task is not None:

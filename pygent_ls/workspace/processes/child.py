@@ -7,6 +7,7 @@ import codecs
 import contextlib
 import errno
 import os
+import resource
 import signal
 import subprocess
 import tempfile
@@ -15,7 +16,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec
 from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.agent.tools.program_output import KeptOutput
 from pygent_ls.errors import ToolError
@@ -83,7 +84,7 @@ def _started(
     spec: ProcessSpec, argv: Sequence[str], *, merged: bool, inherited: Mapping[str, str], stdin: int | None
 ) -> subprocess.Popen[bytes]:
     with _input(spec, stdin) as source:
-        return subprocess.Popen(
+        child = subprocess.Popen(
             argv,
             bufsize=0,
             cwd=spec.cwd,
@@ -93,6 +94,10 @@ def _started(
             stderr=subprocess.STDOUT if merged else subprocess.PIPE,
             start_new_session=True,
         )
+    if spec.max_memory_bytes and hasattr(resource, "prlimit"):
+        with contextlib.suppress(OSError):  # it has ended
+            resource.prlimit(child.pid, resource.RLIMIT_AS, (spec.max_memory_bytes, spec.max_memory_bytes))
+    return child
 
 
 @contextlib.contextmanager

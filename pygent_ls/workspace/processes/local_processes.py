@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Collection
 from pathlib import Path
 
-from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec, SandboxState
+from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec, SandboxState
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.environment import clean_environment, find_program
 from pygent_ls.workspace.git.repositories import LocalRepositories

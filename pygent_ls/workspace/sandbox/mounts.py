@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pygent_ls.agent.ports.workspace import ReadOnly
+from pygent_ls.agent.ports.processes import ReadOnly
 from pygent_ls.workspace.sandbox.home import hidden_homes, is_there, shown
 from pygent_ls.workspace.sandbox.protected_paths import Protection
 from pygent_ls.workspace.sandbox.visible_paths import OF_ROOT, SECRETS, SERVICE_FOLDERS, VAR_READ, sockets

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Literal
 
 from pygent_ls.agent.permissions.autorun_files import OPENED
-from pygent_ls.agent.ports.workspace import ReadOnly, SandboxState
+from pygent_ls.agent.ports.processes import ReadOnly, SandboxState
 from pygent_ls.workspace.environment import clean_environment
 from pygent_ls.workspace.git.program import QUIET
 from pygent_ls.workspace.sandbox.mounts import SandboxLimits, arguments, listed

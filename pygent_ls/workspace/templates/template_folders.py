@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from pygent_ls.agent.ports.processes import Processes, ProcessResult, ProcessSpec, ReadOnly
 from pygent_ls.agent.ports.templates import Rendered, RenderedFile, Template, TemplateKind
-from pygent_ls.agent.ports.workspace import Processes, ProcessResult, ProcessSpec, ReadOnly
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.files.document_text import decode
 from pygent_ls.workspace.files.paths import printable

@@ -8,8 +8,8 @@ import zlib
 from email.message import Message
 from typing import TYPE_CHECKING
 
+from pygent_ls.agent.ports.processes import Processes
 from pygent_ls.agent.ports.web import WebResponse, WebText
-from pygent_ls.agent.ports.workspace import Processes
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.web.addresses import is_public
 from pygent_ls.workspace.web.pages import CONVERT_S, page_text

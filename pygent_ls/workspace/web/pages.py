@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from pygent_ls.agent.ports.processes import Processes, ProcessSpec, ReadOnly
 from pygent_ls.agent.ports.web import WebResponse, WebText
-from pygent_ls.agent.ports.workspace import Processes, ProcessSpec, ReadOnly
 from pygent_ls.errors import ToolError
 
 PROGRAM = Path(__file__).with_name("page_process.py")

@@ -24,7 +24,7 @@ from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.messages import TextBlock, ToolUseBlock
 from pygent_ls.agent.permissions.permissions import Rule
 from pygent_ls.agent.ports.hooks import HookEvent, HookInput, HookOutcome, HookRan
-from pygent_ls.agent.ports.workspace import ProcessResult
+from pygent_ls.agent.ports.processes import ProcessResult
 from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.errors import ToolError
 from pygent_ls.secrets.redactor import Redactor

@@ -17,7 +17,8 @@ from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.permissions.permissions import Policy, Rule
 from pygent_ls.agent.permissions.refusals import Protected
 from pygent_ls.agent.ports.approver import PermissionAnswer
-from pygent_ls.agent.ports.workspace import EditPlan, MoveFile, ProcessResult, ProcessSpec, WriteText
+from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec
+from pygent_ls.agent.ports.workspace import EditPlan, MoveFile, WriteText
 from pygent_ls.agent.tools.schema_tool import SchemaTool
 from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from pygent_ls.agent.truncation import cut

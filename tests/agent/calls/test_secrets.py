@@ -10,7 +10,7 @@ import pytest
 
 from pygent_ls.agent.events import ToolProgress, ToolResult
 from pygent_ls.agent.messages import ToolUseBlock
-from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec
 from pygent_ls.agent.tools.session_secrets import SessionSecrets
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.errors import ToolError

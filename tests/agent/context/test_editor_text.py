@@ -31,6 +31,7 @@ class FakeEditor:
     is_live: bool = True
     recent: Sequence[Path] = ()
     why_silent: str = "silent"
+    unsaved_notebooks: tuple[Path, ...] = ()
     told: Sequence[FileProblems] | None = None
 
     def counts(self) -> Sequence[tuple[Path, int, int]]:
@@ -48,6 +49,7 @@ class MovingEditor:
     is_live = True
     recent = ()
     why_silent = "silent"
+    unsaved_notebooks: tuple[Path, ...] = ()
 
     def __init__(self) -> None:
         self._looks = count(1)

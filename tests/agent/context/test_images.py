@@ -67,7 +67,7 @@ def test_base64_may_be_broken_into_lines_and_must_be_base64() -> None:
 
 
 def test_a_picture_that_no_model_would_take_is_refused_with_its_size() -> None:
-    with pytest.raises(ToolError, match=r"big\.png is too large: 5\.0 MB, but models accept images of up to 5 MB"):
+    with pytest.raises(ToolError, match=r"big\.png is too large: 3\.9 MB, but models accept images of up to 3\.9 MB"):
         picture(PNG.ljust(MAX_PICTURE_BYTES + 1), "big.png")
     with pytest.raises(ToolError, match=r"^a.bmp is not a PNG, JPEG, GIF or WebP image"):
         picture(b"BM\0\0", "a.bmp")

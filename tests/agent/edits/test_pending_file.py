@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.edits.differences import differing_stretches
@@ -243,3 +243,159 @@ def test_a_file_that_the_user_has_made_anew_is_theirs() -> None:
 
     assert file.is_settled
     assert file.current == "mine\n"
+
+
+WORDS = st.lists(st.sampled_from(["red", "blue", "one two", "x = 1"]), max_size=3)
+
+
+@st.composite
+def files_with_hunks(draw: st.DrawFn) -> tuple[PendingFile, list[str], list[tuple[str, str]]]:
+    """A file, the lines above and below each hunk, and the old and new lines of the hunks."""
+    n_hunks = draw(st.integers(1, 4))
+    kept = [
+        "".join(f"kept {at}.{number} {word}\n" for number, word in enumerate(["first", *draw(WORDS)]))
+        for at in range(n_hunks + 1)
+    ]
+    hunks = [
+        (
+            "".join(f"old {at} {word}\n" for word in draw(WORDS)),
+            "".join(f"agent {at} {word} 'q'\n" for word in draw(WORDS)),
+        )
+        for at in range(n_hunks)
+    ]
+    assume(all(old != new for old, new in hunks))
+    return (
+        PendingFile(PATH, joined(kept, [old for old, _ in hunks]), joined(kept, [new for _, new in hunks]), "s"),
+        kept,
+        hunks,
+    )
+
+
+def joined(kept: list[str], between: list[str]) -> str:
+    return "".join(f"{stays}{lines}" for stays, lines in zip(kept, [*between, ""], strict=True))
+
+
+OTHERS = st.lists(st.sampled_from(["other", "", "}", "more words"]), min_size=1, max_size=4)
+
+
+@given(files_with_hunks(), st.lists(OTHERS, min_size=5, max_size=5), st.booleans())
+def test_what_another_program_rewrites_around_hunks_is_no_hunk(
+    made: tuple[PendingFile, list[str], list[tuple[str, str]]], others: list[list[str]], is_loaded: bool
+) -> None:
+    file, kept, hunks = made
+    assume(all(new for _, new in hunks))
+    ids = [each.id for each in file.hunks]
+    written = ["".join(f"{at} {line}\n" for line in others[at]) for at in range(len(kept))]
+    text = joined(written, [new for _, new in hunks])
+
+    if is_loaded:
+        assert file.current is not None
+        file.changed(0, len(file.current), text, text)
+    else:
+        file.catch_up(text)
+
+    check(file)
+    assert [(each.id, each.old_text, each.new_text) for each in file.hunks] == [
+        (known, *hunk) for known, hunk in zip(ids, hunks, strict=True)
+    ]
+    assert file.baseline == joined(written, [old for old, _ in hunks])
+
+
+def formatted(text: str) -> str:
+    return text.replace("'", '"').replace(" ", "  ").replace("=", "==")
+
+
+@given(files_with_hunks())
+def test_hunks_of_a_file_that_is_formatted_are_as_small_as_before(
+    made: tuple[PendingFile, list[str], list[tuple[str, str]]],
+) -> None:
+    file, kept, hunks = made
+    text = formatted(file.current or "")
+
+    file.catch_up(text)
+
+    check(file)
+    assert [(each.old_text, each.new_text) for each in file.hunks] == [(old, formatted(new)) for old, new in hunks]
+    assert file.baseline == joined([formatted(each) for each in kept], [old for old, _ in hunks])
+
+
+@given(files_with_hunks(), OTHERS, st.data())
+def test_hunks_whose_lines_another_program_has_removed_wait_no_more(
+    made: tuple[PendingFile, list[str], list[tuple[str, str]]], other: list[str], data: st.DataObject
+) -> None:
+    file, kept, hunks = made
+    others = "".join(f"{line}\n" for line in other)
+    gone = data.draw(st.sets(st.sampled_from(range(len(hunks))), min_size=1))
+    text = joined(
+        [f"{others}{stays}" if at - 1 in gone else stays for at, stays in enumerate(kept)],
+        ["" if at in gone else new for at, (_, new) in enumerate(hunks)],
+    )
+    assume(all(new for _, new in hunks))
+
+    file.catch_up(text)
+
+    check(file)
+    assert [each.new_text for each in file.hunks] == [new for at, (_, new) in enumerate(hunks) if at not in gone]
+    assert file.current == text
+
+
+@given(TEXTS, TEXTS, st.lists(TEXTS, max_size=3))
+def test_the_hunks_are_the_difference_whatever_another_program_writes(old: str, new: str, texts: list[str]) -> None:
+    file = PendingFile(PATH, old, new, "s")
+    for text in texts:
+        file.catch_up(text)
+        check(file)
+        assert file.current == text
+
+
+def test_a_text_without_anything_of_the_agent_is_no_hunk() -> None:
+    file = PendingFile(PATH, "a\nb\nc\nd\n", "a\nB\nc\nD\nE\n", "s")
+    file.catch_up("something else\nentirely\n")
+
+    assert file.is_settled
+    assert file.baseline == "something else\nentirely\n"
+
+
+@pytest.mark.parametrize(
+    ("edit", "hunks", "kept"),
+    [
+        ((0, 2, ""), [("b\n", "B\n")], "b\nc\nd\n"),  # the line above
+        ((4, 6, ""), [("b\n", "B\n")], "a\nb\nd\n"),  # the line below
+        ((0, 6, "mine\n"), [], "mine\nd\n"),  # the hunk and the lines around it
+        ((4, 4, "x"), [("b\n", "B\n")], "a\nb\nxc\nd\n"),  # at the start of the line below
+        ((1, 2, ""), [("a\nb\n", "aB\n")], "a\nb\nc\nd\n"),  # the break before it
+    ],
+)
+def test_lines_around_a_hunk_that_the_user_changes_are_theirs(
+    edit: tuple[int, int, str], hunks: list[tuple[str, str]], kept: str
+) -> None:
+    file = PendingFile(PATH, "a\nb\nc\nd\n", "a\nB\nc\nd\n", "s")
+    type_over(file, *edit)
+
+    check(file)
+    assert [(each.old_text, each.new_text) for each in file.hunks] == hunks
+    assert file.without(file.hunks) == kept
+
+
+def test_typing_at_the_start_of_the_line_after_a_deletion_is_no_change_of_it() -> None:
+    file = PendingFile(PATH, "a\nb\nc\n", "a\nc\n", "s")
+    type_over(file, 2, 2, "x")
+
+    assert [(each.old_text, each.new_text) for each in file.hunks] == [("b\n", "")]
+    assert file.baseline == "a\nb\nxc\n"
+
+
+def test_mixed_line_breaks_that_an_editor_makes_equal_are_no_change() -> None:
+    file = PendingFile(PATH, "a\r\nb\nc\r\n", "a\r\nB\nc\r\n", "s")
+    file.catch_up("a\r\nB\r\nc\r\n")
+
+    assert [(each.old_text, each.new_text) for each in file.hunks] == [("b\r\n", "B\r\n")]
+
+
+def test_a_hunk_whose_lines_a_formatter_breaks_is_still_the_agents() -> None:
+    file = PendingFile(PATH, "a = 'x'\nb = 'y'\n}\n", "a = 'x'\ncall(one, 'two', three)\nb = 'y'\n}\n", "s")
+    file.catch_up('a = "x"\ncall(\n    one,\n    "two",\n    three,\n)\nb = "y"\n}\n')
+
+    [hunk] = file.hunks
+    assert (hunk.old_text, hunk.new_text) == ("", 'call(\n    one,\n    "two",\n    three,\n)\n')
+    assert file.baseline == 'a = "x"\nb = "y"\n}\n'

@@ -13,7 +13,7 @@ from pygent_ls.agent.events import Notice, PermissionResolved
 from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.permissions.answer import with_rules
 from pygent_ls.agent.ports.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
-from pygent_ls.agent.ports.workspace import SandboxState
+from pygent_ls.agent.ports.processes import SandboxState
 from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.tools.files.edit_file import edit_file
 from pygent_ls.tools.shell.command import shell_tool

@@ -13,7 +13,7 @@ from pygent_ls.agent.rules.rule import Rule, RuleDecision, RuleOrigin
 from pygent_ls.agent.tools.tool import Tool, ToolContext, tool
 from tests.fakes import MemoryRules
 
-PASSED_BY_ACCEPT_EDITS = ("edit_file", "multi_edit", "apply_patch", "create_file", "copy_file")
+PASSED_BY_ACCEPT_EDITS = ("edit_file", "multi_edit", "edit_notebook", "apply_patch", "create_file", "copy_file")
 NAMES = (
     *PASSED_BY_ACCEPT_EDITS,
     "move_file",

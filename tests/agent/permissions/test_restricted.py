@@ -24,6 +24,7 @@ TOOLS = {each.name: each for each in offered_tools(has_folder=True, shell_timeou
 READING = {
     "diagnostics",
     "find_definition",
+    "repo_map",
     "find_files",
     "git_branch",
     "git_diff",

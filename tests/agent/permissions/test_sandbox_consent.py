@@ -12,7 +12,7 @@ from pygent_ls.agent.kinds import ToolRisk
 from pygent_ls.agent.messages import ToolResultBlock, ToolUseBlock
 from pygent_ls.agent.permissions.permissions import Rule
 from pygent_ls.agent.ports.approver import PermissionOutcome
-from pygent_ls.agent.ports.workspace import SandboxState
+from pygent_ls.agent.ports.processes import SandboxState
 from pygent_ls.agent.tools.tool import Tool, ToolContext
 from tests.agent.abilities import saying
 from tests.agent.executor import Executor

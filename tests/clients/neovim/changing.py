@@ -55,7 +55,7 @@ def results(editor: Editor) -> list[tuple[bool, str]]:
     found = editor.lua(
         "local found = {}; for _, item in ipairs(require('pygent.sessions').current().conversation.items) do "
         "if item.type == 'tool' and item.result then "
-        "table.insert(found, { not item.result.is_error, item.result.content }) end end; return found"
+        "table.insert(found, { not item.result.isError, item.result.content }) end end; return found"
     )
     return [(ok, text) for ok, text in found]
 

@@ -262,6 +262,27 @@ def test_a_copy_of_a_session_shows_what_was_said_before_it_was_made(start: Start
     assert place(editor, "One.") == len(lines)
 
 
+def test_a_conversation_that_is_loaded_from_a_file_is_shown_above_what_the_session_has(start: Start) -> None:
+    editor = start([Step(text="One."), Step(text="Two.")])
+    open_chat(editor)
+    ask(editor, "first")
+    ask(editor, "/export json kept.json")
+    editor.command("Pygent new")
+    editor.until(lambda: n_ends(editor) == 0)
+    ask(editor, "/load kept.json")
+
+    editor.until(lambda: "One." in chat(editor) and n_ends(editor) == 1, what="the messages of the file")
+    lines = ask(editor, "second")
+
+    assert [line for line in lines if line in ("first", "One.", "/load kept.json", "second", "Two.")] == [
+        "first",
+        "One.",
+        "/load kept.json",
+        "second",
+        "Two.",
+    ]
+
+
 def test_a_turn_that_was_taken_back_says_so(start: Start) -> None:
     editor = start([Step(text="One.")])
     open_chat(editor)

@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.clients.neovim.changes import take
 from tests.clients.neovim.chats import ask, chat, closed, n_ends, open_chat, view
 from tests.clients.neovim.conftest import Start
-from tests.clients.neovim.nvim import Editor
-from tests.clients.neovim.stories import Event, called, finished, numbered, resulted, said, started
+from tests.clients.neovim.stories import called, finished, resulted, said, started
 from tests.model_server import Step
-
-TAKE = """
-local session = require("pygent.sessions").current()
-for _, event in ipairs(...) do
-  event.seq = session.conversation.last_seq + event.seq
-end
-session:_take(..., session.conversation.last_seq)
-"""
-"""As if the daemon had told these, behind what is known."""
 
 TURNS_OF_THE_LOOP = """
 _G.n_turns = 0
@@ -29,10 +20,6 @@ end)
 """
 
 
-def take(editor: Editor, *told: Event) -> None:
-    editor.lua(TAKE, numbered(*told))
-
-
 def lines_from(lines: Sequence[str], first: str) -> list[str]:
     return list(lines[lines.index(first) :])
 
@@ -40,6 +27,7 @@ def lines_from(lines: Sequence[str], first: str) -> list[str]:
 def test_2000_items_are_drawn_while_the_editor_goes_on(start: Start) -> None:
     editor = start()
     open_chat(editor)
+    editor.lua("require('pygent.sessions').current():hold()")  # the daemon does not know of these items
     editor.command("bwipeout")
     items = [
         event for number in range(1000) for event in (said(f"Say {number}", f"i{number}", "text"), called(f"c{number}"))
@@ -131,7 +119,7 @@ def test_a_daemon_that_tells_another_story_has_the_chat_drawn_anew(start: Start)
     take(editor, started("what was never kept"), said("Lost."))
     editor.until(lambda: "Lost." in chat(editor))
 
-    again = "require('pygent.sessions').current():_take({ { seq = 3, type = 'notice', turnId = 't9' } }, 20)"
+    again = "require('pygent.sessions').current():_take({ seq = 3, items = {} }, 20)"
     editor.lua(again)
 
     editor.until(lambda: chat(editor) == before)

@@ -104,8 +104,8 @@ def test_a_duration_is_without_the_time_that_the_user_took_to_answer(start: Star
         "local call = vim.iter(known.items):find(function(item) return item.type == 'tool' end)\n"
         "local last = known.items[#known.items]\n"
         "local elapsed = require('pygent.conversation.timestamps').elapsed_ms\n"
-        "local turn = known.turns[last.turn_id]\n"
-        "return { call.result.duration_ms, last.duration_ms, elapsed(turn.started_at, turn.finished_at) }"
+        "local turn = known.turns[last.turnId]\n"
+        "return { call.result.durationMs, last.durationMs, elapsed(turn.startedAt, turn.finishedAt) }"
     )
     assert whole_ms > 2000
     assert end <= whole_ms - 2000

@@ -10,7 +10,7 @@ from tests.clients.neovim.conftest import Start
 from tests.clients.neovim.nvim import Editor
 from tests.clients.neovim.picking import Picker
 from tests.clients.neovim.prompts import kill_daemon, told
-from tests.model_server import Call, Step
+from tests.model_server import Call, Received, Step
 
 SERVER = Call(name="shell", arguments={"command": "echo listening; sleep 600", "background": True})
 WAITING = Call(name="shell", arguments={"command": "until [ -e go ]; do sleep 0.05; done; exit 3", "background": True})
@@ -107,3 +107,58 @@ def test_without_background_commands_or_a_daemon_that_is_said(start: Start, home
     editor.until(lambda: chat(editor)[-1] != "· 1 background command")
     editor.command("Pygent background")
     told(editor, "this session has no background commands")
+
+
+START = Call(
+    name="task", arguments={"description": "count files", "prompt": "COUNT the files.", "background": True}, id="bg"
+)
+
+TEXTS = """
+local conversation = require("pygent.sessions").current().conversation
+local function texts(items)
+  local found = {}
+  for _, item in ipairs(items) do
+    if item.type == "text" then
+      table.insert(found, item.content or item.text or table.concat(item.parts or {}))
+    end
+  end
+  return found
+end
+local inner = {}
+for _, item in ipairs(conversation.items) do
+  if item.type == "tool" then
+    vim.list_extend(inner, texts(item.children))
+  end
+end
+return { texts(conversation.items), inner }
+"""
+
+
+def test_an_agent_in_the_background_is_listed_and_what_it_does_stands_below_its_call(start: Start, home: Path) -> None:
+    bypass_permissions(home)
+    turns = [Step(calls=(START,)), Step(text="It runs."), Step(text="I see.")]
+
+    def answer(request: Received, _: int) -> Step:
+        if "COUNT" in request.texts("user")[0]:
+            return Step(text="There are seven files.", pause_after=2)
+        return turns.pop(0)
+
+    editor = start(answer)
+    open_chat(editor)
+    send(editor, "go")
+    editor.until(lambda: n_ends(editor) == 1)
+    picker = Picker(editor)
+    editor.until(lambda: chat(editor)[-1] == "· 1 background command")
+    picker.will_choose("count files")
+    editor.command("Pygent background")
+    listed, actions = picker.offered(2)
+    assert listed[0].startswith("agent_1 · count files · running")
+    assert actions == ["Show the output", "Stop"]
+
+    editor.model.resume()
+    told(editor, "The background agent agent_1 (count files) finished.")
+    editor.until(lambda: "seven files" in str(editor.lua(TEXTS)[1]))
+    assert "seven files" not in str(editor.lua(TEXTS)[0])
+    send(editor, "and?")
+    editor.until(lambda: n_ends(editor) == 2)
+    assert "There are seven files." in str(editor.model.requests[-1].messages)

@@ -228,7 +228,7 @@ def test_every_subcommand_and_event_that_is_named_exists(start: Start) -> None:
     events = set(re.findall(r'"(Pygent[A-Z]\w+)"', PAGE)) - {"PygentChatYou"}
     told = (PLUGIN / "lua/pygent/notifications.lua").read_text(encoding="utf-8")
 
-    named = set(re.findall(r":Pygent (\w+)", PAGE))
+    named = set(re.findall(r":Pygent ([\w-]+)", PAGE))
     assert named <= set(editor.lua("return require('pygent.commands').names()"))
     assert {event for event in events if f'"{event}" #' not in told} == set()
 

@@ -121,8 +121,8 @@ def test_wrong_options_are_told_with_what_would_work_and_the_rest_counts(start: 
     assert sorted(editor.lua("return notified")) == [
         "pygent: chat.position must be one of right, left, below, above, tab, float",
         'pygent: cmd must be a list of strings such as { "pygent-ls" }',
-        "pygent: unknown option colour; known are: chat, cmd, edits, notify, permission, prompt, review, root, "
-        "root_markers, settings",
+        "pygent: unknown option colour; known are: chat, cmd, completion, edits, notify, permission, prompt, review, "
+        "root, root_markers, settings, tools",
     ]
     assert editor.lua("return require('pygent.config').get().chat.size") == 0.3
     turn(editor)
@@ -201,7 +201,7 @@ def test_a_daemon_that_is_killed_in_a_turn_is_told_and_the_next_prompt_goes_on(s
 
     states = editor.lua(
         "return vim.tbl_map(function(i) "
-        "return i.type .. ' ' .. (i.stop_reason or (i.parts and table.concat(i.parts)) or '') end, "
+        "return i.type .. ' ' .. (i.stopReason or (i.parts and table.concat(i.parts)) or '') end, "
         "require('pygent.sessions').current().conversation.items)"
     )
     assert editor.lua("return require('pygent.sessions').current().id") == session

@@ -182,7 +182,7 @@ def test_two_prompts_of_the_same_words_are_two_turns_and_the_one_that_waits_stay
     editor.until("return #require('pygent.sessions').current().conversation.queue == 1")
 
     known = "return vim.tbl_map(function(each) return each.turn_id end, require('pygent.prompt.drafts').current().sent)"
-    waiting = "return require('pygent.sessions').current().conversation.queue[1].turn_id"
+    waiting = "return require('pygent.sessions').current().conversation.queue[1].turnId"
     assert editor.lua(known) == [editor.lua(waiting)]
     editor.model.resume()
     editor.until("return #require('pygent.prompt.drafts').current().sent == 0", what="the queued prompt to begin")

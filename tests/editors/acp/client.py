@@ -7,10 +7,9 @@ back as it came is a fault.
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
+import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -39,7 +38,8 @@ from acp.schema import (
 from acp.stdio import spawn_agent_process
 from pydantic import BaseModel
 
-from tests.e2e.command_line import COMMAND, WAIT_S, clean_environment
+from tests.clients.launching import daemon_program
+from tests.e2e.command_line import WAIT_S, clean_environment
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -243,21 +243,17 @@ async def acp_client(folder: Path, home: Path, **environment: str) -> AsyncGener
     """The command and its client; a fault of the protocol fails the test."""
     client = AcpClient()
     env = clean_environment(home, **environment)
-    async with (
-        spawn_agent_process(
+    with tempfile.TemporaryDirectory(prefix="pa-") as short, daemon_program(Path(short)) as programs:
+        async with spawn_agent_process(
             client,  # pyright: ignore[reportArgumentType]
-            sys.executable,
-            *COMMAND[1:],
+            str(programs / "pygent-ls"),
             "acp",
             env=env,
             cwd=folder,
             transport_kwargs={"stderr": None},
             observers=[client.watch],
             use_unstable_protocol=True,  # forms are stable since, in the TypeScript SDK
-        ) as (connection, process)
-    ):
-        client.connection, client.process = connection, process
-        yield client
-        with suppress(ProcessLookupError):
-            os.kill(process.pid, 0)
+        ) as (connection, process):
+            client.connection, client.process = connection, process
+            yield client
     assert client.faults == []

@@ -18,6 +18,7 @@ from typing import Any
 
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.permissions.permissions import Permissions, Rule
+from pygent_ls.agent.ports.completer import CompletionRequest
 from pygent_ls.agent.ports.model import Model
 from pygent_ls.agent.ports.questioner import Question, QuestionAnswered
 from pygent_ls.agent.ports.skills import Skill
@@ -36,6 +37,7 @@ from pygent_ls.llm.model_list import ListedModel
 from pygent_ls.llm.setup.flow import SetUp, Way
 from pygent_ls.sessions.checkpoints.checkpoints import Checkpoints
 from pygent_ls.sessions.checkpoints.past_sessions import PastSessions
+from pygent_ls.sessions.commands.ports import NoWorktrees
 from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.sessions.lifecycle.defaults import SessionDefaults
 from pygent_ls.sessions.rules import FileRuleStore
@@ -99,6 +101,29 @@ class Setup:
     """Whether they have journals on the disk."""
 
 
+class NoCompletions:
+    """Inline completion without a model."""
+
+    completes = False
+    suggests_edits = False
+    debounce_s = 0.0
+    max_tokens = 0
+
+    async def refresh(self) -> None:
+        """Implement `InlineCompletions`."""
+
+    def is_withheld(self, path: Path, name: str) -> bool:
+        """Implement `InlineCompletions`."""
+        del path, name
+        return True
+
+    async def complete(self, request: CompletionRequest) -> AsyncGenerator[str]:
+        """Implement `InlineCompletions`."""
+        del request
+        raise AssertionError("no model is set")
+        yield ""
+
+
 class FakeCore:
     """The agent, put together on the real workspace of the front end, with a scripted model."""
 
@@ -111,6 +136,7 @@ class FakeCore:
         self.n_starts = 0
         self.mcp = ListedServers()
         self.voice = SilentVoice()
+        self.worktrees = NoWorktrees()
         self.configured: list[object] = []
         self.keys = EditorKeys({})
         self._setup = setup
@@ -141,9 +167,9 @@ class FakeCore:
             self.sessions.keep_in(JournalFolder(state_folder / "sessions"))
 
     @property
-    def completions(self) -> None:
+    def completions(self) -> NoCompletions:
         """Implement `Core`."""
-        return
+        return NoCompletions()
 
     @property
     def tools(self) -> ToolRegistry:
@@ -195,6 +221,10 @@ class FakeCore:
     def front_end(self) -> FrontEnd:
         """What the server brings to the core."""
         return self._front_end
+
+    async def commit_message(self, folder: Path | None) -> str:
+        """Implement `Core`."""
+        return f"Change {folder}"
 
     async def skills(self) -> Sequence[Skill]:
         """Implement `Core`."""

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
 from pygent_ls.workspace.files.document_text import digest
+from tests.editors.lsp.editor_notebooks import CellDocument, Notebooks
 
 Tell = Callable[[str, dict[str, Any]], None]
 """Sends a notification to the daemon."""
@@ -35,6 +36,7 @@ class Documents:
         self.drops_edits = False
         """Whether the editor drops edits but reports them as applied: some editors do so with a stale version."""
         self.open_documents: dict[str, OpenDocument] = {}
+        self.notebooks = Notebooks(tell)
         self._tell = tell
 
     # What the user does
@@ -87,15 +89,23 @@ class Documents:
     def edit(self, uri: str, edits: Sequence[Mapping[str, Any]]) -> None:
         """Text edits of an open document, told as one incremental change, the last place first."""
         told = [{"range": each["range"], "text": each["newText"]} for each in from_the_end(edits)]
-        self._change(uri, edited(self.open_documents[uri].text, edits, self.encoding), told)
+        held = self._held(uri)
+        assert held is not None
+        change = self.notebooks.change if isinstance(held, CellDocument) else self._change
+        change(uri, edited(held.text, edits, self.encoding), told)
+
+    def _held(self, uri: str) -> OpenDocument | CellDocument | None:
+        return self.open_documents.get(uri) or self.notebooks.cell_of(uri)
 
     def _objection(self, change: Mapping[str, Any]) -> str:
         if change.get("kind") in ("create", "rename"):
             return "the file exists" if path_of(change.get("newUri", change.get("uri"))).exists() else ""
+        if change.get("kind") == "notebook":
+            return self.notebooks.objection(change)
         document = change.get("textDocument")
         if document and "digest" in document and digest(self._text_now(document["uri"])) != document["digest"]:
             return "another program has changed it"
-        held = self.open_documents.get(document["uri"]) if document else None
+        held = self._held(document["uri"]) if document else None
         if document and held and document["version"] not in (None, held.version):
             return f"version {document['version']} is stale, the buffer is at {held.version}"
         return ""
@@ -109,6 +119,8 @@ class Documents:
             case "create":
                 path_of(change["uri"]).parent.mkdir(parents=True, exist_ok=True)
                 path_of(change["uri"]).touch()
+            case "notebook":
+                self.notebooks.carry_out(change)
             case "rename":
                 self._rename(change["oldUri"], change["newUri"])
             case "delete":
@@ -127,9 +139,9 @@ class Documents:
             self.open(path_of(new), text=held.text)
 
     def _edit_any(self, uri: str, edits: Sequence[Mapping[str, Any]]) -> None:
-        if uri not in self.open_documents and self.closed_files == "buffer":
+        if not self._held(uri) and self.closed_files == "buffer":
             self.open(path_of(uri), uri=uri)
-        if uri in self.open_documents:
+        if self._held(uri):
             self.edit(uri, edits)
         else:
             path = path_of(uri)

@@ -61,6 +61,22 @@ async def test_the_result_says_what_the_daemon_can_do(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("told", "is_asked"),
+    [({"synchronization": {"dynamicRegistration": True}}, True), ({}, True), (None, False), ("yes", False)],
+)
+async def test_cells_of_notebooks_are_asked_for_if_the_editor_has_notebooks(
+    folder: Path, told: object, is_asked: bool
+) -> None:
+    async with wired(folder) as editor:
+        params = {"processId": None, "rootUri": folder.as_uri(), "capabilities": {"notebookDocument": told}}
+        capabilities = (await editor.request("initialize", params))["capabilities"]
+
+        notebooks = {"notebook": {"pattern": "**/*.ipynb", "scheme": "file"}}
+        expected = {"notebookSelector": [notebooks], "save": True} if is_asked else None
+        assert capabilities.get("notebookDocumentSync") == expected
+
+
+@pytest.mark.parametrize(
     ("params", "encoding"),
     [
         ({"capabilities": {}}, "utf-16"),

@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import uvicorn
 from mcp.server import MCPServer
 from mcp.server.auth.provider import (
     AccessToken,
@@ -113,9 +114,8 @@ def refuses() -> bool:
 
 def main() -> None:
     """Serve."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port = listening.getsockname()[1]
+    listening = socket.create_server(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
     server = MCPServer(
         "guarded",
@@ -136,7 +136,8 @@ def main() -> None:
     assert secret
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
-    server.run("streamable-http", host="127.0.0.1", port=port)
+    app = server.streamable_http_app(host="127.0.0.1")
+    uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
 
 
 if __name__ == "__main__":

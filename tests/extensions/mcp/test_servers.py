@@ -31,6 +31,7 @@ from pygent_ls.agent.tools.tool import Tool
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.mcp.server import McpHost, Sample, SampleRequest, ServerSpec
 from pygent_ls.extensions.mcp.servers import McpServers
+from tests.clients.launching import script_program
 from tests.extensions.mcp.toy_server import DOT
 from tests.fakes import bounded
 from tests.tools.tool_bench import Bench
@@ -157,8 +158,13 @@ async def place(tmp_path: Path) -> AsyncGenerator[Place]:
 def toy(place: Place, *args: str, **more: Any) -> ServerSpec:
     """The toy server."""
     given: dict[str, Any] = {"startup_timeout_s": WAIT_S, "timeout_s": WAIT_S, **more}
-    env = {"PID_FILE": str(place.folder / "pids"), "PYTHONPATH": str(Path.cwd())}
-    return ServerSpec(name="toy", command=sys.executable, args=(str(TOY), *args), env=env, cwd=place.folder, **given)
+    env = {"PID_FILE": str(place.folder / "pids")}
+    return ServerSpec(name="toy", command=str(script_program(TOY)), args=args, env=env, cwd=place.folder, **given)
+
+
+def toy_process(place: Place, *args: str, **more: Any) -> ServerSpec:
+    """The toy server in a process of its own making, for what ends it."""
+    return replace(toy(place, **more), command=sys.executable, args=(str(TOY), *args))
 
 
 def real(place: Place, name: str, *args: str) -> ServerSpec:
@@ -260,7 +266,7 @@ async def test_text_on_standard_output_that_is_no_message_is_skipped(place: Plac
 
 
 async def test_a_server_that_writes_text_without_end_is_ended(place: Place) -> None:
-    place.servers.apply([toy(place, "--flood")])
+    place.servers.apply([toy_process(place, "--flood")])
 
     await place.until(lambda: "left alone" in "".join(place.told))
 
@@ -520,12 +526,12 @@ async def test_a_server_that_cannot_be_started_says_why(place: Place, spec: dict
 
 
 async def test_settings_that_change_end_and_start_servers(place: Place) -> None:
-    await place.until_connected(toy(place))
+    await place.until_connected(toy_process(place))
     [first] = place.pids
 
     place.servers.apply(
         [
-            toy(place, timeout_s=1.0),
+            toy_process(place, timeout_s=1.0),
             ServerSpec(name="off", command="false", is_enabled=False, startup_timeout_s=1.0, timeout_s=1.0),
         ]
     )
@@ -539,7 +545,7 @@ async def test_settings_that_change_end_and_start_servers(place: Place) -> None:
 
 
 async def test_a_server_is_restarted_by_name(place: Place) -> None:
-    await place.until_connected(toy(place))
+    await place.until_connected(toy_process(place))
     place.servers.restart("toy")
     with pytest.raises(ToolError, match="There is no MCP server 'pear'"):
         place.servers.restart("pear")
@@ -550,6 +556,6 @@ async def test_a_server_is_restarted_by_name(place: Place) -> None:
 
 async def test_all_servers_have_ended_when_closing_returns(tmp_path: Path) -> None:
     async with opened(tmp_path, ()) as place:
-        await place.until_connected(toy(place))
+        await place.until_connected(toy_process(place))
 
     assert await all_ended(place.pids)

@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
+import uvicorn
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
@@ -189,11 +190,10 @@ def main() -> None:
     while "--flood" in sys.argv:
         say("debug " * 1000)
     if "--http" in sys.argv:
-        with socket.socket() as listening:
-            listening.bind(("127.0.0.1", 0))
-            port = listening.getsockname()[1]
-        say(str(port))
-        server.run("streamable-http", host="127.0.0.1", port=port)
+        listening = socket.create_server(("127.0.0.1", 0))
+        say(str(listening.getsockname()[1]))
+        app = server.streamable_http_app(host="127.0.0.1")
+        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
     else:
         server.run()
 

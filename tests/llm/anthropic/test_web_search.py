@@ -7,9 +7,6 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, cast
 
 import pytest
-from anthropic.lib.streaming._messages import accumulate_event
-from anthropic.types import RawMessageStreamEvent
-from anthropic.types.parsed_message import ParsedMessage
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
@@ -125,6 +122,10 @@ RESUMED = [start(), *result(0, "srvtoolu_1", FOUND), *text(1, "In August.", CITE
 
 def as_the_sdk_assembles(events: Sequence[Event]) -> list[Event]:
     """The content of an answer, put together by the official SDK."""
+    from anthropic.lib.streaming._messages import accumulate_event
+    from anthropic.types import RawMessageStreamEvent
+    from anthropic.types.parsed_message import ParsedMessage
+
     snapshot: ParsedMessage[object] | None = None
     buffers: dict[int, bytes] = {}
     for event in events:

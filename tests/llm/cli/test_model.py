@@ -15,7 +15,7 @@ import pytest
 from pygent_ls.agent.context.conversation_text import TextForm, conversation_text
 from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, user_message
 from pygent_ls.agent.ports.model import FinishChunk, ModelFacts, ModelRequest, TextChunk, UsageChunk
-from pygent_ls.agent.ports.workspace import ProcessResult
+from pygent_ls.agent.ports.processes import ProcessResult
 from pygent_ls.errors import ModelError, ModelErrorType, SettingError
 from pygent_ls.llm.cli.model import MAX_ARGUMENT_BYTES, CliEnvironment, CliModel
 from pygent_ls.llm.cli.output import MAX_QUOTED_CHARS

@@ -283,13 +283,14 @@ async def test_through_litellm_too_little_is_read_of_it(loader: LitellmLoader) -
         assert server.n_bytes < MAX_SENT_BYTES
 
 
-@pytest.mark.parametrize("piece", [b"\n" * 65_536, b": " + b"x" * 100_000 + b"\n\n", b": working\n\n" * 6_000])
-async def test_through_litellm_too_bytes_that_say_nothing_are_an_error(loader: LitellmLoader, piece: bytes) -> None:
+async def test_through_litellm_too_bytes_that_say_nothing_are_an_error(loader: LitellmLoader) -> None:
+    piece = b"\n" * 2_000 + b": working\n\n" * 500 + b": " + b"x" * 60_000 + b"\n\n"
     async with endless(iter(lambda: piece, None)) as server:
         endpoint = Endpoint(api_base=server.url, api_key=KEY, first_byte_timeout_s=WAIT_S, idle_timeout_s=WAIT_S)
         ended = await end_of(LitellmModel("openai/mock", endpoint, loader))
     assert isinstance(ended, ModelError)
     assert ended.retryable
+    assert "the answer is too long" in ended.message
     assert server.n_bytes < MAX_SENT_BYTES
 
 

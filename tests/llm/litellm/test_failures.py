@@ -62,6 +62,18 @@ async def test_a_failure_says_what_it_is_once(loader: LitellmLoader, step: Step,
         assert error.status == step.status
 
 
+@pytest.mark.parametrize("number", ["403", "401", "429", "500", "404", "408", "503"])
+async def test_a_number_in_the_words_of_a_provider_is_not_its_status(
+    loader: LitellmLoader, monkeypatch: pytest.MonkeyPatch, number: str
+) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", KEY)
+    async with ModelServer([Step(status=400, error=f"The picture is {number} pixels wide.")]) as server:
+        with pytest.raises(ModelError) as caught:
+            await chunks_of(LitellmModel("gemini/m", Endpoint(api_base=server.url), loader))
+
+    assert (caught.value.type, caught.value.status) == ("invalid_request", 400)
+
+
 async def test_a_wrong_key_is_said_with_its_variable(loader: LitellmLoader) -> None:
     error = await failure_of(Step(status=401, error=f"Incorrect API key provided: {KEY}."), loader)
 

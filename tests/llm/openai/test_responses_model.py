@@ -7,10 +7,10 @@ import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import pytest
-from openai.types.responses import ResponseCreateParams
 from pydantic import TypeAdapter
 
 from pygent_ls.agent.messages import (
@@ -30,8 +30,15 @@ from pygent_ls.llm.routing import make_model
 from tests.llm.model_contract import chunks_of, joined, request
 
 KEY = "sk-of-a-test-0123456789"
-VALID: TypeAdapter[Any] = TypeAdapter(ResponseCreateParams)
-"""The official type of a request's body."""
+
+
+@cache
+def valid() -> TypeAdapter[Any]:
+    """The type of a request in OpenAI's SDK, which takes long to import: not in each worker that collects this."""
+    from openai.types.responses import ResponseCreateParams
+
+    return TypeAdapter(ResponseCreateParams)
+
 
 REASONING: dict[str, Any] = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2VhbA=="}
 USAGE = {
@@ -126,7 +133,7 @@ async def serving(
         await resources.close()
     for path, body in server.asked:
         if path.endswith("/responses"):
-            VALID.validate_python(body)
+            valid().validate_python(body)
 
 
 async def sent(asked: Any = None, name: str = "openai/gpt-5.6") -> dict[str, Any]:

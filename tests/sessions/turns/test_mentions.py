@@ -36,6 +36,7 @@ class FakeEditor:
     is_live: bool = False
     recent: Sequence[Path] = ()
     why_silent: str = "It told nothing."
+    unsaved_notebooks: tuple[Path, ...] = ()
     told: Sequence[FileProblems] | None = None
 
     def counts(self) -> Sequence[tuple[Path, int, int]]:

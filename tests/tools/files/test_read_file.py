@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.errors import OutsideWorkspaceError, ToolError
-from pygent_ls.tools.files.read_file import MAX_CHARS, read_file
+from pygent_ls.tools.files.file_parts import MAX_CHARS
+from pygent_ls.tools.files.read_file import read_file
 from tests.tools.tool_bench import Bench
 
 
@@ -105,7 +106,8 @@ async def test_a_long_line_is_cut_and_says_how_much_is_missing(bench: Bench) -> 
     bench.write("min.js", "a" * 2500 + "\nb\n")
 
     assert await bench.call(read_file, path="min.js") == (
-        f"     1\t{'a' * 2000} [… 500 more characters in this line]\n     2\tb"
+        f"     1\t{'a' * 2000} [… 500 more characters in this line]\n     2\tb\n"
+        "[To read the rest of a long line, give its number as start_line, and start_column.]"
     )
 
 

@@ -95,8 +95,8 @@ M.limit = function() end
         ("a.c", "area", [(3, "function"), (2, "declaration")]),
         ("a.c", "LIMIT", [(1, "macro")]),
         ("a.c", "Shape", [(4, "struct")]),
-        ("a.cpp", "area", [(1, "field"), (2, "function")]),
-        ("a.cpp", "Shape::area", [(1, "field"), (2, "function")]),
+        ("a.cpp", "area", [(2, "function"), (1, "declaration")]),
+        ("a.cpp", "Shape::area", [(2, "function"), (1, "declaration")]),
         ("a.cpp", "limit", [(3, "module")]),
         ("A.java", "area", [(2, "method")]),
         ("A.java", "LIMIT", [(3, "variable")]),
@@ -125,10 +125,10 @@ async def test_unsaved_changes_are_seen_as_the_user_sees_them(bench: Bench) -> N
 
 
 async def test_other_languages_are_guessed_and_the_guess_is_labelled(bench: Bench) -> None:
-    bench.write("a.kt", "fun area(x: Int) = x\nval y = area(3)\n")
+    bench.write("a.ml", "let area x = x\nlet y = area 3\n")
 
     assert await bench.call(find_definition, symbol="area") == (
-        "a.kt:1: guess: fun area(x: Int) = x\n[These are guesses from the text of the lines; they were not parsed.]"
+        "a.ml:1: guess: let area x = x\n[These are guesses from the text of the lines; they were not parsed.]"
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec
 from pygent_ls.errors import OutsideWorkspaceError, ToolError
 from pygent_ls.tools.search.grep import grep_search
 from pygent_ls.tools.search.ripgrep import SearchPlace, search_texts
@@ -137,7 +137,9 @@ async def test_a_match_in_a_line_too_long_to_be_read_is_not_denied(bench: Bench)
     result = await bench.call(grep_search, pattern="plum")
 
     assert result == (
-        'data.json:2: [line too long to be shown]\n\nwith "quotes" and {braces}.json:1: [line too long to be shown]'
+        "data.json:2: [line too long to be shown: the first match begins at byte 1; read_file reads it from "
+        'start_column on]\n\nwith "quotes" and {braces}.json:1: [line too long to be shown: the first match begins at '
+        "byte 17000001; read_file reads it from start_column on]"
     )
 
 

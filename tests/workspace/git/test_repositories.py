@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import pytest
 
-from pygent_ls.agent.ports.workspace import Repository
+from pygent_ls.agent.ports.processes import Repository
 from pygent_ls.workspace.git.repositories import find_repository, inert
 
 ASKED = (

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.ports.workspace import Processes, ProcessSpec
+from pygent_ls.agent.ports.processes import Processes, ProcessSpec
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from tests.workspace.programs import LIMIT_S, Listener, python, shell

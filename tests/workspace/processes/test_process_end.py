@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.ports.workspace import Processes
+from pygent_ls.agent.ports.processes import Processes
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from tests.workspace.programs import LIMIT_S, Listener, python, runs, shell
 

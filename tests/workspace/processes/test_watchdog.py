@@ -18,7 +18,7 @@ from tests.workspace.programs import LIMIT_S
 DAEMON = """
 import asyncio, sys
 from pathlib import Path
-from pygent_ls.agent.ports.workspace import ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessSpec
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from pygent_ls.workspace.sandbox.sandbox import Sandbox, SandboxOptions
 
@@ -110,7 +110,7 @@ def test_in_the_sandbox_not_even_a_process_of_another_session_outlives_a_killed_
 LOSES_ITS_WATCHDOG = """
 import asyncio, os, sys
 from pathlib import Path
-from pygent_ls.agent.ports.workspace import ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessSpec
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
 
 async def main(folder):

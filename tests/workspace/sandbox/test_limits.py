@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from pygent_ls.workspace.sandbox.placeholders import Placeholders
 from pygent_ls.workspace.sandbox.sandbox import Resources, Sandbox, SandboxOptions

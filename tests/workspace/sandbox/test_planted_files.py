@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pygent_ls.agent.permissions.autorun_files import OPENED, VERSION_CONTROL
-from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec
+from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from pygent_ls.workspace.sandbox.sandbox import Sandbox, SandboxOptions
 from tests.fakes import bounded

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.ports.workspace import ProcessSpec, SandboxState
+from pygent_ls.agent.ports.processes import ProcessSpec, SandboxState
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from pygent_ls.workspace.sandbox.mounts import SandboxLimits, arguments

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from pygent_ls.agent.ports.processes import ProcessResult, ProcessSpec
 from pygent_ls.agent.ports.templates import Rendered, RenderedFile
-from pygent_ls.agent.ports.workspace import ProcessResult, ProcessSpec, TextEncoding
+from pygent_ls.agent.ports.workspace import TextEncoding
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.processes.child import OnOutput
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
@@ -197,6 +198,12 @@ LOOKS = (
     "{{ '~/*' | expanduser | fileglob }}",
     "{{ '~root' | expanduser }}",
     "{{ (HERE ~ '/link') | realpath }}",
+    "{{ '$HOME' | expandvars }}",
+    "{{ _copier_conf.src_path | string | map('fileglob') | list }}",
+)
+"""Ways of a template to see what lies outside of it, which show nothing of that."""
+
+REFUSED_LOOKS = (
     "{% include HERE ~ '/secret.txt' %}",
     "{% include 'out/secret.txt' %}",
     "{% import '../../../secret.txt' as found %}",
@@ -205,33 +212,43 @@ LOOKS = (
     "{{ _copier_conf.src_path.parent.iterdir() | list }}",
     "{{ _copier_conf.src_path.read_text() }}",
     "{{ _copier_conf.settings.from_file(HERE ~ '/secret.txt') }}",
-    "{{ '$HOME' | expandvars }}",
-    "{{ _copier_conf.src_path | string | map('fileglob') | list }}",
 )
-"""Ways of a template to see what lies outside of it."""
+"""Ways that are errors, and so end the rendering: each needs a template of its own."""
 
 
-@pytest.mark.parametrize("look", LOOKS)
-async def test_a_template_sees_nothing_outside_of_its_folder(tmp_path: Path, look: str) -> None:
-    (tmp_path / "secret.txt").write_text("to-be-kept")
-    (tmp_path / "link").symlink_to(tmp_path / "secret.txt")
-    template = write_template(
-        tmp_path / "user" / "templates" / "t",
-        {
-            "copier.yml": f"_external_data: {{outside: '{tmp_path}/secret.txt'}}\n_exclude: [out, copier.yml]\n",
-            "a.jinja": look.replace("HERE", repr(str(tmp_path))),
-        },
-    )
-    (template / "out").symlink_to(tmp_path)
+def looking_template(parent: Path, *looks: str) -> None:
+    """A template with these looks, beside a secret that it has a link to."""
+    (parent / "secret.txt").write_text("to-be-kept")
+    (parent / "link").symlink_to(parent / "secret.txt")
+    settings = f"_external_data: {{outside: '{parent}/secret.txt'}}\n_preserve_symlinks: true\n"
+    files = {f"{number}.jinja": look.replace("HERE", repr(str(parent))) for number, look in enumerate(looks)}
+    template = write_template(parent / "user" / "templates" / "t", {"copier.yml": settings, **files})
+    (template / "out").symlink_to(parent)
 
-    made, said = "", ""
-    try:
-        made = str(texts(await render(tmp_path)))
-    except ToolError as error:  # which names what the template asked for
-        said = str(error)
 
-    assert not any(kept in made for kept in ("to-be-kept", "secret.txt", "passwd", "/root"))
-    assert "to-be-kept" not in said
+async def test_a_template_sees_nothing_outside_of_its_folder(tmp_path: Path) -> None:
+    looking_template(tmp_path, *LOOKS)
+
+    made = texts(await render(tmp_path))
+
+    assert set(made) == {str(number) for number in range(len(LOOKS))}
+    shown = [
+        (LOOKS[int(number)], kept)
+        for number, text in made.items()
+        for kept in ("to-be-kept", "secret.txt", "passwd", "/root")
+        if kept in text
+    ]
+    assert shown == []
+
+
+@pytest.mark.parametrize("look", REFUSED_LOOKS)
+async def test_a_template_that_reads_outside_of_its_folder_makes_nothing(tmp_path: Path, look: str) -> None:
+    looking_template(tmp_path, look)
+
+    with pytest.raises(ToolError) as raised:
+        await render(tmp_path)
+
+    assert "to-be-kept" not in str(raised.value)  # the error names what the template asked for
 
 
 @pytest.mark.parametrize("content", ["!include {}/secret.txt", "_extra: !include {}/secret.txt", "_subdirectory: {}"])

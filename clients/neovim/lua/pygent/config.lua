@@ -19,7 +19,7 @@ local M = {}
 
 ---@class pygent.config.Review
 ---When you review edits: `after` they are made, while the turn continues; `each`: before the turn continues; `off`:
----never (edits can still be undone).
+---never (edits can still be undone). Applies to a daemon from its next start.
 ---@field when "after"|"each"|"off"
 ---Keys in a buffer with edits to review; false for none.
 ---@field keys pygent.config.ReviewKeys|false
@@ -37,6 +37,24 @@ local M = {}
 ---@field next string|false
 ---Goes to the previous hunk; before the first hunk of a file, to the previous file.
 ---@field previous string|false
+
+---@class pygent.config.Completion
+---Whether what you type is completed, and the next edit suggested, once the daemon's setting `completion.model` is set.
+---@field enabled boolean
+---Keys in a buffer while a suggestion is shown; false for none.
+---@field keys pygent.config.CompletionKeys|false
+
+---@class pygent.config.CompletionKeys
+---Accepts the completion.
+---@field accept string|false
+---Accepts the next word of the completion.
+---@field accept_word string|false
+---Accepts the next line of the completion.
+---@field accept_line string|false
+---Goes to the suggested next edit; there, makes it.
+---@field next_edit string|false
+---Dismisses what is suggested.
+---@field dismiss string|false
 
 ---@class pygent.config.Edits
 ---Whether all edits of one turn in a buffer are one step of undo; else each edit is one.
@@ -61,10 +79,20 @@ local M = {}
 ---@field chat pygent.config.Chat
 ---@field prompt pygent.config.Prompt
 ---@field review pygent.config.Review
+---@field completion pygent.config.Completion
 ---@field edits pygent.config.Edits
 ---@field permission pygent.config.Permission
+---@field tools pygent.config.Tools
 ---Shows a message to the user instead of `vim.notify`.
 ---@field notify pygent.config.Notify|false
+
+---@class pygent.config.Tools
+---Whether the model is offered tools that run tasks: those of overseer.nvim if it is installed, else 'makeprg'.
+---@field tasks boolean
+---Whether the model is offered a tool that debugs with nvim-dap, if that is installed.
+---@field debug boolean
+---Whether the model is offered a tool that opens a terminal.
+---@field terminal boolean
 
 ---What may be given: any part of `pygent.Config`.
 ---@class pygent.Options
@@ -75,8 +103,10 @@ local M = {}
 ---@field chat? {position?: string, size?: number, show_thinking?: boolean}
 ---@field prompt? {menu?: boolean}
 ---@field review? {when?: string, keys?: pygent.config.ReviewKeys|false}
+---@field completion? {enabled?: boolean, keys?: pygent.config.CompletionKeys|false}
 ---@field edits? {undojoin?: boolean}
 ---@field permission? {ui?: string}
+---@field tools? {tasks?: boolean, debug?: boolean, terminal?: boolean}
 ---@field notify? pygent.config.Notify|false
 
 ---@type pygent.Config
@@ -91,8 +121,19 @@ M.defaults = {
     when = "after",
     keys = { accept = "gda", reject = "gdr", hunk = "ih", accept_all = "gdA", next = "]h", previous = "[h" },
   },
+  completion = {
+    enabled = true,
+    keys = {
+      accept = "<Tab>",
+      accept_word = "<M-Right>",
+      accept_line = "<M-C-Right>",
+      next_edit = "<M-n>",
+      dismiss = "<C-]>",
+    },
+  },
   edits = { undojoin = false },
   permission = { ui = "float" },
+  tools = { tasks = true, debug = true, terminal = true },
   notify = false,
 }
 
@@ -195,7 +236,7 @@ local function problem_of(key, value, default)
   if demand then
     return not demand.fits(value) and must(key, demand.what) or nil
   end
-  if type(value) == type(default) or (vim.startswith(key, "review.keys") and is_key(value)) then
+  if type(value) == type(default) or (key:find("^%a+%.keys") and is_key(value)) then
     return nil
   end
   return must(key, ("a %s, not %s"):format(type(default), type(value)))

@@ -38,6 +38,20 @@ function M.statusline()
   return require("pygent.statusline").text()
 end
 
+---Offer a tool to the model, as `editor__NAME`. A tool replaces an earlier one of the same name.
+---@param tool pygent.OwnTool
+---@return fun() unregister
+function M.register_tool(tool)
+  return require("pygent.tools.registry").register_tool(tool)
+end
+
+---Run a function at a hook event. A hook replaces an earlier one of the same id.
+---@param hook pygent.OwnHook
+---@return fun() unregister
+function M.register_hook(hook)
+  return require("pygent.tools.registry").register_hook(hook)
+end
+
 ---Show or hide the chat.
 function M.toggle_chat()
   require("pygent.chat").toggle()

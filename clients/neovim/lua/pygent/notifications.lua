@@ -134,7 +134,7 @@ local ANNOUNCED = {
 
 ---Trigger a `User` event about a session for other plugins.
 ---@param session_id string
----@param event pygent.Event
+---@param event pygent.SessionEvent
 ---@param is_replay boolean it happened before the session was followed, as in one that is resumed
 function M.of_event(session_id, event, is_replay)
   local name = ANNOUNCED[event.type]

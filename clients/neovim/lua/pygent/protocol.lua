@@ -10,6 +10,7 @@
 ---| pygent.PermissionRequestedEvent
 ---| pygent.PermissionResolvedEvent
 ---| pygent.PermissionDeniedEvent
+---| pygent.ToolCallDeltaEvent
 ---| pygent.ToolProgressEvent
 ---| pygent.ToolResultEvent
 ---| pygent.UsageEvent
@@ -22,6 +23,37 @@
 ---| pygent.NoticeEvent
 ---| pygent.CancelledEvent
 ---| pygent.FinishedEvent
+
+--- An item of a conversation, identified by `type`.
+---@alias pygent.Item
+---| pygent.PromptItem
+---| pygent.ReviewItem
+---| pygent.TextItem
+---| pygent.ThinkingItem
+---| pygent.ToolItem
+---| pygent.FailureItem
+---| pygent.LimitItem
+---| pygent.CompactedItem
+---| pygent.HookItem
+---| pygent.NoticeItem
+---| pygent.EndItem
+
+--- An attachment of a prompt: its location, without its content.
+---@alias pygent.PromptAttachment
+---| pygent.FileAttachment
+---| pygent.DiagnosticsAttachment
+---| pygent.ImageAttachment
+---| pygent.TerminalAttachment
+
+--- State of a tool call.
+---@alias pygent.ToolStatus
+---| "writing"
+---| "asked"
+---| "running"
+---| "done"
+---| "failed"
+---| "denied"
+---| "cancelled"
 
 --- A part of a prompt.
 ---@alias pygent.ContentBlock
@@ -124,6 +156,13 @@
 ---@class pygent.Accepted
 ---@field accepted boolean
 
+--- A change that the client made for the agent of a session, to be reviewed. `before` is the text before it; null if
+--- it created the file.
+---@class pygent.AddedChangeParams
+---@field uri string
+---@field sessionId string
+---@field before? string
+
 --- A variant of the agent. `model` and `mode` are its own; if null, those of the session or the settings apply.
 ---@class pygent.Agent
 ---@field name string
@@ -134,6 +173,14 @@
 --- The result of `pygent/agents/list`.
 ---@class pygent.Agents
 ---@field agents pygent.Agent[]
+
+--- `text` is appended to a field of the item with this key. Of `output`, a client keeps the last 20,000
+--- characters.
+---@class pygent.Append
+---@field op "append"
+---@field key string
+---@field field "text"|"output"
+---@field text string
 
 --- The call that waits for permission; see the event `tool_call`.
 ---@class pygent.AskedCall
@@ -152,11 +199,13 @@
 ---@field lastSeq integer
 ---@field ended "closed"|"deleted"
 
---- A background command of a session. `id` is the model's `shell_id`. `exitCode` is null while the command runs, and
---- negative for a signal. `ending` describes how the command ended, or that it still runs. `lastOutput` is the end of
---- its output, at most 4000 characters, whether or not the model has read it.
+--- A background command of a session, or a subagent in the background (`kind`), whose `command` is its task in a few
+--- words, and whose output is what it does, and its report. `id` is the model's `shell_id`. `exitCode` is null while
+--- the command runs, and negative for a signal. `ending` describes how the command ended, or that it still runs.
+--- `lastOutput` is the end of its output, at most 4000 characters, whether or not the model has read it.
 ---@class pygent.BackgroundCommand
 ---@field id string
+---@field kind "command"|"agent"
 ---@field command string
 ---@field startedAt string
 ---@field running boolean
@@ -174,6 +223,13 @@
 ---@class pygent.BackgroundStopParams
 ---@field sessionId string
 ---@field id string
+
+--- The calls of the function at a position, or those that it makes. The result is that of
+--- `callHierarchy/incomingCalls` or `callHierarchy/outgoingCalls`.
+---@class pygent.CallsRequest
+---@field direction "incoming"|"outgoing"
+---@field uri string
+---@field position lsp.Position
 
 --- The turn was cancelled, or the daemon ended while it ran.
 ---@class pygent.CancelledEvent
@@ -240,15 +296,103 @@
 ---@field questionRequest? boolean
 ---@field permissionRequest? boolean
 ---@field reviewRequest? boolean
+---@field pendingReview? boolean
 ---@field contextUpdates? boolean
 ---@field textDigests? boolean
+---@field notebookEdits? boolean
 ---@field chatPanel? boolean
 ---@field restricted? boolean
+---@field tools? any[]
+---@field hooks? any[]
+---@field languageFeatures? ("diagnostics"|"locations"|"hover"|"symbols"|"calls"|"rename"|"codeActions"|"format")[]
 ---@field windowId? string
+
+--- A hook callback of a client. `id` is the client's own. `matcher`, a regular expression, must match the whole name
+--- of the tool; without it, the hook runs for every tool. The default of `timeoutS` is 60 seconds, the maximum an
+--- hour.
+---@class pygent.ClientHook
+---@field id string
+---@field event "session_start"|"user_prompt_submit"|"pre_tool_use"|"post_tool_use"|"post_tool_use_failure"|"permission_request"|"pre_compact"|"stop"|"subagent_stop"|"session_end"
+---@field matcher? string
+---@field timeoutS? number
+
+--- A hook of the client has to run. `input` is the JSON object that a hook command reads (docs/hooks.md).
+---@class pygent.ClientHookCall
+---@field hookId string
+---@field input table<string, any>
+
+--- What the hook decides, as a hook command writes it (docs/hooks.md): its keys are in snake_case. `null` decides
+--- nothing. `tool_input` is the complete new input of the tool.
+---@class pygent.ClientHookResult
+---@field decision? "allow"|"ask"|"deny"
+---@field reason? string
+---@field tool_input? table<string, any>
+---@field context? string
+
+--- A tool of a client. The model is offered it as `editor__NAME`. `inputSchema` is the JSON Schema of its arguments,
+--- an object. A tool changes something, perhaps for good, unless it has `readOnly`, or `destructive: false`. The risk
+--- follows from these if it is not given: low, medium or high. Calls of a tool with low risk, which needs `readOnly`,
+--- are not asked about.
+---
+--- With `runsPrograms`, changed documents are saved before a call, and changes of files belong to the undo.
+--- `commandArgument` names an argument with a command line that the client runs in bash: the permission rules that deny
+--- or ask about `shell` apply to it, and the user is asked about each command. `timeoutS` limits a call; the default is
+--- 60 seconds, the maximum an hour.
+---@class pygent.ClientTool
+---@field name string
+---@field description string
+---@field inputSchema table<string, any>
+---@field readOnly? boolean
+---@field destructive? boolean
+---@field risk? pygent.Risk
+---@field timeoutS? number
+---@field runsPrograms? boolean
+---@field commandArgument? string
+
+--- A call of a client's tool. `arguments` are valid by its schema. `toolId` is the id of the call in the session's
+--- events, `callId` that of this request for `pygent/client/toolProgress`. `cwd` is the session's folder. The request
+--- is cancelled with `$/cancelRequest` if the turn is cancelled or the time is over.
+---@class pygent.ClientToolCall
+---@field name string
+---@field arguments table<string, any>
+---@field callId string
+---@field toolId string
+---@field sessionId string
+---@field turnId string
+---@field cwd string
+
+--- The call ends without its result: its turn was cancelled, or its time is over. `$/cancelRequest` says so, too.
+---@class pygent.ClientToolCancelled
+---@field callId string
+
+--- A part of a result: text, or an image as base64 (PNG, JPEG, GIF or WebP).
+---@class pygent.ClientToolContent
+---@field type "text"|"image"
+---@field text? string
+---@field data? string
+
+--- The notification `pygent/client/toolProgress`: output of a call that still runs, which the user is shown.
+---@class pygent.ClientToolProgress
+---@field callId string
+---@field text string
+
+--- The result of a call. `isError` tells the model that the call failed. `structured`, any JSON value, is what the
+--- model reads if `content` has no text. Long results are cut, and kept in full for the model to read on.
+---@class pygent.ClientToolResult
+---@field content pygent.ClientToolContent[]
+---@field isError? boolean
+---@field structured? any
 
 --- The result of `pygent/session/close`.
 ---@class pygent.Closed
 ---@field closed boolean
+
+--- The code actions for a range. The result is that of `textDocument/codeAction`. With `title`, it holds only the
+--- actions of that title, resolved, so that they have their edit.
+---@class pygent.CodeActionsRequest
+---@field uri string
+---@field range lsp.Range
+---@field title? string
 
 --- A slash command, which the session answers itself or passes to the model. `name` is without the slash; `takes`
 --- describes the arguments.
@@ -270,6 +414,31 @@
 --- The result of `pygent/commands/list`.
 ---@class pygent.Commands
 ---@field commands pygent.Command[]
+
+--- A message for the staged changes, or for all changes if nothing is staged.
+---@class pygent.CommitMessage
+---@field message string
+
+--- `pygent/commitMessage/write`: `uri` is the folder of a repository, or a file in it; without it, the repository of
+--- the first workspace folder is meant. The request can be cancelled.
+---@class pygent.CommitMessageParams
+---@field uri? string
+
+--- The result of `pygent.commitMessage`: whether a message is being written. It is inserted into the document if
+--- that has no message yet.
+---@class pygent.CommitMessageStarted
+---@field started boolean
+
+--- The conversation was compacted.
+---@class pygent.CompactedItem
+---@field key string
+---@field turnId string
+---@field at string
+---@field type "compacted"
+---@field tokensBefore integer
+---@field tokensAfter integer
+---@field messagesSummarised integer
+---@field parent? pygent.ToolItem the call whose subagent it belongs to
 
 --- The conversation was compacted.
 ---@class pygent.CompactedEvent
@@ -320,6 +489,16 @@
 ---@field uri string
 ---@field range lsp.Range
 
+--- How many changes are left to review in all files, and the file of an undone rejection.
+---@class pygent.Decided
+---@field left integer
+---@field uri? string
+
+--- Hunks of a file; without `hunkIds` all hunks of the file, without `uri` all hunks of all files.
+---@class pygent.DecisionParams
+---@field uri? string
+---@field hunkIds? string[]
+
 --- What a session uses if it chooses nothing, by the current settings. Settings of an untrusted workspace do not
 --- apply.
 ---@class pygent.Defaults
@@ -353,6 +532,14 @@
 ---@field uri string
 ---@field items pygent.Diagnostic[]
 
+--- The diagnostics of a document, after waiting up to `waitMs` for the editor to check this version of it; the
+--- version is null for a document that is not open. The result is a list of Diagnostic, or null if nothing checks such
+--- documents.
+---@class pygent.DiagnosticsRequest
+---@field uri string
+---@field version? integer
+---@field waitMs integer
+
 --- A file before and after the edit. Both texts are empty if the file is not text. `patch` is a unified diff.
 ---@class pygent.Diff
 ---@field uri string
@@ -360,17 +547,49 @@
 ---@field newText string
 ---@field patch string
 
+--- A document, as the client sees it.
+---@class pygent.DocumentVersion
+---@field uri string
+---@field version? integer
+
+--- The cursor, after a change of the document.
+---@class pygent.EditSuggestParams
+---@field textDocument pygent.DocumentVersion
+---@field position lsp.Position
+
+--- At most one edit; none if the settings do not ask for it, if no change is likely, or if the document has changed
+--- meanwhile.
+---@class pygent.EditSuggestions
+---@field edits pygent.SuggestedEdit[]
+
 --- The state of the editor: active file, selection, visible and open files, diagnostics. It is background for the
 --- model, never a prompt. In `pygent/context/didChange`, a missing field keeps its value, and null clears it.
 --- `diagnostics` replaces the diagnostics of the files that it names; those of other files are kept. `openUris` lists
 --- the files of all tabs, including tabs without a document yet; without it, the open documents are used. Completion
---- offers these files first.
+--- offers these files first. `unsavedNotebooks` lists the notebooks that the editor shows as cells and that have
+--- unsaved changes: the daemon does not write their files.
 ---@class pygent.EditorContext
 ---@field activeUri? string
 ---@field selection? pygent.ContextSelection
 ---@field visibleUris? string[]
 ---@field openUris? string[]
 ---@field diagnostics? pygent.ContextDiagnostics[]
+---@field unsavedNotebooks? string[]
+
+--- The turn has ended. `rejected` has the number of changes that the user rejected in each of `filesChanged`, as far
+--- as the model was told.
+---@class pygent.EndItem
+---@field key string
+---@field turnId string
+---@field at string
+---@field type "end"
+---@field stopReason pygent.StopReason
+---@field usage pygent.Usage
+---@field filesChanged pygent.FileChanged[]
+---@field rejected integer[]
+---@field durationMs integer
+---@field untold? integer[] how many more rejected changes of each file the model is not told of yet
+---@field parent? pygent.ToolItem the call whose subagent it belongs to
 
 --- The `data` of an error -32602 about a session. `kind` identifies the error.
 ---@class pygent.ErrorData
@@ -383,6 +602,21 @@
 --- The result of `pygent/session/export`.
 ---@class pygent.Export
 ---@field content string
+
+--- One or more failed attempts of a model call; the fields are those of the last attempt. `waiting`: the model is
+--- called again at `retryAt`; `retried`: it was called again, or `fallbackModel` was; `final`: the turn gave up.
+---@class pygent.FailureItem
+---@field key string
+---@field turnId string
+---@field at string
+---@field type "failure"
+---@field errorType pygent.ErrorType
+---@field message string
+---@field attempt integer
+---@field state "waiting"|"retried"|"final"
+---@field retryAt? string
+---@field fallbackModel? string
+---@field parent? pygent.ToolItem the call whose subagent it belongs to
 
 --- A file, or a selection in a file. Without `range`, the whole file.
 ---@class pygent.FileAttachment
@@ -408,6 +642,35 @@
 ---@field uri string
 ---@field patch string
 
+--- One finding. `range` is where its lines are now; if `isChanged` is true, their text is another than during the
+--- review. `hasSuggestion` is true as long as `pygent.applySuggestion` can replace the lines. `priority` is 0 for the
+--- most urgent findings and 3 for the least.
+---@class pygent.Finding
+---@field findingId string
+---@field sessionId string
+---@field uri string
+---@field range lsp.Range
+---@field title string
+---@field body string
+---@field priority 0|1|2|3
+---@field confidence? number
+---@field isChanged boolean
+---@field hasSuggestion boolean
+
+--- The result of `pygent.dismissFinding`, `pygent.dismissFindings` and `pygent.applySuggestion`: how many findings
+--- are left in all files.
+---@class pygent.FindingsLeft
+---@field left integer
+
+--- The result of `pygent/codeReview/list`, and the notification `pygent/codeReview/didChange`, which has all
+--- findings. It follows after findings were reported, moved, settled or dismissed.
+---@class pygent.Findings
+---@field findings pygent.Finding[]
+
+--- `pygent/codeReview/list`: without `sessionId`, the findings of all sessions.
+---@class pygent.FindingsParams
+---@field sessionId? string
+
 --- The turn has ended; always the last event. `durationMs` excludes the time that the user took to answer. It is
 --- missing if the turn did not run to its end.
 ---@class pygent.FinishedEvent
@@ -431,6 +694,25 @@
 ---@class pygent.Forgotten
 ---@field forgotten boolean
 
+--- A text that is about to be written to the file, to be formatted as the editor formats the file. With
+--- `onSaveOnly`, only if the editor formats it on each save. The result is the formatted text, or null.
+---@class pygent.FormatRequest
+---@field uri string
+---@field text string
+---@field onSaveOnly boolean
+
+--- A hook command was run.
+---@class pygent.HookItem
+---@field key string
+---@field turnId string
+---@field at string
+---@field type "hook"
+---@field hookEvent string
+---@field command string
+---@field decision string
+---@field durationMs integer
+---@field parent? pygent.ToolItem the call whose subagent it belongs to
+
 --- A hook command was run.
 ---@class pygent.HookEvent
 ---@field seq integer
@@ -444,6 +726,25 @@
 ---@field command string
 ---@field decision string
 ---@field durationMs integer
+
+--- Parameters of `pygent/hooks/register`. A hook replaces the client's earlier one of the same id. It runs in the
+--- sessions whose turns this client starts.
+---@class pygent.HooksRegisterParams
+---@field hooks pygent.ClientHook[]
+
+--- The result of `pygent/hooks/register`: the ids of the hooks, and the hooks that were refused.
+---@class pygent.HooksRegistered
+---@field registered string[]
+---@field refused pygent.Refused[]
+
+--- Parameters of `pygent/hooks/unregister`.
+---@class pygent.HooksUnregisterParams
+---@field ids string[]
+
+--- Type and documentation of the symbol at a position. The result is that of `textDocument/hover`.
+---@class pygent.HoverRequest
+---@field uri string
+---@field position lsp.Position
 
 --- Adjacent lines that an edit changed. `range` is the range of `newText` in the text right after the edit.
 ---@class pygent.Hunk
@@ -483,6 +784,17 @@
 ---@field itemId string
 ---@field content string
 
+--- The `value` of a `$/progress` of `pygent/session/attach` with `as: "items"`: the changes of a conversation, in
+--- order. `seq` is the number of the last event that they include (0: before the first), `at` when it happened. `turns`
+--- lists the new and changed turns, `queue` all waiting turns, the next one first, if they have changed.
+---@class pygent.Items
+---@field seq integer
+---@field at? string
+---@field items (pygent.Put|pygent.Append)[]
+---@field turns? pygent.Turn[]
+---@field runningTurnId? string
+---@field queue? pygent.WaitingTurn[]
+
 --- The result of `pygent/keys/set`: the variables that now have a key from the editor.
 ---@class pygent.Keys
 ---@field variables string[]
@@ -493,6 +805,23 @@
 --- unchanged.
 ---@class pygent.KeysParams
 ---@field keys table<string, any>
+
+--- What the editor's language servers answer. A `result` of null means that none answers for the document.
+---@class pygent.LanguageAnswer
+---@field result? any
+---@field positionEncoding? string
+---@field isSettled? boolean
+
+--- The turn has reached a limit.
+---@class pygent.LimitItem
+---@field key string
+---@field turnId string
+---@field at string
+---@field type "limit"
+---@field limitType "iteration_limit_reached"|"token_limit_reached"|"budget_limit_reached"|"time_limit_reached"|"loop_detected"
+---@field limit number
+---@field value number
+---@field parent? pygent.ToolItem the call whose subagent it belongs to
 
 --- The turn has reached a limit.
 ---@class pygent.LimitReachedEvent
@@ -540,6 +869,7 @@
 ---@field usage pygent.Usage
 ---@field messageCount integer
 ---@field lastSeq integer
+---@field worktree? string
 ---@field interrupted boolean
 ---@field messages pygent.Message[]
 ---@field turnIds string[]
@@ -549,6 +879,13 @@
 ---@class pygent.Location
 ---@field uri string
 ---@field range? lsp.Range
+
+--- Where the symbol at a position is defined, implemented or used. The result is that of `textDocument/definition`,
+--- `…/implementation`, `…/typeDefinition` or `…/references`.
+---@class pygent.LocationsRequest
+---@field kind "definition"|"implementation"|"type_definition"|"references"
+---@field uri string
+---@field position lsp.Position
 
 --- A turn that matches the search. A higher `score` is better.
 ---@class pygent.Match
@@ -639,6 +976,38 @@
 --- Parameters of requests that take none.
 ---@class pygent.NoParams
 
+--- A cell as it has to be: the URI and the version of its document.
+---@class pygent.NotebookCellVersion
+---@field uri string
+---@field version integer
+
+--- A change of an open notebook in the `documentChanges` of `workspace/applyEdit`, for clients with `notebookEdits`.
+--- The client refuses the whole edit if the notebook has other `cells` than these, or other versions of them. It
+--- replaces cells as the `splices` say, and applies the text edits of cells that follow in the same workspace edit, as
+--- one step of undo. Outputs of other cells stay.
+---@class pygent.NotebookEdit
+---@field kind "notebook"
+---@field uri string
+---@field cells pygent.NotebookCellVersion[]
+---@field splices pygent.NotebookSplice[]
+
+--- Cells that replace `deleteCount` cells from `start` on, each as nbformat has it. `start` counts the cells before
+--- the edit.
+---@class pygent.NotebookSplice
+---@field start integer
+---@field deleteCount integer
+---@field cells table<string, any>[]
+
+--- Information for the user that is not part of the conversation.
+---@class pygent.NoticeItem
+---@field key string
+---@field turnId string
+---@field at string
+---@field type "notice"
+---@field level "info"|"warning"|"error"
+---@field text string
+---@field parent? pygent.ToolItem the call whose subagent it belongs to
+
 --- Information for the user that is not part of the conversation.
 ---@class pygent.NoticeEvent
 ---@field seq integer
@@ -655,10 +1024,32 @@
 ---@class pygent.OpenedChat
 ---@field uri string
 
+--- The text of the file without the changes that wait for review; null if the agent created it.
+---@class pygent.Original
+---@field text? string
+
+--- A file under review.
+---@class pygent.OriginalParams
+---@field uri string
+
+--- Adjacent lines of a file that the agent of a session changed, and that wait for review. `range` is the range of
+--- `newText` in the current text. The id stays when the hunk moves, and changes when its lines do.
+---@class pygent.PendingHunk
+---@field hunkId string
+---@field sessionId string
+---@field range lsp.Range
+---@field oldText string
+---@field newText string
+
 --- The prompt is no longer valid, because the turn was cancelled or a mode that was set meanwhile decides. Close
 --- it.
 ---@class pygent.PermissionCancelled
 ---@field permissionId string
+
+--- How a request for permission was decided.
+---@class pygent.PermissionDecision
+---@field outcome pygent.PermissionAnswer
+---@field by "user"|"rule"|"mode"|"hook"
 
 --- The tool call was denied and does not run.
 ---@class pygent.PermissionDeniedEvent
@@ -757,6 +1148,24 @@
 ---@field type "plan"
 ---@field entries pygent.PlanEntry[]
 
+--- A prompt of the user. With `steered`, it was sent while the turn ran.
+---@class pygent.PromptItem
+---@field key string
+---@field turnId string
+---@field at string
+---@field type "prompt"
+---@field text string
+---@field steered boolean
+---@field attachments pygent.PromptAttachment[]
+---@field parent? pygent.ToolItem the call whose subagent it belongs to
+
+--- The item replaces the one with its `key`, in the same position. An item with a new key is added at the end of its
+--- level: below the call with the key `parent`, or at the top.
+---@class pygent.Put
+---@field op "put"
+---@field item pygent.Item
+---@field parent? string
+
 --- The question is no longer valid. Close it.
 ---@class pygent.QuestionCancelled
 ---@field questionId string
@@ -794,6 +1203,11 @@
 ---@field prompt string
 ---@field held? true
 
+--- A tool or hook that was not registered, with the reason. `name` is its name or id, as far as it has one.
+---@class pygent.Refused
+---@field name string
+---@field problem string
+
 --- A file in a review report, and the number of its changes that the user rejected.
 ---@class pygent.RejectedFileContent
 ---@field uri string
@@ -804,9 +1218,21 @@
 ---@field uri string
 ---@field rejected integer
 
+--- How many rejected hunks of the file the model of a session does not know of yet.
+---@class pygent.RejectedHunks
+---@field sessionId string
+---@field hunks integer
+
 --- The result of `pygent/turn/dequeue`.
 ---@class pygent.Removed
 ---@field removed boolean
+
+--- A new name for the symbol at a position. The result is the edit of `textDocument/rename`; the client does not
+--- apply it.
+---@class pygent.RenameRequest
+---@field uri string
+---@field position lsp.Position
+---@field newName string
 
 --- The result of `pygent/checkpoint/restore` and `pygent.undo`. A restore of `undoCheckpointId` takes it back.
 --- `uncertain` lists the skipped files that changed while a command ran, by the command or by someone else; a restore
@@ -844,12 +1270,34 @@
 ---@class pygent.ReviewCancelled
 ---@field reviewId string
 
+--- What waits for review in a file, in place of what was sent of it before; nothing if `hunks` is empty.
+---
+--- `version` is the version of the open document that the ranges are for; null if it is not open, or if the agent is
+--- changing it. `kind` tells whether the agent created or deleted the file.
+---@class pygent.ReviewChanged
+---@field uri string
+---@field kind "edit"|"create"|"delete"
+---@field version? integer
+---@field hunks pygent.PendingHunk[]
+---@field rejected pygent.RejectedHunks[]
+
 --- The changes of the agent that the user rejected, described for the model. The report is a decision of the user
 --- and not part of the prompt's text: it is stored and shown separately.
 ---@class pygent.ReviewContent
 ---@field type "review"
 ---@field text string
 ---@field files pygent.RejectedFileContent[]
+
+--- The changes of the agent that the user rejected, as described for the model. It precedes the prompt that it came
+--- with.
+---@class pygent.ReviewItem
+---@field key string
+---@field turnId string
+---@field at string
+---@field type "review"
+---@field text string
+---@field files pygent.RejectedFile[]
+---@field parent? pygent.ToolItem the call whose subagent it belongs to
 
 --- An edit that was made, to be accepted or rejected hunk by hunk. `toolId` is the call that made it.
 ---@class pygent.ReviewRequest
@@ -938,12 +1386,14 @@
 ---@field resumed string[]
 
 --- Parameters of `pygent/session/attach`, which sends the events after `sinceSeq` (0: all) and then new events on
---- the token, until the request is cancelled or the session ends. The session may be held by another daemon or by none.
---- If `sinceSeq` is beyond the session's last event, the first event sent is the next new one. A slow client does not
---- slow down the turn.
+--- the token, until the request is cancelled or the session ends. With `as: "items"`, it sends `Items` in place of
+--- events. The session may be held by another daemon or by none. If `sinceSeq` is beyond the session's last event, the
+--- first event sent is the next new one; `Items` with the lower `seq` are sent at once. A slow client does not slow
+--- down the turn.
 ---@class pygent.SessionAttachParams
 ---@field sessionId string
 ---@field sinceSeq? integer
+---@field as? "events"|"items"
 ---@field partialResultToken string|integer
 
 --- The notification `pygent/session/changed`. `background`: a background command has started or ended.
@@ -981,7 +1431,8 @@
 ---@field atTurnId? string
 
 --- Parameters of `pygent/session/list`. The most recently used session comes first. `query` is searched for in names
---- and conversations.
+--- and conversations. With `cwd`, only the sessions of that folder and of the worktrees of its repository are
+--- listed.
 ---@class pygent.SessionListParams
 ---@field query? string
 ---@field cwd? string
@@ -994,9 +1445,11 @@
 ---@field sessionId string
 ---@field messages? boolean
 
---- Parameters of `pygent/session/new`.
+--- Parameters of `pygent/session/new`. With `worktree`, the session works in the git worktree of that name beside
+--- the workspace, which is created from HEAD unless it exists; `cwd` must then be missing.
 ---@class pygent.SessionNewParams
 ---@field cwd? string
+---@field worktree? string
 ---@field agent? string
 ---@field model? string
 ---@field mode? pygent.Mode
@@ -1015,6 +1468,7 @@
 ---@field usage pygent.Usage
 ---@field messageCount integer
 ---@field lastSeq integer
+---@field worktree? string
 ---@field interrupted boolean
 
 --- Parameters of requests about one session.
@@ -1047,6 +1501,17 @@
 --- `window/showMessage`.
 ---@class pygent.Setup
 ---@field started boolean
+
+--- Parameters of `pygent/sideQuestion`, a question about the conversation that leaves no trace in it. It is answered
+--- at once, also while a turn runs, by the session's model and without tools. Its events, on the partial result token,
+--- are those of a turn with the id `questionId`; their `seq` counts from 1, and they are not stored. The result has the
+--- question's id as `turnId`. `$/cancelRequest`, or `pygent/turn/cancel` with that id, cancels it.
+---@class pygent.SideQuestionParams
+---@field sessionId string
+---@field question string|pygent.ContentBlock[]
+---@field questionId? string
+---@field workDoneToken? string|integer
+---@field partialResultToken? string|integer
 
 --- A file that was not restored, or only in part, and the reason.
 ---@class pygent.Skipped
@@ -1092,6 +1557,18 @@
 ---@class pygent.Stopped
 ---@field stopped boolean
 
+--- Text that replaces a range. It must not be shown, or applied, for another version of the document.
+---@class pygent.SuggestedEdit
+---@field text string
+---@field range lsp.Range
+---@field textDocument pygent.VersionedDocument
+
+--- The symbols of a document, or those of the workspace that fit a query. The result is that of
+--- `textDocument/documentSymbol` or `workspace/symbol`.
+---@class pygent.SymbolsRequest
+---@field uri? string
+---@field query? string
+
 --- The output of a command that the user ran in a terminal.
 ---@class pygent.TerminalAttachment
 ---@field type "terminal"
@@ -1116,6 +1593,20 @@
 ---@field type "text"
 ---@field text string
 
+--- Text of the model, as Markdown. With `streaming`, more follows. With `withdrawn`, it belongs to a failed model
+--- call and no longer counts.
+---@class pygent.TextItem
+---@field key string
+---@field turnId string
+---@field at string
+---@field type "text"
+---@field itemId string
+---@field text string
+---@field streaming boolean
+---@field withdrawn boolean
+---@field parts string[] the pieces as they came, in place of `text`; what replaces them is another table
+---@field parent? pygent.ToolItem the call whose subagent it belongs to
+
 --- The model's thinking. The other fields are for the model's provider only.
 ---@class pygent.ThinkingBlock
 ---@field type "thinking"
@@ -1126,7 +1617,39 @@
 ---@field family? string
 ---@field providerData? table<string, any>
 
+--- Thinking of the model. `endedAt` is null while it streams, and if it is unknown.
+---@class pygent.ThinkingItem
+---@field key string
+---@field turnId string
+---@field at string
+---@field type "thinking"
+---@field itemId string
+---@field text string
+---@field streaming boolean
+---@field withdrawn boolean
+---@field endedAt? string
+---@field parts string[] as those of a text
+---@field parent? pygent.ToolItem the call whose subagent it belongs to
+
+--- A piece of a text in the arguments of a tool call that the model is still writing. `argument` is the name of the
+--- argument, such as `content`, or a path of keys and indices joined by dots, such as `edits.0.new`. The `tool_call`
+--- with the same `itemId` replaces its deltas; an `llm_error` that withdraws `itemId`, or the end of the turn, ends
+--- them. Calls that are short, or arrive in one piece, have none.
+---@class pygent.ToolCallDeltaEvent
+---@field seq integer
+---@field turnId string
+---@field iteration integer
+---@field totalTokens integer
+---@field timestamp string
+---@field parentToolId? string
+---@field type "tool_call_delta"
+---@field itemId string
+---@field toolName string
+---@field argument string
+---@field content string
+
 --- The model calls a tool. The event is sent again with the same `toolId` if a hook has changed the input.
+--- `itemId` is the item of its deltas, if it had any.
 ---@class pygent.ToolCallEvent
 ---@field seq integer
 ---@field turnId string
@@ -1143,14 +1666,59 @@
 ---@field risk pygent.Risk
 ---@field readOnly boolean
 ---@field locations pygent.Location[]
+---@field itemId? string
 
---- A tool that is offered to the model.
+--- A tool call. While the model writes it (`writing`), `toolId` is empty and `title` and `output` show the arguments
+--- that have arrived. It is `running` from the moment in which the model makes it, `asked` while the user is asked for
+--- permission, and `cancelled` if its turn ended first. `runsSince` excludes the time that the user took to answer.
+--- `output` is the end of the live output, at most 20,000 characters; it is empty once `result` contains it.
+--- `permissionId` is that of the last request for permission, or null. Items of a subagent have the call as their
+--- parent.
+---@class pygent.ToolItem
+---@field key string
+---@field turnId string
+---@field at string
+---@field type "tool"
+---@field toolId string
+---@field toolName string
+---@field title string
+---@field kind pygent.ToolKind
+---@field risk pygent.Risk
+---@field readOnly boolean
+---@field input table<string, any>
+---@field locations pygent.Location[]
+---@field status pygent.ToolStatus
+---@field runsSince string
+---@field output string
+---@field result? pygent.ToolOutcome
+---@field changes pygent.FileChange[]
+---@field permissionId? string
+---@field decision? pygent.PermissionDecision
+---@field deniedReason? string
+---@field output_parts string[] the last pieces, in place of `output`
+---@field output_bytes integer of all pieces that are kept
+---@field children pygent.Item[] what a subagent did
+---@field parent? pygent.ToolItem the call whose subagent it belongs to
+
+--- A tool that is offered to the model. `source` is `pygent` for a built-in tool, `own` for a tool of the user's
+--- files or of a package, `mcp:SERVER`, or `editor` for a tool that this client registered.
 ---@class pygent.Tool
 ---@field name string
 ---@field description string
 ---@field risk pygent.Risk
 ---@field readOnly boolean
 ---@field schema table<string, any>
+---@field source string
+
+--- The result of a tool call. `content` is what the model reads. `durationMs` excludes the time that the user took
+--- to answer. `exitCode` is that of the command that the call ran, negative for a signal; null if it ran none.
+---@class pygent.ToolOutcome
+---@field content string
+---@field isError boolean
+---@field cached boolean
+---@field truncated boolean
+---@field durationMs integer
+---@field exitCode? integer
 
 --- Live output of a tool.
 ---@class pygent.ToolProgressEvent
@@ -1206,6 +1774,22 @@
 ---@class pygent.Tools
 ---@field tools pygent.Tool[]
 
+--- Parameters of `pygent/client/registerTools`. A tool replaces the client's earlier one of the same name. The
+--- model is offered the tools from the next turn on, in the sessions whose turns this client starts.
+---@class pygent.ToolsRegisterParams
+---@field tools pygent.ClientTool[]
+
+--- The result of `pygent/client/registerTools`: the names of the tools as the model is offered them, and the tools
+--- that were refused.
+---@class pygent.ToolsRegistered
+---@field registered string[]
+---@field refused pygent.Refused[]
+
+--- Parameters of `pygent/client/unregisterTools`: names as they were registered. A running call of one of them
+--- ends with an error.
+---@class pygent.ToolsUnregisterParams
+---@field names string[]
+
 --- The turn is queued, or has started. `attachments` lists what the prompt contains besides its text. If a
 --- `turn_queued` event has `held`, the daemon that accepted the prompt ended before the turn began: the prompt waits
 --- for `pygent/turn/resume` or `pygent/turn/dequeue`.
@@ -1230,13 +1814,32 @@
 ---@field message string
 ---@field retryable boolean
 
+--- A turn. `seq` is the number of its first event, `endSeq` that of its last. `asked` is true if the turn is over
+--- and has called a model; a slash command has not. `plan` is the last plan of the turn itself, null without one.
+---@class pygent.Turn
+---@field turnId string
+---@field seq integer
+---@field state "queued"|"running"|"finished"
+---@field model string
+---@field mode string
+---@field agent string
+---@field startedAt string
+---@field finishedAt? string
+---@field endSeq? integer
+---@field stopReason? pygent.StopReason
+---@field usage? pygent.Usage
+---@field asked boolean
+---@field plan? pygent.PlanEntry[]
+---@field filesChanged pygent.FileChanged[]
+---@field is_taken_back? boolean the user went back to before it: the model knows nothing of it
+
 --- Parameters of `pygent/turn/cancel`. Without `turnId`, the running turn is cancelled.
 ---@class pygent.TurnParams
 ---@field sessionId string
 ---@field turnId? string
 
---- The result of `pygent/turn/start`. `structured`, any JSON value, is present if the request had an `outputSchema`
---- and `stopReason` is `end_turn`.
+--- The result of `pygent/turn/start` and `pygent/sideQuestion`. `structured`, any JSON value, is present if the
+--- request had an `outputSchema` and `stopReason` is `end_turn`.
 ---@class pygent.TurnResult
 ---@field sessionId string
 ---@field turnId string
@@ -1267,10 +1870,18 @@
 ---@field workDoneToken? string|integer
 ---@field partialResultToken? string|integer
 
+--- Which rejection is undone: the last one in the file, or the last one of all.
+---@class pygent.UndoRejectionParams
+---@field uri? string
+
 --- Files that a turn changed, and in which a restore or an undo has since taken back all changes of that turn.
 ---@class pygent.Undone
 ---@field turnId string
 ---@field uris string[]
+
+--- The names or ids that were registered, and no longer are.
+---@class pygent.Unregistered
+---@field removed string[]
 
 --- The turn's totals after a model call. `call` is the usage of that call alone, with the model that answered. It is
 --- missing if the call gave no answer in the conversation, such as a call that summarises it.
@@ -1295,6 +1906,11 @@
 ---@field costUsd? number
 ---@field contextTokens integer
 ---@field contextLimit? integer
+
+--- Document and version that an edit is for.
+---@class pygent.VersionedDocument
+---@field uri string
+---@field version integer
 
 --- `pygent/voice/start`: each utterance becomes a prompt of the session. `loopback` is what the machine plays.
 ---@class pygent.VoiceStartParams
@@ -1321,6 +1937,14 @@
 ---@field text string
 ---@field final boolean
 
+--- A turn that waits for the running one. With `held`, the daemon ended before the turn began: it waits for
+--- `pygent/turn/resume` or `pygent/turn/dequeue`.
+---@class pygent.WaitingTurn
+---@field turnId string
+---@field prompt string
+---@field attachments pygent.PromptAttachment[]
+---@field held boolean
+
 --- The fields of an LSP diagnostic that the daemon reads.
 ---@class pygent.Diagnostic
 ---@field range lsp.Range
@@ -1338,6 +1962,7 @@
 ---| "pygent/turn/resume"
 ---| "pygent/turn/queue"
 ---| "pygent/turn/dequeue"
+---| "pygent/sideQuestion"
 ---| "pygent/session/new"
 ---| "pygent/session/list"
 ---| "pygent/session/search"
@@ -1359,17 +1984,29 @@
 ---| "pygent/checkpoint/list"
 ---| "pygent/checkpoint/diff"
 ---| "pygent/checkpoint/restore"
+---| "pygent/review/accept"
+---| "pygent/review/reject"
+---| "pygent/review/undoRejection"
+---| "pygent/review/original"
+---| "pygent/review/add"
 ---| "pygent/tools/list"
+---| "pygent/client/registerTools"
+---| "pygent/client/unregisterTools"
+---| "pygent/hooks/register"
+---| "pygent/hooks/unregister"
 ---| "pygent/models/list"
 ---| "pygent/agents/list"
 ---| "pygent/keys/set"
 ---| "pygent/commands/list"
 ---| "pygent/complete"
+---| "pygent/edit/suggest"
 ---| "pygent/mcp/status"
 ---| "pygent/mcp/restart"
 ---| "pygent/mcp/log"
 ---| "pygent/mcp/login"
 ---| "pygent/mcp/logout"
+---| "pygent/codeReview/list"
+---| "pygent/commitMessage/write"
 ---| "pygent/voice/start"
 ---| "pygent/voice/status"
 ---| "pygent/voice/stop"
@@ -1384,6 +2021,7 @@
 ---@field ["pygent/turn/resume"] { params: pygent.ResumeParams, result: pygent.TurnResult }
 ---@field ["pygent/turn/queue"] { params: pygent.SessionParams, result: pygent.Queue }
 ---@field ["pygent/turn/dequeue"] { params: pygent.DequeueParams, result: pygent.Removed }
+---@field ["pygent/sideQuestion"] { params: pygent.SideQuestionParams, result: pygent.TurnResult }
 ---@field ["pygent/session/new"] { params: pygent.SessionNewParams, result: pygent.Session }
 ---@field ["pygent/session/list"] { params: pygent.SessionListParams, result: pygent.Sessions }
 ---@field ["pygent/session/search"] { params: pygent.SessionSearchParams, result: pygent.Matches }
@@ -1405,17 +2043,29 @@
 ---@field ["pygent/checkpoint/list"] { params: pygent.SessionParams, result: pygent.Checkpoints }
 ---@field ["pygent/checkpoint/diff"] { params: pygent.CheckpointParams, result: pygent.CheckpointDiff }
 ---@field ["pygent/checkpoint/restore"] { params: pygent.CheckpointRestoreParams, result: pygent.Restored }
+---@field ["pygent/review/accept"] { params: pygent.DecisionParams, result: pygent.Decided }
+---@field ["pygent/review/reject"] { params: pygent.DecisionParams, result: pygent.Decided }
+---@field ["pygent/review/undoRejection"] { params: pygent.UndoRejectionParams, result: pygent.Decided }
+---@field ["pygent/review/original"] { params: pygent.OriginalParams, result: pygent.Original }
+---@field ["pygent/review/add"] { params: pygent.AddedChangeParams, result: pygent.Decided }
 ---@field ["pygent/tools/list"] { params: pygent.NoParams, result: pygent.Tools }
+---@field ["pygent/client/registerTools"] { params: pygent.ToolsRegisterParams, result: pygent.ToolsRegistered }
+---@field ["pygent/client/unregisterTools"] { params: pygent.ToolsUnregisterParams, result: pygent.Unregistered }
+---@field ["pygent/hooks/register"] { params: pygent.HooksRegisterParams, result: pygent.HooksRegistered }
+---@field ["pygent/hooks/unregister"] { params: pygent.HooksUnregisterParams, result: pygent.Unregistered }
 ---@field ["pygent/models/list"] { params: pygent.NoParams, result: pygent.Models }
 ---@field ["pygent/agents/list"] { params: pygent.NoParams, result: pygent.Agents }
 ---@field ["pygent/keys/set"] { params: pygent.KeysParams, result: pygent.Keys }
 ---@field ["pygent/commands/list"] { params: pygent.NoParams, result: pygent.Commands }
 ---@field ["pygent/complete"] { params: pygent.CompleteParams, result: pygent.Completion }
+---@field ["pygent/edit/suggest"] { params: pygent.EditSuggestParams, result: pygent.EditSuggestions }
 ---@field ["pygent/mcp/status"] { params: pygent.NoParams, result: pygent.McpStatus }
 ---@field ["pygent/mcp/restart"] { params: pygent.McpServerParams, result: pygent.McpRestarted }
 ---@field ["pygent/mcp/log"] { params: pygent.McpServerParams, result: pygent.McpLog }
 ---@field ["pygent/mcp/login"] { params: pygent.McpServerParams, result: pygent.McpLogin }
 ---@field ["pygent/mcp/logout"] { params: pygent.McpServerParams, result: pygent.McpLogout }
+---@field ["pygent/codeReview/list"] { params: pygent.FindingsParams, result: pygent.Findings }
+---@field ["pygent/commitMessage/write"] { params: pygent.CommitMessageParams, result: pygent.CommitMessage }
 ---@field ["pygent/voice/start"] { params: pygent.VoiceStartParams, result: pygent.VoiceStatus }
 ---@field ["pygent/voice/status"] { params: pygent.NoParams, result: pygent.VoiceStatus }
 ---@field ["pygent/voice/stop"] { params: pygent.NoParams, result: pygent.VoiceStatus }
@@ -1427,6 +2077,16 @@
 ---@field ["pygent/review/request"] { params: pygent.ReviewRequest, result: pygent.ReviewResult }
 ---@field ["pygent/permission/request"] { params: pygent.PermissionRequest, result: pygent.PermissionResult }
 ---@field ["pygent/client/save"] { params: pygent.SaveRequest, result: pygent.SaveResult }
+---@field ["pygent/client/callTool"] { params: pygent.ClientToolCall, result: pygent.ClientToolResult }
+---@field ["pygent/client/hook"] { params: pygent.ClientHookCall, result: pygent.ClientHookResult }
+---@field ["pygent/client/diagnostics"] { params: pygent.DiagnosticsRequest, result: pygent.LanguageAnswer }
+---@field ["pygent/client/locations"] { params: pygent.LocationsRequest, result: pygent.LanguageAnswer }
+---@field ["pygent/client/hover"] { params: pygent.HoverRequest, result: pygent.LanguageAnswer }
+---@field ["pygent/client/symbols"] { params: pygent.SymbolsRequest, result: pygent.LanguageAnswer }
+---@field ["pygent/client/calls"] { params: pygent.CallsRequest, result: pygent.LanguageAnswer }
+---@field ["pygent/client/rename"] { params: pygent.RenameRequest, result: pygent.LanguageAnswer }
+---@field ["pygent/client/codeActions"] { params: pygent.CodeActionsRequest, result: pygent.LanguageAnswer }
+---@field ["pygent/client/format"] { params: pygent.FormatRequest, result: pygent.LanguageAnswer }
 
 --- Notifications of the daemon.
 ---@class pygent.Notifications
@@ -1434,15 +2094,19 @@
 ---@field ["pygent/session/changed"] pygent.SessionChanged
 ---@field ["pygent/models/changed"] pygent.ModelsChanged
 ---@field ["pygent/mcp/changed"] pygent.McpChanged
+---@field ["pygent/codeReview/didChange"] pygent.Findings
 ---@field ["pygent/voice/update"] pygent.VoiceUpdate
 ---@field ["pygent/voice/changed"] pygent.VoiceStatus
 ---@field ["pygent/question/cancelled"] pygent.QuestionCancelled
+---@field ["pygent/review/didChange"] pygent.ReviewChanged
 ---@field ["pygent/review/cancelled"] pygent.ReviewCancelled
 ---@field ["pygent/permission/cancelled"] pygent.PermissionCancelled
+---@field ["pygent/client/toolCancelled"] pygent.ClientToolCancelled
 
 --- Notifications of the editor.
 ---@class pygent.ClientNotifications
 ---@field ["pygent/context/didChange"] pygent.EditorContext
+---@field ["pygent/client/toolProgress"] pygent.ClientToolProgress
 
 --- Results of the commands of `workspace/executeCommand`.
 ---@class pygent.CommandResults
@@ -1463,7 +2127,14 @@
 ---@field ["pygent.setup"] pygent.Setup
 ---@field ["pygent.acceptChanges"] pygent.Reviewed
 ---@field ["pygent.rejectChanges"] pygent.Reviewed
+---@field ["pygent.undoRejection"] pygent.Reviewed
 ---@field ["pygent.review"] pygent.Reviewed
+---@field ["pygent.codeReview"] pygent.CommandTurn
+---@field ["pygent.fixFinding"] pygent.CommandTurn
+---@field ["pygent.applySuggestion"] pygent.FindingsLeft
+---@field ["pygent.dismissFinding"] pygent.FindingsLeft
+---@field ["pygent.dismissFindings"] pygent.FindingsLeft
+---@field ["pygent.commitMessage"] pygent.CommitMessageStarted
 
 ---@class pygent.protocol
 ---@field VERSION integer The protocol version of these types.

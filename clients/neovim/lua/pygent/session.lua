@@ -1,4 +1,4 @@
---- One session as Neovim follows it: a conversation that the daemon's events keep up to date.
+--- One session as Neovim follows it: a conversation that the daemon keeps up to date.
 
 local client = require("pygent.daemon.client")
 local context = require("pygent.daemon.context")
@@ -7,9 +7,8 @@ local notifications = require("pygent.notifications")
 
 local M = {}
 
----What has happened to a session: events came, or a question of the agent, or one is over.
+---What has happened to a session: its conversation has changed, or a question of the agent came, or one is over.
 ---@class pygent.Change
----@field events? pygent.Event[] those that came, in their order
 ---@field items? pygent.Item[] of the conversation, those that are new or are not as they were
 ---@field is_new? boolean the conversation began anew: all that was known of it is wrong
 ---@field asks? boolean what waits for the user has changed
@@ -34,6 +33,14 @@ Session.__index = Session
 
 ---@alias pygent.Prompt string|pygent.ContentBlock[]
 
+---@param id string
+---@return pygent.Conversation
+local function begun(id)
+  local made = conversation.new(id)
+  conversation.count_untold(made, require("pygent.review.published").rejected(id))
+  return made
+end
+
 ---@param given pygent.Session
 ---@param root string
 ---@param asks pygent.Ask[] what waits for the user in it by now
@@ -43,7 +50,7 @@ function M.new(given, root, asks)
     id = given.sessionId,
     root = root,
     info = given,
-    conversation = conversation.new(given.sessionId),
+    conversation = begun(given.sessionId),
     asks = asks,
     n_background = 0,
     _listeners = {},
@@ -52,17 +59,6 @@ function M.new(given, root, asks)
     _is_wanted = false,
     _is_over = false,
   }, Session)
-end
-
----@param prompt pygent.Prompt
----@param report? pygent.ReviewContent|pygent.TextContent what the user rejected since the model was told last
----@return pygent.Prompt
-local function with_report(prompt, report)
-  if report == nil then
-    return prompt
-  end
-  local words = type(prompt) == "string" and { { type = "text", text = prompt } } or prompt
-  return vim.list_extend({ report }, words)
 end
 
 ---@param prompt pygent.Prompt
@@ -85,23 +81,14 @@ end
 ---@param on_end? fun(err: lsp.ResponseError?, result: pygent.TurnResult?) when the turn is over
 ---@param turn_id? string the id that the turn shall have
 function Session:send(prompt, on_end, turn_id)
-  local report, give_back = nil, function() end ---@type pygent.ReviewContent?, fun()
-  -- A command may not call a model, and the report would be lost: a turn that does is given the report once it runs
-  if type(prompt) ~= "string" or not vim.startswith(prompt, "/") then
-    report, give_back = require("pygent.review.rejections").take(self.id)
-  end
-  local params = { sessionId = self.id, turnId = turn_id, prompt = with_report(prompt, report) }
+  local params = { sessionId = self.id, turnId = turn_id, prompt = prompt }
   local release = self:hold()
   self:request("pygent/turn/start", params, function(err, result)
     release()
-    local is_problem = err ~= nil and err.code ~= -32800
-    if is_problem then
-      give_back()
-    end
     if on_end then
       on_end(err, result)
     end
-    if is_problem and err.code ~= client.ENDED then
+    if err and err.code ~= -32800 and err.code ~= client.ENDED then
       notifications.user(notifications.reason(err), vim.log.levels.ERROR) -- the last thing that is told
     end
   end)
@@ -232,10 +219,10 @@ function Session:_attach()
   end
   self.client_id = ready.id
   local since = self.conversation.last_seq
-  local token, stop = client.follow(function(events)
-    self:_take(events, since)
+  local token, stop = client.follow(function(changes)
+    self:_take(changes --[[@as pygent.Items]], since)
   end)
-  local params = { sessionId = self.id, sinceSeq = since, partialResultToken = token }
+  local params = { sessionId = self.id, sinceSeq = since, as = "items", partialResultToken = token }
   local cancel = client.request(ready, "pygent/session/attach", params, function()
     stop()
   end)
@@ -255,21 +242,35 @@ function Session:_rest()
   end
 end
 
----@param events pygent.Event[]
+---@param changes pygent.Items
 ---@param since integer
-function Session:_take(events, since)
-  if events[1] and events[1].seq <= since then
+function Session:_take(changes, since)
+  if since > 0 and changes.seq <= since then
     -- The daemon was killed before it kept its last words, and its numbers come again: what it said counts no more.
-    self.conversation = conversation.new(self.id)
-    self:tell({ is_new = true })
-    return self:_attach()
+    return self:begin_anew()
   end
-  local items = conversation.take(self.conversation, events)
-  self:tell({ events = events, items = items })
+  local items, events = conversation.take(self.conversation, changes)
+  self:tell({ items = items })
   for _, event in ipairs(events) do
     notifications.of_event(self.id, event, event.seq <= self._replayed_to)
   end
   self:_rest()
+end
+
+---Forget the conversation, and follow it from its beginning.
+function Session:begin_anew()
+  self.conversation = begun(self.id)
+  self:tell({ is_new = true })
+  self:_attach()
+end
+
+---Show what the session's messages hold besides its events, if that is not shown yet: a conversation was loaded.
+function Session:learn_earlier()
+  if conversation.is_missing(self.conversation, self.info) then
+    self._replayed_to = math.max(self._replayed_to, self.conversation.last_seq)
+    self:begin_anew()
+    self.conversation.has_earlier = true
+  end
 end
 
 ---End the stream of events.

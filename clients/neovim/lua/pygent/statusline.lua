@@ -15,7 +15,7 @@ local MAX_TITLE_CHARS = 30
 local REDRAW_MS = 100
 
 ---Calls that run, the one that began last at the end, by the session's id.
----@type table<string, {id: string, title: string}[]>
+---@type table<string, pygent.ToolItem[]>
 local calls = {}
 ---@type table<string, fun()>
 local listening = {}
@@ -72,23 +72,28 @@ function M.text()
 end
 
 ---@param id string
----@param event pygent.Event
+---@param item pygent.Item
 ---@return boolean is_other the line is another one now
-local function take(id, event)
+local function take(id, item)
   local running = calls[id] or {}
   calls[id] = running
-  if event.type == "tool_call" then
-    table.insert(running, { id = event.toolId, title = event.title })
-  elseif event.type == "tool_result" or event.type == "permission_denied" then
-    calls[id] = vim.tbl_filter(function(call)
-      return call.id ~= event.toolId
-    end, running)
-  elseif event.type == "finished" or event.type == "turn_started" then
-    calls[id] = {}
-  else
+  if item.type == "end" or item.type == "prompt" then
+    calls[id] = item.steered and running or {}
+    return true
+  end
+  if item.type ~= "tool" then
     return false
   end
-  return true
+  local is_over = item.result ~= nil or item.status == "denied" or item.status == "writing"
+  local is_known = vim.list_contains(running, item)
+  if is_over and is_known then
+    calls[id] = vim.tbl_filter(function(call)
+      return call ~= item
+    end, running)
+  elseif not is_over and not is_known then
+    table.insert(running, item)
+  end
+  return is_over == is_known
 end
 
 local function redraw()
@@ -108,8 +113,8 @@ end
 local function listen_to(session)
   listening[session.id] = session:listen(function(change)
     local is_other = change.asks or change.info or change.is_new
-    for _, event in ipairs(change.events or {}) do
-      is_other = take(session.id, event) or is_other
+    for _, item in ipairs(change.items or {}) do
+      is_other = take(session.id, item) or is_other
     end
     if sessions.get(session.id) == nil then -- it is deleted
       listening[session.id], calls[session.id] = nil, nil

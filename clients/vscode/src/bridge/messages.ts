@@ -46,6 +46,8 @@ export type Note =
 	| { readonly type: "voice"; readonly voice: VoiceShown }
 	/** A background command of the session that is shown has started or ended. */
 	| { readonly type: "background" }
+	/** A side question is being answered, or its answer has ended: all of it, each time. */
+	| { readonly type: "side_answer"; readonly answer: SideAnswer }
 	| { readonly type: "reply"; readonly id: number; readonly result: unknown }
 	| { readonly type: "refusal"; readonly id: number; readonly message: string };
 
@@ -67,7 +69,8 @@ export interface Calls {
 	ready: { params: null; result: null };
 	/**
 	 * Say it: begins a turn, or waits behind the one that runs; with `steer`, joins the one that runs, and `turnId` is
-	 * null. Answered when the daemon has taken it.
+	 * null. A side question (`/btw`) is answered beside the conversation, and `turnId` is null. Answered when the daemon
+	 * has taken it.
 	 */
 	send: {
 		params: {
@@ -80,6 +83,8 @@ export interface Calls {
 		result: { readonly turnId: string | null };
 	};
 	stop: { params: null; result: null };
+	/** The user has closed the answer of a side question, which is cancelled if it is not complete. */
+	closeSideAnswer: { params: { readonly id: string }; result: null };
 	retry: { params: { readonly turnId: string; readonly action: "now" | "give_up" }; result: null };
 	/** Send a prompt again that is held since the daemon ended. */
 	resume: { params: { readonly turnId: string }; result: null };
@@ -251,6 +256,17 @@ export interface PanelState {
 	readonly selection: string | null;
 	/** Hunks of this session that wait for review. */
 	readonly review: ReviewCount;
+}
+
+/** A side question, with its answer as far as it has come. */
+export interface SideAnswer {
+	readonly id: string;
+	readonly sessionId: string;
+	readonly question: string;
+	readonly text: string;
+	readonly state: "answering" | "done" | "cancelled" | "failed";
+	/** Why it failed. */
+	readonly problem: string | null;
 }
 
 /** Voice input in the session that is shown. */

@@ -15,6 +15,7 @@ export function chatCommands(views: Views, daemon: Daemon): Commands {
 			shown.show(null);
 			await focus(views);
 		},
+		newWorktreeChat: () => newWorktreeChat(views, daemon),
 		openChatInEditor: () => {
 			const { active } = views;
 			views.openTab(active?.sessionId ?? null);
@@ -47,6 +48,20 @@ async function focus(views: Views): Promise<void> {
 	const panel = await views.panel();
 	views.focus(panel);
 	panel.send({ type: "focus", on: panel.conversation.asks.length > 0 ? "ask" : "prompt" });
+}
+
+/** A session in a git worktree, which the daemon creates unless it exists. */
+async function newWorktreeChat(views: Views, daemon: Daemon): Promise<void> {
+	const worktree = await vscode.window.showInputBox({
+		title: "New session in a worktree",
+		prompt: "Name of the git worktree. Its files are those of the last commit, on the branch pygent/NAME.",
+		validateInput: (text) => (text.trim() === "" ? "Enter a name, such as the topic of the work." : null),
+	});
+	if (worktree === undefined) return;
+	await daemon.needReady();
+	const { sessionId } = await daemon.request("pygent/session/new", { worktree: worktree.trim() });
+	(await views.panel()).show(sessionId);
+	await focus(views);
 }
 
 async function stop(views: Views): Promise<void> {

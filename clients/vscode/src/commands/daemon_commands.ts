@@ -11,10 +11,14 @@ const WITH_A_TURN = new Set([
 	"pygent.test",
 	"pygent.refactor",
 	"pygent.doc",
+	"pygent.codeReview",
 ]);
 
 /** About the chat's session as well; without one, about the last that a command used. */
 const ABOUT_A_SESSION = new Set(["pygent.cancel", "pygent.undo", "pygent.setMode", "pygent.setModel"]);
+
+/** Commands whose answer names a session, which is shown then. */
+const OF_ANOTHER_SESSION = new Set(["pygent.newSession", "pygent.fixFinding"]);
 
 /** `views` are there only after the client was made. */
 export function commandMiddleware(views: () => Views): Required<Pick<Middleware, "executeCommand">> {
@@ -27,7 +31,7 @@ export function commandMiddleware(views: () => Views): Required<Pick<Middleware,
 			}
 			const sessionId = views().active?.sessionId ?? null;
 			if (ABOUT_A_SESSION.has(command) && sessionId !== null) return next(command, [...args, { sessionId }]);
-			if (command !== "pygent.newSession") return next(command, args);
+			if (!OF_ANOTHER_SESSION.has(command)) return next(command, args);
 			const session = (await next(command, args)) as { readonly sessionId: string };
 			await views().show(session.sessionId);
 			return session;

@@ -43,6 +43,7 @@ function wordsOf(item: Item): string | null {
 }
 
 const OUTCOMES: Readonly<Record<ToolItem["status"], string>> = {
+	writing: "being written",
 	asked: "",
 	running: "",
 	done: "",

@@ -1,7 +1,8 @@
 /** What can be read off a conversation. */
 
-import type { PlanEntry, Session, Usage } from "../protocol/protocol.ts";
-import type { Conversation, Item, Turn } from "./state.ts";
+import type { PlanEntry, RejectedFile, Session, Turn, Usage } from "../protocol/protocol.ts";
+import { decoded } from "./amounts.ts";
+import type { Conversation, Item } from "./state.ts";
 
 type TurnRecord = Pick<Conversation, "turns" | "standing">;
 
@@ -86,4 +87,20 @@ export function costOfSession(
 export function promptsOfTurns(items: readonly Item[]): ReadonlyMap<string, string> {
 	const began = items.flatMap((item) => (item.type === "prompt" && !item.steered ? [item] : []));
 	return new Map(began.flatMap(({ turnId, text }) => (text.trim() === "" ? [] : [[turnId, text.trim()]])));
+}
+
+/** Returns the index of the last end of a turn that changed the file; -1 if no turn did. */
+export function endThatChanged(items: readonly Item[], uri: string): number {
+	return items.findLastIndex(
+		(item) => item.type === "end" && item.filesChanged.some((file) => isSameFile(file.uri, uri)),
+	);
+}
+
+/** How many of these rejections are in that file. */
+export function rejectionsIn(files: readonly RejectedFile[], uri: string): number {
+	return files.reduce((sum, each) => (isSameFile(each.uri, uri) ? sum + each.rejected : sum), 0);
+}
+
+function isSameFile(one: string, other: string): boolean {
+	return one === other || decoded(one) === decoded(other);
 }

@@ -56,7 +56,11 @@ class OwnCapabilities implements StaticFeature {
 			saveDocuments: true,
 			contextUpdates: true,
 			textDigests: true,
+			notebookEdits: true,
 			chatPanel: true,
+			pendingReview: true,
+			// Not `format`: VS Code formats documents, not a text that is about to be written.
+			languageFeatures: ["diagnostics", "locations", "hover", "symbols", "calls", "rename", "codeActions"],
 			// Else the daemon does not wait: changes are reviewed whenever the user likes.
 			reviewRequest: vscode.workspace.getConfiguration("pygent").get("review") === "each",
 			windowId: this.#windowId,

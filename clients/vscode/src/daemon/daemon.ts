@@ -12,7 +12,6 @@ import { reasonOf } from "../conversation/error_text.ts";
 import {
 	type ClientNotifications,
 	type ClientRequests,
-	type Event,
 	type Notifications,
 	PROTOCOL_VERSION,
 	type Requests,
@@ -63,8 +62,6 @@ export type Stop =
 const INITIALIZE_MS = 60_000;
 
 const RESTARTED = new Error("pygent is restarting.");
-
-const EVENTS = new ProgressType<{ readonly events: readonly Event[] }>();
 
 /** The states in which it is not started before the user decides something. */
 export type Undecided = Extract<DaemonState, { readonly state: "untrusted" | "consent" }>;
@@ -225,9 +222,9 @@ export class Daemon implements vscode.Disposable {
 		}
 	}
 
-	/** Events on a `partialResultToken`, from now on. */
-	follow(token: string, take: (events: readonly Event[]) => void): vscode.Disposable {
-		return this.#ready().onProgress(EVENTS, token, ({ events }) => take(events));
+	/** The values that come on a `partialResultToken`, from now on. */
+	follow<Value>(token: string, take: (value: Value) => void): vscode.Disposable {
+		return this.#ready().onProgress(new ProgressType<Value>(), token, take);
 	}
 
 	dispose(): void {

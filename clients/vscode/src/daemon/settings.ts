@@ -3,7 +3,7 @@
 const SECTION = "pygent.";
 
 /** Settings of the extension alone, which the daemon does not know. */
-const OWN = /^pygent\.(?:server\..*|trace|review)$/;
+const OWN = /^pygent\.(?:server\..*|trace|review|editorTools)$/;
 
 /** Names of the daemon's settings among those that the extension declares, such as `context.mode`. */
 export function daemonSettings(declared: readonly string[]): readonly string[] {

@@ -37,6 +37,9 @@ export class EditorContexts implements vscode.Disposable {
 			}),
 			vscode.window.onDidChangeVisibleTextEditors(() => this.#moved()),
 			vscode.window.tabGroups.onDidChangeTabs(() => this.#soon()),
+			vscode.workspace.onDidChangeNotebookDocument(() => this.#soon()),
+			vscode.workspace.onDidSaveNotebookDocument(() => this.#soon()),
+			vscode.workspace.onDidCloseNotebookDocument(() => this.#soon()),
 			vscode.languages.onDidChangeDiagnostics(({ uris }) => this.#judged(uris)),
 			daemon.onDidChangeState(({ state }) => {
 				if (state === "ready") this.#tellAll();
@@ -95,6 +98,7 @@ export class EditorContexts implements vscode.Disposable {
 			selection: selectionOf(this.#editor),
 			visibleUris: visible.map((uri) => uri.toString()),
 			openUris: openFiles().map((uri) => uri.toString()),
+			unsavedNotebooks: unsavedNotebooks().map((uri) => uri.toString()),
 			...(diagnostics.length === 0 ? {} : { diagnostics }),
 		};
 		this.#daemon.tell("pygent/context/didChange", context);
@@ -114,6 +118,12 @@ export function openFiles(): readonly vscode.Uri[] {
 	const uris = inputs.flatMap((input) => (input instanceof vscode.TabInputText ? [input.uri] : []));
 	const files = new Map(uris.filter(({ scheme }) => scheme === "file").map((uri) => [uri.toString(), uri]));
 	return [...files.values()];
+}
+
+/** Notebooks whose cells are not as their files: the daemon sees files alone. */
+function unsavedNotebooks(): readonly vscode.Uri[] {
+	const notebooks = vscode.workspace.notebookDocuments.filter(({ isDirty, uri }) => isDirty && uri.scheme === "file");
+	return notebooks.map(({ uri }) => uri);
 }
 
 /** One that is closed is no longer where the user is. */

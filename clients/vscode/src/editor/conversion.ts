@@ -1,6 +1,6 @@
 /** Places and problems of this editor in the words of the protocol: both count as UTF-16. */
 
-import type * as vscode from "vscode";
+import * as vscode from "vscode";
 import type { Diagnostic, Position, Range } from "../protocol/protocol.ts";
 
 export function rangeOut({ start, end }: vscode.Range): Range {
@@ -9,6 +9,10 @@ export function rangeOut({ start, end }: vscode.Range): Range {
 
 function positionOut({ line, character }: vscode.Position): Position {
 	return { line, character };
+}
+
+export function rangeIn({ start, end }: Range): vscode.Range {
+	return new vscode.Range(start.line, start.character, end.line, end.character);
 }
 
 export function diagnosticOut({ range, message, severity, source, code }: vscode.Diagnostic): Diagnostic {

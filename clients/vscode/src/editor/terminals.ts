@@ -68,7 +68,7 @@ export class Terminals implements vscode.Disposable {
 
 	/** Returns the whole visible text. Raises if the terminal is empty. */
 	async allOf(terminal: vscode.Terminal): Promise<TerminalContent> {
-		const output = sent(await copied(terminal, ["selectAll", "copySelection", "clearSelection"]));
+		const output = await shownBy(terminal);
 		if (output === "") throw new Error(`The terminal ${terminal.name} is empty: run a command in it first.`);
 		return { type: "terminal", command: "", output };
 	}
@@ -141,6 +141,11 @@ export async function broughtToFront(
 		return vscode.window.activeTerminal === terminal;
 	});
 	if (!isThere) throw new Error(`The terminal ${terminal.name} does not come to the front. Try again.`);
+}
+
+/** Returns all that a terminal shows, its last lines if that is much. Raises if it cannot be copied. */
+export async function shownBy(terminal: vscode.Terminal): Promise<string> {
+	return sent(await copied(terminal, ["selectAll", "copySelection", "clearSelection"]));
 }
 
 let inUse: Promise<unknown> = Promise.resolve();

@@ -16,6 +16,7 @@ import { editorCalls } from "./calls/editor.ts";
 import { reviewCalls } from "./calls/review.ts";
 import { sessionSettingCalls } from "./calls/session_settings.ts";
 import { sessionCalls } from "./calls/sessions.ts";
+import { SideQuestions } from "./calls/side_questions.ts";
 import { terminalCalls } from "./calls/terminal.ts";
 import { turnCalls } from "./calls/turns.ts";
 import { voiceCalls } from "./calls/voice.ts";
@@ -38,8 +39,8 @@ export class Panel implements ShownSession, vscode.Disposable {
 	#notices: readonly string[] = [];
 	/** Review counts that the view has. */
 	#review: ReviewCount = { hunks: 0, files: [], rejected: [] };
-	/** Its messages are known; what comes after them comes as events. */
-	#hasMessages = false;
+	/** Its own facts were loaded since the daemon is ready. */
+	#isLoaded = false;
 	#loading: Promise<void> = Promise.resolve();
 	#toLoad: Promise<void> | null = null;
 	/** The view listens; before that, what is sent to it is lost. */
@@ -57,9 +58,12 @@ export class Panel implements ShownSession, vscode.Disposable {
 	constructor(webview: vscode.Webview, services: Services, sessionId: string | null) {
 		this.#webview = webview;
 		this.#services = services;
+		const asides = new SideQuestions(services.daemon, (note) => this.send(note));
+		this.#disposables.push(asides);
 		this.calls = {
 			ready: async () => this.#begin(),
-			...turnCalls(services, this),
+			...turnCalls(services, this, asides),
+			...asides.calls,
 			...answerCalls(services.asks),
 			...sessionSettingCalls(services, this),
 			...reviewCalls(services.reviews, this),
@@ -89,7 +93,7 @@ export class Panel implements ShownSession, vscode.Disposable {
 			}),
 			services.daemon.onDidChangeState(({ state }) => {
 				if (state !== "ready") return;
-				this.#hasMessages = false;
+				this.#isLoaded = false;
 				void this.refresh();
 			}),
 		);
@@ -136,7 +140,7 @@ export class Panel implements ShownSession, vscode.Disposable {
 		this.#following?.dispose();
 		this.#session = null;
 		this.#notices = [];
-		this.#hasMessages = false;
+		this.#isLoaded = false;
 		this.#feed = sessionId === null ? null : this.#services.sessions.feed(sessionId);
 		this.#following = this.#feed === null ? null : this.#follow(this.#feed);
 		void this.refresh();
@@ -160,21 +164,17 @@ export class Panel implements ShownSession, vscode.Disposable {
 	async #load(): Promise<void> {
 		const { sessionId } = this;
 		if (sessionId === null || this.#services.daemon.state.state !== "ready") return this.#sendState();
-		const isFirst = !this.#hasMessages;
 		try {
-			const { messages, turnIds, notices, ...session } = await this.#services.daemon.request("pygent/session/load", {
+			const { turnIds, notices, ...session } = await this.#services.daemon.request("pygent/session/load", {
 				sessionId,
-				messages: isFirst,
+				messages: false,
 			});
 			if (this.sessionId !== sessionId) return;
 			this.#session = session;
 			this.#notices = notices;
 			this.#feed?.apply({ type: "standing", standing: { turnIds, lastSeq: session.lastSeq } });
-			if (isFirst) {
-				this.#feed?.tellEarlier(messages, session.lastSeq);
-				void this.#loadUndone();
-			}
-			this.#hasMessages = true;
+			if (!this.#isLoaded) void this.#loadUndone();
+			this.#isLoaded = true;
 		} catch (error) {
 			if (this.sessionId === sessionId && isUnknownSession(error)) this.#gone();
 			return; // with the daemon: what is shown stays, and the next prompt says so

@@ -11,6 +11,7 @@ export type Event =
 	| PermissionRequestedEvent
 	| PermissionResolvedEvent
 	| PermissionDeniedEvent
+	| ToolCallDeltaEvent
 	| ToolProgressEvent
 	| ToolResultEvent
 	| UsageEvent
@@ -23,6 +24,37 @@ export type Event =
 	| NoticeEvent
 	| CancelledEvent
 	| FinishedEvent;
+
+/** An item of a conversation, identified by `type`. */
+export type Item =
+	| PromptItem
+	| ReviewItem
+	| TextItem
+	| ThinkingItem
+	| ToolItem
+	| FailureItem
+	| LimitItem
+	| CompactedItem
+	| HookItem
+	| NoticeItem
+	| EndItem;
+
+/** An attachment of a prompt: its location, without its content. */
+export type PromptAttachment =
+	| FileAttachment
+	| DiagnosticsAttachment
+	| ImageAttachment
+	| TerminalAttachment;
+
+/** State of a tool call. */
+export type ToolStatus =
+	| "writing"
+	| "asked"
+	| "running"
+	| "done"
+	| "failed"
+	| "denied"
+	| "cancelled";
 
 /** A part of a prompt. */
 export type ContentBlock =
@@ -128,6 +160,16 @@ export interface Accepted {
 	readonly accepted: boolean;
 }
 
+/**
+ * A change that the client made for the agent of a session, to be reviewed. `before` is the text before it; null if
+ * it created the file.
+ */
+export interface AddedChangeParams {
+	readonly uri: string;
+	readonly sessionId: string;
+	readonly before: string | null;
+}
+
 /** A variant of the agent. `model` and `mode` are its own; if null, those of the session or the settings apply. */
 export interface Agent {
 	readonly name: string;
@@ -139,6 +181,17 @@ export interface Agent {
 /** The result of `pygent/agents/list`. */
 export interface Agents {
 	readonly agents: readonly Agent[];
+}
+
+/**
+ * `text` is appended to a field of the item with this key. Of `output`, a client keeps the last 20,000
+ * characters.
+ */
+export interface Append {
+	readonly op: "append";
+	readonly key: string;
+	readonly field: "text" | "output";
+	readonly text: string;
 }
 
 /** The call that waits for permission; see the event `tool_call`. */
@@ -163,12 +216,14 @@ export interface Attached {
 }
 
 /**
- * A background command of a session. `id` is the model's `shell_id`. `exitCode` is null while the command runs, and
- * negative for a signal. `ending` describes how the command ended, or that it still runs. `lastOutput` is the end of
- * its output, at most 4000 characters, whether or not the model has read it.
+ * A background command of a session, or a subagent in the background (`kind`), whose `command` is its task in a few
+ * words, and whose output is what it does, and its report. `id` is the model's `shell_id`. `exitCode` is null while
+ * the command runs, and negative for a signal. `ending` describes how the command ended, or that it still runs.
+ * `lastOutput` is the end of its output, at most 4000 characters, whether or not the model has read it.
  */
 export interface BackgroundCommand {
 	readonly id: string;
+	readonly kind: "command" | "agent";
 	readonly command: string;
 	readonly startedAt: string;
 	readonly running: boolean;
@@ -190,6 +245,16 @@ export interface BackgroundCommands {
 export interface BackgroundStopParams {
 	readonly sessionId: string;
 	readonly id: string;
+}
+
+/**
+ * The calls of the function at a position, or those that it makes. The result is that of
+ * `callHierarchy/incomingCalls` or `callHierarchy/outgoingCalls`.
+ */
+export interface CallsRequest {
+	readonly direction: "incoming" | "outgoing";
+	readonly uri: string;
+	readonly position: Position;
 }
 
 /** The turn was cancelled, or the daemon ended while it ran. */
@@ -270,16 +335,126 @@ export interface ClientCapabilities {
 	readonly questionRequest?: boolean;
 	readonly permissionRequest?: boolean;
 	readonly reviewRequest?: boolean;
+	readonly pendingReview?: boolean;
 	readonly contextUpdates?: boolean;
 	readonly textDigests?: boolean;
+	readonly notebookEdits?: boolean;
 	readonly chatPanel?: boolean;
 	readonly restricted?: boolean;
+	readonly tools?: readonly unknown[];
+	readonly hooks?: readonly unknown[];
+	readonly languageFeatures?: ReadonlyArray<"diagnostics" | "locations" | "hover" | "symbols" | "calls" | "rename" | "codeActions" | "format">;
 	readonly windowId?: string;
+}
+
+/**
+ * A hook callback of a client. `id` is the client's own. `matcher`, a regular expression, must match the whole name
+ * of the tool; without it, the hook runs for every tool. The default of `timeoutS` is 60 seconds, the maximum an
+ * hour.
+ */
+export interface ClientHook {
+	readonly id: string;
+	readonly event: "session_start" | "user_prompt_submit" | "pre_tool_use" | "post_tool_use" | "post_tool_use_failure" | "permission_request" | "pre_compact" | "stop" | "subagent_stop" | "session_end";
+	readonly matcher?: string;
+	readonly timeoutS?: number;
+}
+
+/** A hook of the client has to run. `input` is the JSON object that a hook command reads (docs/hooks.md). */
+export interface ClientHookCall {
+	readonly hookId: string;
+	readonly input: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * What the hook decides, as a hook command writes it (docs/hooks.md): its keys are in snake_case. `null` decides
+ * nothing. `tool_input` is the complete new input of the tool.
+ */
+export interface ClientHookResult {
+	readonly decision?: "allow" | "ask" | "deny" | null;
+	readonly reason?: string | null;
+	readonly tool_input?: Readonly<Record<string, unknown>> | null;
+	readonly context?: string | null;
+}
+
+/**
+ * A tool of a client. The model is offered it as `editor__NAME`. `inputSchema` is the JSON Schema of its arguments,
+ * an object. A tool changes something, perhaps for good, unless it has `readOnly`, or `destructive: false`. The risk
+ * follows from these if it is not given: low, medium or high. Calls of a tool with low risk, which needs `readOnly`,
+ * are not asked about.
+ *
+ * With `runsPrograms`, changed documents are saved before a call, and changes of files belong to the undo.
+ * `commandArgument` names an argument with a command line that the client runs in bash: the permission rules that deny
+ * or ask about `shell` apply to it, and the user is asked about each command. `timeoutS` limits a call; the default is
+ * 60 seconds, the maximum an hour.
+ */
+export interface ClientTool {
+	readonly name: string;
+	readonly description: string;
+	readonly inputSchema: Readonly<Record<string, unknown>>;
+	readonly readOnly?: boolean;
+	readonly destructive?: boolean;
+	readonly risk?: Risk | null;
+	readonly timeoutS?: number;
+	readonly runsPrograms?: boolean;
+	readonly commandArgument?: string;
+}
+
+/**
+ * A call of a client's tool. `arguments` are valid by its schema. `toolId` is the id of the call in the session's
+ * events, `callId` that of this request for `pygent/client/toolProgress`. `cwd` is the session's folder. The request
+ * is cancelled with `$/cancelRequest` if the turn is cancelled or the time is over.
+ */
+export interface ClientToolCall {
+	readonly name: string;
+	readonly arguments: Readonly<Record<string, unknown>>;
+	readonly callId: string;
+	readonly toolId: string;
+	readonly sessionId: string;
+	readonly turnId: string;
+	readonly cwd: string;
+}
+
+/** The call ends without its result: its turn was cancelled, or its time is over. `$/cancelRequest` says so, too. */
+export interface ClientToolCancelled {
+	readonly callId: string;
+}
+
+/** A part of a result: text, or an image as base64 (PNG, JPEG, GIF or WebP). */
+export interface ClientToolContent {
+	readonly type: "text" | "image";
+	readonly text?: string;
+	readonly data?: string;
+}
+
+/** The notification `pygent/client/toolProgress`: output of a call that still runs, which the user is shown. */
+export interface ClientToolProgress {
+	readonly callId: string;
+	readonly text: string;
+}
+
+/**
+ * The result of a call. `isError` tells the model that the call failed. `structured`, any JSON value, is what the
+ * model reads if `content` has no text. Long results are cut, and kept in full for the model to read on.
+ */
+export interface ClientToolResult {
+	readonly content: readonly ClientToolContent[];
+	readonly isError?: boolean;
+	readonly structured?: unknown;
 }
 
 /** The result of `pygent/session/close`. */
 export interface Closed {
 	readonly closed: boolean;
+}
+
+/**
+ * The code actions for a range. The result is that of `textDocument/codeAction`. With `title`, it holds only the
+ * actions of that title, resolved, so that they have their edit.
+ */
+export interface CodeActionsRequest {
+	readonly uri: string;
+	readonly range: Range;
+	readonly title: string | null;
 }
 
 /**
@@ -307,6 +482,38 @@ export interface CommandTurn {
 /** The result of `pygent/commands/list`. */
 export interface Commands {
 	readonly commands: readonly Command[];
+}
+
+/** A message for the staged changes, or for all changes if nothing is staged. */
+export interface CommitMessage {
+	readonly message: string;
+}
+
+/**
+ * `pygent/commitMessage/write`: `uri` is the folder of a repository, or a file in it; without it, the repository of
+ * the first workspace folder is meant. The request can be cancelled.
+ */
+export interface CommitMessageParams {
+	readonly uri?: string | null;
+}
+
+/**
+ * The result of `pygent.commitMessage`: whether a message is being written. It is inserted into the document if
+ * that has no message yet.
+ */
+export interface CommitMessageStarted {
+	readonly started: boolean;
+}
+
+/** The conversation was compacted. */
+export interface CompactedItem {
+	readonly key: string;
+	readonly turnId: string;
+	readonly at: string;
+	readonly type: "compacted";
+	readonly tokensBefore: number;
+	readonly tokensAfter: number;
+	readonly messagesSummarised: number;
 }
 
 /** The conversation was compacted. */
@@ -367,6 +574,18 @@ export interface ContextSelection {
 	readonly range: Range;
 }
 
+/** How many changes are left to review in all files, and the file of an undone rejection. */
+export interface Decided {
+	readonly left: number;
+	readonly uri?: string;
+}
+
+/** Hunks of a file; without `hunkIds` all hunks of the file, without `uri` all hunks of all files. */
+export interface DecisionParams {
+	readonly uri?: string | null;
+	readonly hunkIds?: readonly string[] | null;
+}
+
 /**
  * What a session uses if it chooses nothing, by the current settings. Settings of an untrusted workspace do not
  * apply.
@@ -408,6 +627,17 @@ export interface DiagnosticsContent {
 	readonly items: readonly Diagnostic[];
 }
 
+/**
+ * The diagnostics of a document, after waiting up to `waitMs` for the editor to check this version of it; the
+ * version is null for a document that is not open. The result is a list of Diagnostic, or null if nothing checks such
+ * documents.
+ */
+export interface DiagnosticsRequest {
+	readonly uri: string;
+	readonly version: number | null;
+	readonly waitMs: number;
+}
+
 /** A file before and after the edit. Both texts are empty if the file is not text. `patch` is a unified diff. */
 export interface Diff {
 	readonly uri: string;
@@ -416,12 +646,33 @@ export interface Diff {
 	readonly patch: string;
 }
 
+/** A document, as the client sees it. */
+export interface DocumentVersion {
+	readonly uri: string;
+	readonly version?: number | null;
+}
+
+/** The cursor, after a change of the document. */
+export interface EditSuggestParams {
+	readonly textDocument: DocumentVersion;
+	readonly position: Position;
+}
+
+/**
+ * At most one edit; none if the settings do not ask for it, if no change is likely, or if the document has changed
+ * meanwhile.
+ */
+export interface EditSuggestions {
+	readonly edits: readonly SuggestedEdit[];
+}
+
 /**
  * The state of the editor: active file, selection, visible and open files, diagnostics. It is background for the
  * model, never a prompt. In `pygent/context/didChange`, a missing field keeps its value, and null clears it.
  * `diagnostics` replaces the diagnostics of the files that it names; those of other files are kept. `openUris` lists
  * the files of all tabs, including tabs without a document yet; without it, the open documents are used. Completion
- * offers these files first.
+ * offers these files first. `unsavedNotebooks` lists the notebooks that the editor shows as cells and that have
+ * unsaved changes: the daemon does not write their files.
  */
 export interface EditorContext {
 	readonly activeUri?: string | null;
@@ -429,6 +680,23 @@ export interface EditorContext {
 	readonly visibleUris?: readonly string[] | null;
 	readonly openUris?: readonly string[] | null;
 	readonly diagnostics?: readonly ContextDiagnostics[] | null;
+	readonly unsavedNotebooks?: readonly string[] | null;
+}
+
+/**
+ * The turn has ended. `rejected` has the number of changes that the user rejected in each of `filesChanged`, as far
+ * as the model was told.
+ */
+export interface EndItem {
+	readonly key: string;
+	readonly turnId: string;
+	readonly at: string;
+	readonly type: "end";
+	readonly stopReason: StopReason;
+	readonly usage: Usage;
+	readonly filesChanged: readonly FileChanged[];
+	readonly rejected: readonly number[];
+	readonly durationMs: number;
 }
 
 /** The `data` of an error -32602 about a session. `kind` identifies the error. */
@@ -444,6 +712,23 @@ export interface Events {
 /** The result of `pygent/session/export`. */
 export interface Export {
 	readonly content: string;
+}
+
+/**
+ * One or more failed attempts of a model call; the fields are those of the last attempt. `waiting`: the model is
+ * called again at `retryAt`; `retried`: it was called again, or `fallbackModel` was; `final`: the turn gave up.
+ */
+export interface FailureItem {
+	readonly key: string;
+	readonly turnId: string;
+	readonly at: string;
+	readonly type: "failure";
+	readonly errorType: ErrorType;
+	readonly message: string;
+	readonly attempt: number;
+	readonly state: "waiting" | "retried" | "final";
+	readonly retryAt: string | null;
+	readonly fallbackModel: string | null;
 }
 
 /** A file, or a selection in a file. Without `range`, the whole file. */
@@ -475,6 +760,45 @@ export interface FileDiff {
 }
 
 /**
+ * One finding. `range` is where its lines are now; if `isChanged` is true, their text is another than during the
+ * review. `hasSuggestion` is true as long as `pygent.applySuggestion` can replace the lines. `priority` is 0 for the
+ * most urgent findings and 3 for the least.
+ */
+export interface Finding {
+	readonly findingId: string;
+	readonly sessionId: string;
+	readonly uri: string;
+	readonly range: Range;
+	readonly title: string;
+	readonly body: string;
+	readonly priority: 0 | 1 | 2 | 3;
+	readonly confidence?: number;
+	readonly isChanged: boolean;
+	readonly hasSuggestion: boolean;
+}
+
+/**
+ * The result of `pygent.dismissFinding`, `pygent.dismissFindings` and `pygent.applySuggestion`: how many findings
+ * are left in all files.
+ */
+export interface FindingsLeft {
+	readonly left: number;
+}
+
+/**
+ * The result of `pygent/codeReview/list`, and the notification `pygent/codeReview/didChange`, which has all
+ * findings. It follows after findings were reported, moved, settled or dismissed.
+ */
+export interface Findings {
+	readonly findings: readonly Finding[];
+}
+
+/** `pygent/codeReview/list`: without `sessionId`, the findings of all sessions. */
+export interface FindingsParams {
+	readonly sessionId?: string | null;
+}
+
+/**
  * The turn has ended; always the last event. `durationMs` excludes the time that the user took to answer. It is
  * missing if the turn did not run to its end.
  */
@@ -502,6 +826,28 @@ export interface Forgotten {
 	readonly forgotten: boolean;
 }
 
+/**
+ * A text that is about to be written to the file, to be formatted as the editor formats the file. With
+ * `onSaveOnly`, only if the editor formats it on each save. The result is the formatted text, or null.
+ */
+export interface FormatRequest {
+	readonly uri: string;
+	readonly text: string;
+	readonly onSaveOnly: boolean;
+}
+
+/** A hook command was run. */
+export interface HookItem {
+	readonly key: string;
+	readonly turnId: string;
+	readonly at: string;
+	readonly type: "hook";
+	readonly hookEvent: string;
+	readonly command: string;
+	readonly decision: string;
+	readonly durationMs: number;
+}
+
 /** A hook command was run. */
 export interface HookEvent {
 	readonly seq: number;
@@ -515,6 +861,31 @@ export interface HookEvent {
 	readonly command: string;
 	readonly decision: string;
 	readonly durationMs: number;
+}
+
+/**
+ * Parameters of `pygent/hooks/register`. A hook replaces the client's earlier one of the same id. It runs in the
+ * sessions whose turns this client starts.
+ */
+export interface HooksRegisterParams {
+	readonly hooks: readonly ClientHook[];
+}
+
+/** The result of `pygent/hooks/register`: the ids of the hooks, and the hooks that were refused. */
+export interface HooksRegistered {
+	readonly registered: readonly string[];
+	readonly refused: readonly Refused[];
+}
+
+/** Parameters of `pygent/hooks/unregister`. */
+export interface HooksUnregisterParams {
+	readonly ids: readonly string[];
+}
+
+/** Type and documentation of the symbol at a position. The result is that of `textDocument/hover`. */
+export interface HoverRequest {
+	readonly uri: string;
+	readonly position: Position;
 }
 
 /** Adjacent lines that an edit changed. `range` is the range of `newText` in the text right after the edit. */
@@ -560,6 +931,20 @@ export interface ItemEvent {
 	readonly content: string;
 }
 
+/**
+ * The `value` of a `$/progress` of `pygent/session/attach` with `as: "items"`: the changes of a conversation, in
+ * order. `seq` is the number of the last event that they include (0: before the first), `at` when it happened. `turns`
+ * lists the new and changed turns, `queue` all waiting turns, the next one first, if they have changed.
+ */
+export interface Items {
+	readonly seq: number;
+	readonly at: string | null;
+	readonly items: ReadonlyArray<Put | Append>;
+	readonly turns?: readonly Turn[];
+	readonly runningTurnId: string | null;
+	readonly queue?: readonly WaitingTurn[];
+}
+
 /** The result of `pygent/keys/set`: the variables that now have a key from the editor. */
 export interface Keys {
 	readonly variables: readonly string[];
@@ -573,6 +958,24 @@ export interface Keys {
  */
 export interface KeysParams {
 	readonly keys: Readonly<Record<string, unknown>>;
+}
+
+/** What the editor's language servers answer. A `result` of null means that none answers for the document. */
+export interface LanguageAnswer {
+	readonly result?: unknown;
+	readonly positionEncoding?: string | null;
+	readonly isSettled?: boolean | null;
+}
+
+/** The turn has reached a limit. */
+export interface LimitItem {
+	readonly key: string;
+	readonly turnId: string;
+	readonly at: string;
+	readonly type: "limit";
+	readonly limitType: "iteration_limit_reached" | "token_limit_reached" | "budget_limit_reached" | "time_limit_reached" | "loop_detected";
+	readonly limit: number;
+	readonly value: number;
 }
 
 /** The turn has reached a limit. */
@@ -625,6 +1028,7 @@ export interface LoadedSession {
 	readonly usage: Usage;
 	readonly messageCount: number;
 	readonly lastSeq: number;
+	readonly worktree?: string;
 	readonly interrupted: boolean;
 	readonly messages: readonly Message[];
 	readonly turnIds: readonly string[];
@@ -635,6 +1039,16 @@ export interface LoadedSession {
 export interface Location {
 	readonly uri: string;
 	readonly range?: Range;
+}
+
+/**
+ * Where the symbol at a position is defined, implemented or used. The result is that of `textDocument/definition`,
+ * `…/implementation`, `…/typeDefinition` or `…/references`.
+ */
+export interface LocationsRequest {
+	readonly kind: "definition" | "implementation" | "type_definition" | "references";
+	readonly uri: string;
+	readonly position: Position;
 }
 
 /** A turn that matches the search. A higher `score` is better. */
@@ -750,6 +1164,45 @@ export interface Models {
 /** Parameters of requests that take none. */
 export type NoParams = Readonly<Record<string, never>>;
 
+/** A cell as it has to be: the URI and the version of its document. */
+export interface NotebookCellVersion {
+	readonly uri: string;
+	readonly version: number;
+}
+
+/**
+ * A change of an open notebook in the `documentChanges` of `workspace/applyEdit`, for clients with `notebookEdits`.
+ * The client refuses the whole edit if the notebook has other `cells` than these, or other versions of them. It
+ * replaces cells as the `splices` say, and applies the text edits of cells that follow in the same workspace edit, as
+ * one step of undo. Outputs of other cells stay.
+ */
+export interface NotebookEdit {
+	readonly kind: "notebook";
+	readonly uri: string;
+	readonly cells: readonly NotebookCellVersion[];
+	readonly splices: readonly NotebookSplice[];
+}
+
+/**
+ * Cells that replace `deleteCount` cells from `start` on, each as nbformat has it. `start` counts the cells before
+ * the edit.
+ */
+export interface NotebookSplice {
+	readonly start: number;
+	readonly deleteCount: number;
+	readonly cells: ReadonlyArray<Readonly<Record<string, unknown>>>;
+}
+
+/** Information for the user that is not part of the conversation. */
+export interface NoticeItem {
+	readonly key: string;
+	readonly turnId: string;
+	readonly at: string;
+	readonly type: "notice";
+	readonly level: "info" | "warning" | "error";
+	readonly text: string;
+}
+
 /** Information for the user that is not part of the conversation. */
 export interface NoticeEvent {
 	readonly seq: number;
@@ -768,12 +1221,40 @@ export interface OpenedChat {
 	readonly uri: string;
 }
 
+/** The text of the file without the changes that wait for review; null if the agent created it. */
+export interface Original {
+	readonly text: string | null;
+}
+
+/** A file under review. */
+export interface OriginalParams {
+	readonly uri: string;
+}
+
+/**
+ * Adjacent lines of a file that the agent of a session changed, and that wait for review. `range` is the range of
+ * `newText` in the current text. The id stays when the hunk moves, and changes when its lines do.
+ */
+export interface PendingHunk {
+	readonly hunkId: string;
+	readonly sessionId: string;
+	readonly range: Range;
+	readonly oldText: string;
+	readonly newText: string;
+}
+
 /**
  * The prompt is no longer valid, because the turn was cancelled or a mode that was set meanwhile decides. Close
  * it.
  */
 export interface PermissionCancelled {
 	readonly permissionId: string;
+}
+
+/** How a request for permission was decided. */
+export interface PermissionDecision {
+	readonly outcome: PermissionAnswer;
+	readonly by: "user" | "rule" | "mode" | "hook";
 }
 
 /** The tool call was denied and does not run. */
@@ -893,6 +1374,27 @@ export interface Position {
 	readonly character: number;
 }
 
+/** A prompt of the user. With `steered`, it was sent while the turn ran. */
+export interface PromptItem {
+	readonly key: string;
+	readonly turnId: string;
+	readonly at: string;
+	readonly type: "prompt";
+	readonly text: string;
+	readonly steered: boolean;
+	readonly attachments: readonly PromptAttachment[];
+}
+
+/**
+ * The item replaces the one with its `key`, in the same position. An item with a new key is added at the end of its
+ * level: below the call with the key `parent`, or at the top.
+ */
+export interface Put {
+	readonly op: "put";
+	readonly item: Item;
+	readonly parent?: string;
+}
+
 /** The question is no longer valid. Close it. */
 export interface QuestionCancelled {
 	readonly questionId: string;
@@ -945,6 +1447,12 @@ export interface Range {
 	readonly end: Position;
 }
 
+/** A tool or hook that was not registered, with the reason. `name` is its name or id, as far as it has one. */
+export interface Refused {
+	readonly name: string;
+	readonly problem: string;
+}
+
 /** A file in a review report, and the number of its changes that the user rejected. */
 export interface RejectedFileContent {
 	readonly uri: string;
@@ -957,9 +1465,25 @@ export interface RejectedFile {
 	readonly rejected: number;
 }
 
+/** How many rejected hunks of the file the model of a session does not know of yet. */
+export interface RejectedHunks {
+	readonly sessionId: string;
+	readonly hunks: number;
+}
+
 /** The result of `pygent/turn/dequeue`. */
 export interface Removed {
 	readonly removed: boolean;
+}
+
+/**
+ * A new name for the symbol at a position. The result is the edit of `textDocument/rename`; the client does not
+ * apply it.
+ */
+export interface RenameRequest {
+	readonly uri: string;
+	readonly position: Position;
+	readonly newName: string;
 }
 
 /**
@@ -1010,6 +1534,20 @@ export interface ReviewCancelled {
 }
 
 /**
+ * What waits for review in a file, in place of what was sent of it before; nothing if `hunks` is empty.
+ *
+ * `version` is the version of the open document that the ranges are for; null if it is not open, or if the agent is
+ * changing it. `kind` tells whether the agent created or deleted the file.
+ */
+export interface ReviewChanged {
+	readonly uri: string;
+	readonly kind: "edit" | "create" | "delete";
+	readonly version: number | null;
+	readonly hunks: readonly PendingHunk[];
+	readonly rejected: readonly RejectedHunks[];
+}
+
+/**
  * The changes of the agent that the user rejected, described for the model. The report is a decision of the user
  * and not part of the prompt's text: it is stored and shown separately.
  */
@@ -1017,6 +1555,19 @@ export interface ReviewContent {
 	readonly type: "review";
 	readonly text: string;
 	readonly files: readonly RejectedFileContent[];
+}
+
+/**
+ * The changes of the agent that the user rejected, as described for the model. It precedes the prompt that it came
+ * with.
+ */
+export interface ReviewItem {
+	readonly key: string;
+	readonly turnId: string;
+	readonly at: string;
+	readonly type: "review";
+	readonly text: string;
+	readonly files: readonly RejectedFile[];
 }
 
 /** An edit that was made, to be accepted or rejected hunk by hunk. `toolId` is the call that made it. */
@@ -1131,13 +1682,15 @@ export interface ServerCapabilities {
 
 /**
  * Parameters of `pygent/session/attach`, which sends the events after `sinceSeq` (0: all) and then new events on
- * the token, until the request is cancelled or the session ends. The session may be held by another daemon or by none.
- * If `sinceSeq` is beyond the session's last event, the first event sent is the next new one. A slow client does not
- * slow down the turn.
+ * the token, until the request is cancelled or the session ends. With `as: "items"`, it sends `Items` in place of
+ * events. The session may be held by another daemon or by none. If `sinceSeq` is beyond the session's last event, the
+ * first event sent is the next new one; `Items` with the lower `seq` are sent at once. A slow client does not slow
+ * down the turn.
  */
 export interface SessionAttachParams {
 	readonly sessionId: string;
 	readonly sinceSeq?: number;
+	readonly as?: "events" | "items";
 	readonly partialResultToken: string | number;
 }
 
@@ -1188,7 +1741,8 @@ export interface SessionForkParams {
 
 /**
  * Parameters of `pygent/session/list`. The most recently used session comes first. `query` is searched for in names
- * and conversations.
+ * and conversations. With `cwd`, only the sessions of that folder and of the worktrees of its repository are
+ * listed.
  */
 export interface SessionListParams {
 	readonly query?: string | null;
@@ -1206,9 +1760,13 @@ export interface SessionLoadParams {
 	readonly messages?: boolean;
 }
 
-/** Parameters of `pygent/session/new`. */
+/**
+ * Parameters of `pygent/session/new`. With `worktree`, the session works in the git worktree of that name beside
+ * the workspace, which is created from HEAD unless it exists; `cwd` must then be missing.
+ */
 export interface SessionNewParams {
 	readonly cwd?: string | null;
+	readonly worktree?: string | null;
 	readonly agent?: string | null;
 	readonly model?: string | null;
 	readonly mode?: Mode | null;
@@ -1228,6 +1786,7 @@ export interface Session {
 	readonly usage: Usage;
 	readonly messageCount: number;
 	readonly lastSeq: number;
+	readonly worktree?: string;
 	readonly interrupted: boolean;
 }
 
@@ -1272,6 +1831,20 @@ export interface SetModeParams {
  */
 export interface Setup {
 	readonly started: boolean;
+}
+
+/**
+ * Parameters of `pygent/sideQuestion`, a question about the conversation that leaves no trace in it. It is answered
+ * at once, also while a turn runs, by the session's model and without tools. Its events, on the partial result token,
+ * are those of a turn with the id `questionId`; their `seq` counts from 1, and they are not stored. The result has the
+ * question's id as `turnId`. `$/cancelRequest`, or `pygent/turn/cancel` with that id, cancels it.
+ */
+export interface SideQuestionParams {
+	readonly sessionId: string;
+	readonly question: string | readonly ContentBlock[];
+	readonly questionId?: string | null;
+	readonly workDoneToken?: string | number | null;
+	readonly partialResultToken?: string | number | null;
 }
 
 /** A file that was not restored, or only in part, and the reason. */
@@ -1327,6 +1900,22 @@ export interface Stopped {
 	readonly stopped: boolean;
 }
 
+/** Text that replaces a range. It must not be shown, or applied, for another version of the document. */
+export interface SuggestedEdit {
+	readonly text: string;
+	readonly range: Range;
+	readonly textDocument: VersionedDocument;
+}
+
+/**
+ * The symbols of a document, or those of the workspace that fit a query. The result is that of
+ * `textDocument/documentSymbol` or `workspace/symbol`.
+ */
+export interface SymbolsRequest {
+	readonly uri: string | null;
+	readonly query: string | null;
+}
+
 /** The output of a command that the user ran in a terminal. */
 export interface TerminalAttachment {
 	readonly type: "terminal";
@@ -1357,6 +1946,21 @@ export interface TextContent {
 	readonly text: string;
 }
 
+/**
+ * Text of the model, as Markdown. With `streaming`, more follows. With `withdrawn`, it belongs to a failed model
+ * call and no longer counts.
+ */
+export interface TextItem {
+	readonly key: string;
+	readonly turnId: string;
+	readonly at: string;
+	readonly type: "text";
+	readonly itemId: string;
+	readonly text: string;
+	readonly streaming: boolean;
+	readonly withdrawn: boolean;
+}
+
 /** The model's thinking. The other fields are for the model's provider only. */
 export interface ThinkingBlock {
 	readonly type: "thinking";
@@ -1368,7 +1972,43 @@ export interface ThinkingBlock {
 	readonly providerData?: Readonly<Record<string, unknown>>;
 }
 
-/** The model calls a tool. The event is sent again with the same `toolId` if a hook has changed the input. */
+/** Thinking of the model. `endedAt` is null while it streams, and if it is unknown. */
+export interface ThinkingItem {
+	readonly key: string;
+	readonly turnId: string;
+	readonly at: string;
+	readonly type: "thinking";
+	readonly itemId: string;
+	readonly text: string;
+	readonly streaming: boolean;
+	readonly withdrawn: boolean;
+	readonly endedAt: string | null;
+}
+
+/**
+ * A piece of a text in the arguments of a tool call that the model is still writing. `argument` is the name of the
+ * argument, such as `content`, or a path of keys and indices joined by dots, such as `edits.0.new`. The `tool_call`
+ * with the same `itemId` replaces its deltas; an `llm_error` that withdraws `itemId`, or the end of the turn, ends
+ * them. Calls that are short, or arrive in one piece, have none.
+ */
+export interface ToolCallDeltaEvent {
+	readonly seq: number;
+	readonly turnId: string;
+	readonly iteration: number;
+	readonly totalTokens: number;
+	readonly timestamp: string;
+	readonly parentToolId?: string;
+	readonly type: "tool_call_delta";
+	readonly itemId: string;
+	readonly toolName: string;
+	readonly argument: string;
+	readonly content: string;
+}
+
+/**
+ * The model calls a tool. The event is sent again with the same `toolId` if a hook has changed the input.
+ * `itemId` is the item of its deltas, if it had any.
+ */
 export interface ToolCallEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -1385,15 +2025,64 @@ export interface ToolCallEvent {
 	readonly risk: Risk;
 	readonly readOnly: boolean;
 	readonly locations: readonly Location[];
+	readonly itemId?: string;
 }
 
-/** A tool that is offered to the model. */
+/**
+ * A tool call. While the model writes it (`writing`), `toolId` is empty and `title` and `output` show the arguments
+ * that have arrived. It is `running` from the moment in which the model makes it, `asked` while the user is asked for
+ * permission, and `cancelled` if its turn ended first. `runsSince` excludes the time that the user took to answer.
+ * `output` is the end of the live output, at most 20,000 characters; it is empty once `result` contains it.
+ * `permissionId` is that of the last request for permission, or null. Items of a subagent have the call as their
+ * parent.
+ */
+export interface ToolItem {
+	readonly key: string;
+	readonly turnId: string;
+	readonly at: string;
+	readonly type: "tool";
+	readonly toolId: string;
+	readonly toolName: string;
+	readonly title: string;
+	readonly kind: ToolKind;
+	readonly risk: Risk;
+	readonly readOnly: boolean;
+	readonly input: Readonly<Record<string, unknown>>;
+	readonly locations: readonly Location[];
+	readonly status: ToolStatus;
+	readonly runsSince: string;
+	readonly output: string;
+	readonly result: ToolOutcome | null;
+	readonly changes: readonly Change[];
+	readonly permissionId: string | null;
+	readonly decision: PermissionDecision | null;
+	readonly deniedReason: string | null;
+}
+
+/**
+ * A tool that is offered to the model. `source` is `pygent` for a built-in tool, `own` for a tool of the user's
+ * files or of a package, `mcp:SERVER`, or `editor` for a tool that this client registered.
+ */
 export interface Tool {
 	readonly name: string;
 	readonly description: string;
 	readonly risk: Risk;
 	readonly readOnly: boolean;
 	readonly schema: Readonly<Record<string, unknown>>;
+	readonly source: string;
+}
+
+/**
+ * The result of a tool call. `content` is what the model reads. `durationMs` excludes the time that the user took
+ * to answer. `exitCode` is that of the command that the call ran, negative for a signal; null if it ran none.
+ */
+export interface ToolOutcome {
+	readonly content: string;
+	readonly isError: boolean;
+	readonly cached: boolean;
+	readonly truncated: boolean;
+	readonly durationMs: number;
+	readonly exitCode: number | null;
 }
 
 /** Live output of a tool. */
@@ -1458,6 +2147,31 @@ export interface Tools {
 }
 
 /**
+ * Parameters of `pygent/client/registerTools`. A tool replaces the client's earlier one of the same name. The
+ * model is offered the tools from the next turn on, in the sessions whose turns this client starts.
+ */
+export interface ToolsRegisterParams {
+	readonly tools: readonly ClientTool[];
+}
+
+/**
+ * The result of `pygent/client/registerTools`: the names of the tools as the model is offered them, and the tools
+ * that were refused.
+ */
+export interface ToolsRegistered {
+	readonly registered: readonly string[];
+	readonly refused: readonly Refused[];
+}
+
+/**
+ * Parameters of `pygent/client/unregisterTools`: names as they were registered. A running call of one of them
+ * ends with an error.
+ */
+export interface ToolsUnregisterParams {
+	readonly names: readonly string[];
+}
+
+/**
  * The turn is queued, or has started. `attachments` lists what the prompt contains besides its text. If a
  * `turn_queued` event has `held`, the daemon that accepted the prompt ended before the turn began: the prompt waits
  * for `pygent/turn/resume` or `pygent/turn/dequeue`.
@@ -1485,6 +2199,27 @@ export interface TurnError {
 	readonly retryable: boolean;
 }
 
+/**
+ * A turn. `seq` is the number of its first event, `endSeq` that of its last. `asked` is true if the turn is over
+ * and has called a model; a slash command has not. `plan` is the last plan of the turn itself, null without one.
+ */
+export interface Turn {
+	readonly turnId: string;
+	readonly seq: number;
+	readonly state: "queued" | "running" | "finished";
+	readonly model: string;
+	readonly mode: string;
+	readonly agent: string;
+	readonly startedAt: string;
+	readonly finishedAt: string | null;
+	readonly endSeq: number | null;
+	readonly stopReason: StopReason | null;
+	readonly usage: Usage | null;
+	readonly asked: boolean;
+	readonly plan: readonly PlanEntry[] | null;
+	readonly filesChanged: readonly FileChanged[];
+}
+
 /** Parameters of `pygent/turn/cancel`. Without `turnId`, the running turn is cancelled. */
 export interface TurnParams {
 	readonly sessionId: string;
@@ -1492,8 +2227,8 @@ export interface TurnParams {
 }
 
 /**
- * The result of `pygent/turn/start`. `structured`, any JSON value, is present if the request had an `outputSchema`
- * and `stopReason` is `end_turn`.
+ * The result of `pygent/turn/start` and `pygent/sideQuestion`. `structured`, any JSON value, is present if the
+ * request had an `outputSchema` and `stopReason` is `end_turn`.
  */
 export interface TurnResult {
 	readonly sessionId: string;
@@ -1529,10 +2264,20 @@ export interface TurnStartParams {
 	readonly partialResultToken?: string | number | null;
 }
 
+/** Which rejection is undone: the last one in the file, or the last one of all. */
+export interface UndoRejectionParams {
+	readonly uri?: string | null;
+}
+
 /** Files that a turn changed, and in which a restore or an undo has since taken back all changes of that turn. */
 export interface Undone {
 	readonly turnId: string;
 	readonly uris: readonly string[];
+}
+
+/** The names or ids that were registered, and no longer are. */
+export interface Unregistered {
+	readonly removed: readonly string[];
 }
 
 /**
@@ -1561,6 +2306,12 @@ export interface Usage {
 	readonly costUsd: number | null;
 	readonly contextTokens: number;
 	readonly contextLimit: number | null;
+}
+
+/** Document and version that an edit is for. */
+export interface VersionedDocument {
+	readonly uri: string;
+	readonly version: number;
 }
 
 /** `pygent/voice/start`: each utterance becomes a prompt of the session. `loopback` is what the machine plays. */
@@ -1595,6 +2346,17 @@ export interface VoiceUpdate {
 	readonly final: boolean;
 }
 
+/**
+ * A turn that waits for the running one. With `held`, the daemon ended before the turn began: it waits for
+ * `pygent/turn/resume` or `pygent/turn/dequeue`.
+ */
+export interface WaitingTurn {
+	readonly turnId: string;
+	readonly prompt: string;
+	readonly attachments: readonly PromptAttachment[];
+	readonly held: boolean;
+}
+
 /** The fields of an LSP diagnostic that the daemon reads. */
 export interface Diagnostic {
 	readonly range: Range;
@@ -1613,6 +2375,7 @@ export interface Requests {
 	readonly "pygent/turn/resume": { readonly params: ResumeParams; readonly result: TurnResult };
 	readonly "pygent/turn/queue": { readonly params: SessionParams; readonly result: Queue };
 	readonly "pygent/turn/dequeue": { readonly params: DequeueParams; readonly result: Removed };
+	readonly "pygent/sideQuestion": { readonly params: SideQuestionParams; readonly result: TurnResult };
 	readonly "pygent/session/new": { readonly params: SessionNewParams; readonly result: Session };
 	readonly "pygent/session/list": { readonly params: SessionListParams; readonly result: Sessions };
 	readonly "pygent/session/search": { readonly params: SessionSearchParams; readonly result: Matches };
@@ -1634,17 +2397,29 @@ export interface Requests {
 	readonly "pygent/checkpoint/list": { readonly params: SessionParams; readonly result: Checkpoints };
 	readonly "pygent/checkpoint/diff": { readonly params: CheckpointParams; readonly result: CheckpointDiff };
 	readonly "pygent/checkpoint/restore": { readonly params: CheckpointRestoreParams; readonly result: Restored };
+	readonly "pygent/review/accept": { readonly params: DecisionParams; readonly result: Decided };
+	readonly "pygent/review/reject": { readonly params: DecisionParams; readonly result: Decided };
+	readonly "pygent/review/undoRejection": { readonly params: UndoRejectionParams; readonly result: Decided };
+	readonly "pygent/review/original": { readonly params: OriginalParams; readonly result: Original };
+	readonly "pygent/review/add": { readonly params: AddedChangeParams; readonly result: Decided };
 	readonly "pygent/tools/list": { readonly params: NoParams; readonly result: Tools };
+	readonly "pygent/client/registerTools": { readonly params: ToolsRegisterParams; readonly result: ToolsRegistered };
+	readonly "pygent/client/unregisterTools": { readonly params: ToolsUnregisterParams; readonly result: Unregistered };
+	readonly "pygent/hooks/register": { readonly params: HooksRegisterParams; readonly result: HooksRegistered };
+	readonly "pygent/hooks/unregister": { readonly params: HooksUnregisterParams; readonly result: Unregistered };
 	readonly "pygent/models/list": { readonly params: NoParams; readonly result: Models };
 	readonly "pygent/agents/list": { readonly params: NoParams; readonly result: Agents };
 	readonly "pygent/keys/set": { readonly params: KeysParams; readonly result: Keys };
 	readonly "pygent/commands/list": { readonly params: NoParams; readonly result: Commands };
 	readonly "pygent/complete": { readonly params: CompleteParams; readonly result: Completion };
+	readonly "pygent/edit/suggest": { readonly params: EditSuggestParams; readonly result: EditSuggestions };
 	readonly "pygent/mcp/status": { readonly params: NoParams; readonly result: McpStatus };
 	readonly "pygent/mcp/restart": { readonly params: McpServerParams; readonly result: McpRestarted };
 	readonly "pygent/mcp/log": { readonly params: McpServerParams; readonly result: McpLog };
 	readonly "pygent/mcp/login": { readonly params: McpServerParams; readonly result: McpLogin };
 	readonly "pygent/mcp/logout": { readonly params: McpServerParams; readonly result: McpLogout };
+	readonly "pygent/codeReview/list": { readonly params: FindingsParams; readonly result: Findings };
+	readonly "pygent/commitMessage/write": { readonly params: CommitMessageParams; readonly result: CommitMessage };
 	readonly "pygent/voice/start": { readonly params: VoiceStartParams; readonly result: VoiceStatus };
 	readonly "pygent/voice/status": { readonly params: NoParams; readonly result: VoiceStatus };
 	readonly "pygent/voice/stop": { readonly params: NoParams; readonly result: VoiceStatus };
@@ -1657,6 +2432,16 @@ export interface ClientRequests {
 	readonly "pygent/review/request": { readonly params: ReviewRequest; readonly result: ReviewResult };
 	readonly "pygent/permission/request": { readonly params: PermissionRequest; readonly result: PermissionResult };
 	readonly "pygent/client/save": { readonly params: SaveRequest; readonly result: SaveResult };
+	readonly "pygent/client/callTool": { readonly params: ClientToolCall; readonly result: ClientToolResult };
+	readonly "pygent/client/hook": { readonly params: ClientHookCall; readonly result: ClientHookResult };
+	readonly "pygent/client/diagnostics": { readonly params: DiagnosticsRequest; readonly result: LanguageAnswer };
+	readonly "pygent/client/locations": { readonly params: LocationsRequest; readonly result: LanguageAnswer };
+	readonly "pygent/client/hover": { readonly params: HoverRequest; readonly result: LanguageAnswer };
+	readonly "pygent/client/symbols": { readonly params: SymbolsRequest; readonly result: LanguageAnswer };
+	readonly "pygent/client/calls": { readonly params: CallsRequest; readonly result: LanguageAnswer };
+	readonly "pygent/client/rename": { readonly params: RenameRequest; readonly result: LanguageAnswer };
+	readonly "pygent/client/codeActions": { readonly params: CodeActionsRequest; readonly result: LanguageAnswer };
+	readonly "pygent/client/format": { readonly params: FormatRequest; readonly result: LanguageAnswer };
 }
 
 /** Notifications of the daemon. */
@@ -1665,11 +2450,14 @@ export interface Notifications {
 	readonly "pygent/session/changed": SessionChanged;
 	readonly "pygent/models/changed": ModelsChanged;
 	readonly "pygent/mcp/changed": McpChanged;
+	readonly "pygent/codeReview/didChange": Findings;
 	readonly "pygent/voice/update": VoiceUpdate;
 	readonly "pygent/voice/changed": VoiceStatus;
 	readonly "pygent/question/cancelled": QuestionCancelled;
+	readonly "pygent/review/didChange": ReviewChanged;
 	readonly "pygent/review/cancelled": ReviewCancelled;
 	readonly "pygent/permission/cancelled": PermissionCancelled;
+	readonly "pygent/client/toolCancelled": ClientToolCancelled;
 }
 
 /** Results of the commands of `workspace/executeCommand`. */
@@ -1691,10 +2479,18 @@ export interface CommandResults {
 	readonly "pygent.setup": Setup;
 	readonly "pygent.acceptChanges": Reviewed;
 	readonly "pygent.rejectChanges": Reviewed;
+	readonly "pygent.undoRejection": Reviewed;
 	readonly "pygent.review": Reviewed;
+	readonly "pygent.codeReview": CommandTurn;
+	readonly "pygent.fixFinding": CommandTurn;
+	readonly "pygent.applySuggestion": FindingsLeft;
+	readonly "pygent.dismissFinding": FindingsLeft;
+	readonly "pygent.dismissFindings": FindingsLeft;
+	readonly "pygent.commitMessage": CommitMessageStarted;
 }
 
 /** Notifications of the editor. */
 export interface ClientNotifications {
 	readonly "pygent/context/didChange": EditorContext;
+	readonly "pygent/client/toolProgress": ClientToolProgress;
 }

@@ -2,9 +2,10 @@
 
 import * as vscode from "vscode";
 import { registerCommands } from "../commands/registry.ts";
+import { notebookOf } from "../editor/notebook_edits.ts";
 import type { Originals } from "./display/originals.ts";
 import type { Proposals } from "./display/proposals.ts";
-import type { PendingHunk } from "./hunks/pending_file.ts";
+import type { Hunk } from "./pending_review.ts";
 import type { Reviews } from "./reviews.ts";
 
 export function registerReviewCommands(
@@ -18,18 +19,19 @@ export function registerReviewCommands(
 	};
 	const decideFile = (accept: boolean) => (uri?: vscode.Uri) =>
 		reviews.decide(uri ?? activeEditor().document.uri, accept);
-	const decideAll = (accept: boolean) => async () => {
-		for (const uri of reviews.uris) await reviews.decide(uri, accept);
-	};
 	return registerCommands({
 		"review.acceptHunk": at(decideHunk(true)),
 		"review.rejectHunk": at(decideHunk(false)),
 		"review.acceptFile": at(decideFile(true)),
 		"review.rejectFile": at(decideFile(false)),
-		"review.acceptAll": decideAll(true),
-		"review.rejectAll": decideAll(false),
+		"review.acceptAll": () => reviews.decideAll(true),
+		"review.rejectAll": () => reviews.decideAll(false),
 		"review.acceptProposal": at((uri) => proposals.answer(uri ?? activeEditor().document.uri, true)),
 		"review.rejectProposal": at((uri) => proposals.answer(uri ?? activeEditor().document.uri, false)),
+		"review.undoRejection": async () => {
+			const uri = await reviews.pending.undoRejection();
+			if (uri !== null) await vscode.commands.executeCommand("vscode.open", uri);
+		},
 		"review.openDiff": at((uri) => originals.openDiff(uri ?? activeEditor().document.uri)),
 		"review.openAll": () => originals.openAll(),
 		"review.next": () => go(reviews, 1),
@@ -57,7 +59,7 @@ function hunkAtCursor(reviews: Reviews): { readonly uri: vscode.Uri; readonly hu
 	return { uri: document.uri, hunkId: hunk.id };
 }
 
-function isAt({ newLine, newLines }: PendingHunk, line: number): boolean {
+function isAt({ newLine, newLines }: Hunk, line: number): boolean {
 	return line >= newLine && line <= newLine + Math.max(0, newLines.length - 1);
 }
 
@@ -67,9 +69,17 @@ async function go(reviews: Reviews, step: 1 | -1): Promise<void> {
 		reviews.hunks(uri).map(({ newLine }) => ({ uri: uri.toString(), line: newLine })),
 	);
 	const editor = vscode.window.activeTextEditor;
-	const here = { uri: editor?.document.uri.toString() ?? "", line: editor?.selection.active.line ?? 0 };
+	const notebook = vscode.window.activeNotebookEditor?.notebook.uri.toString();
+	const here =
+		notebook === undefined
+			? { uri: editor?.document.uri.toString() ?? "", line: editor?.selection.active.line ?? 0 }
+			: { uri: notebook, line: step * Number.MAX_SAFE_INTEGER };
 	const place = nextPlace(places, here, step);
 	if (place === undefined) throw new Error("There are no changes to review.");
+	if (notebookOf(place.uri) !== undefined) {
+		await vscode.commands.executeCommand("vscode.open", vscode.Uri.parse(place.uri));
+		return; // its hunks are lines of the file, not of a cell
+	}
 	const position = new vscode.Position(place.line, 0);
 	await vscode.window.showTextDocument(vscode.Uri.parse(place.uri), {
 		selection: new vscode.Range(position, position),

@@ -7,14 +7,13 @@ import * as vscode from "vscode";
 import type { PendingRequest } from "../conversation/state.ts";
 import type { ReviewedHunk } from "../protocol/protocol.ts";
 import type { PendingRequests } from "../sessions/pending_requests.ts";
-import type { DaemonEdits } from "./daemon_edits.ts";
-import { linesOf, type PendingHunk } from "./hunks/pending_file.ts";
+import { type Hunk, linesOf } from "./pending_review.ts";
 
 type ReviewAsk = Extract<PendingRequest, { type: "review" }>;
 
 interface AskedHunk {
 	readonly uri: string;
-	readonly hunk: PendingHunk;
+	readonly hunk: Hunk;
 }
 
 interface Asked {
@@ -26,18 +25,14 @@ interface Asked {
 
 export class ReviewRequests implements vscode.Disposable {
 	readonly #asks: PendingRequests;
-	readonly #edits: DaemonEdits;
 	readonly #asked = new Map<string, Asked>();
-	/** Calls whose edits were judged this way: they need no other review. */
-	readonly #judged = new Set<string>();
 	readonly #changed = new vscode.EventEmitter<void>();
 	readonly #listening: readonly vscode.Disposable[];
 
 	readonly onDidChange = this.#changed.event;
 
-	constructor(asks: PendingRequests, edits: DaemonEdits) {
+	constructor(asks: PendingRequests) {
 		this.#asks = asks;
-		this.#edits = edits;
 		this.#listening = [
 			asks.onDidAsk((ask) => {
 				if (ask.type === "review") this.#begin(ask);
@@ -53,12 +48,8 @@ export class ReviewRequests implements vscode.Disposable {
 		return [...new Set(this.#open().map(({ uri }) => uri))];
 	}
 
-	hunks(uri: string, sessionId: string | null = null): readonly PendingHunk[] {
+	hunks(uri: string, sessionId: string | null = null): readonly Hunk[] {
 		return this.#open(sessionId).flatMap((each) => (each.uri === uri ? [each.hunk] : []));
-	}
-
-	wasJudged(toolId: string): boolean {
-		return this.#judged.has(toolId);
 	}
 
 	/**
@@ -82,11 +73,10 @@ export class ReviewRequests implements vscode.Disposable {
 		const open = ask.request.files.flatMap((file) => {
 			const uri = vscode.Uri.parse(file.uri).toString();
 			return file.hunks.map(({ hunkId, range, oldText, newText }): AskedHunk => {
-				const place = { oldLine: range.start.line, newLine: range.start.line };
-				return { uri, hunk: { id: hunkId, ...place, oldLines: linesOf(oldText), newLines: linesOf(newText) } };
+				const lines = { oldLines: linesOf(oldText), newLines: linesOf(newText) };
+				return { uri, hunk: { id: hunkId, newLine: range.start.line, ...lines } };
 			});
 		});
-		this.#judged.add(ask.request.toolId);
 		this.#asked.set(ask.id, { ask, open, decided: [] });
 		this.#changed.fire();
 	}
@@ -103,10 +93,10 @@ export class ReviewRequests implements vscode.Disposable {
 		return asked.flatMap(({ ask, open }) => (sessionId === null || ask.request.sessionId === sessionId ? open : []));
 	}
 
-	/** Marks go with the lines that they are about; what the daemon takes back, it follows by itself. */
+	/** Marks go with the lines that they are about. */
 	#typed({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
 		const uri = document.uri.toString();
-		if (contentChanges.length === 0 || this.#edits.isEditing(document.uri) || this.hunks(uri).length === 0) return;
+		if (contentChanges.length === 0 || this.hunks(uri).length === 0) return;
 		const after = (each: AskedHunk): AskedHunk =>
 			each.uri === uri ? { ...each, hunk: contentChanges.reduce(shifted, each.hunk) } : each;
 		for (const [id, asked] of this.#asked) this.#asked.set(id, { ...asked, open: asked.open.map(after) });
@@ -114,7 +104,7 @@ export class ReviewRequests implements vscode.Disposable {
 	}
 }
 
-function shifted(hunk: PendingHunk, { range, text }: vscode.TextDocumentContentChangeEvent): PendingHunk {
+function shifted(hunk: Hunk, { range, text }: vscode.TextDocumentContentChangeEvent): Hunk {
 	const isAbove = range.end.line < hunk.newLine || (range.end.line === hunk.newLine && range.end.character === 0);
 	if (!isAbove) return hunk;
 	const lines = text.split("\n").length - 1 - (range.end.line - range.start.line);

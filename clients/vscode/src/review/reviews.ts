@@ -1,52 +1,57 @@
-/** All changes that wait for review, whether or not the daemon waits for it too. */
+/** All changes that wait for review, whether or not the turn waits for it too. */
 
 import * as vscode from "vscode";
 import type { ReviewCount } from "../bridge/messages.ts";
-import { hunksOf, type PendingHunk } from "./hunks/pending_file.ts";
-import type { PendingFiles } from "./pending_files.ts";
+import type { Hunk, PendingReview } from "./pending_review.ts";
 import type { ReviewRequests } from "./review_requests.ts";
 
 export class Reviews implements vscode.Disposable {
-	readonly pendingFiles: PendingFiles;
+	readonly pending: PendingReview;
 	readonly asked: ReviewRequests;
 	readonly #changed = new vscode.EventEmitter<void>();
 	readonly #listening: vscode.Disposable;
 
 	readonly onDidChange = this.#changed.event;
 
-	constructor(pendingFiles: PendingFiles, asked: ReviewRequests) {
-		this.pendingFiles = pendingFiles;
+	constructor(pending: PendingReview, asked: ReviewRequests) {
+		this.pending = pending;
 		this.asked = asked;
 		const tell = (): void => this.#changed.fire();
-		this.#listening = vscode.Disposable.from(pendingFiles.onDidChange(tell), asked.onDidChange(tell));
+		this.#listening = vscode.Disposable.from(pending.onDidChange(tell), asked.onDidChange(tell));
 	}
 
 	get uris(): readonly vscode.Uri[] {
-		const all = new Set([...this.asked.uris, ...this.pendingFiles.files.map(({ uri }) => uri)]);
-		return [...all].map((uri) => vscode.Uri.parse(uri));
+		return [...new Set([...this.asked.uris, ...this.pending.uris])].map((uri) => vscode.Uri.parse(uri));
 	}
 
 	/** Returns the hunks in order. */
-	hunks(uri: vscode.Uri): readonly PendingHunk[] {
-		const file = this.pendingFiles.file(uri);
-		const hunks = [...this.asked.hunks(uri.toString()), ...(file === null ? [] : hunksOf(file))];
+	hunks(uri: vscode.Uri): readonly Hunk[] {
+		const hunks = [...this.asked.hunks(uri.toString()), ...this.pending.hunks(uri.toString())];
 		return hunks.sort((a, b) => a.newLine - b.newLine);
 	}
 
 	count(sessionId: string): ReviewCount {
 		const files = this.uris.flatMap((uri) => {
-			const hunks = this.asked.hunks(uri.toString(), sessionId).length + this.pendingFiles.count(uri, sessionId);
-			return hunks === 0 ? [] : [{ uri: uri.toString(), path: vscode.workspace.asRelativePath(uri), hunks }];
+			const name = uri.toString();
+			const hunks = this.asked.hunks(name, sessionId).length + this.pending.count(name, sessionId);
+			return hunks === 0 ? [] : [{ uri: name, path: vscode.workspace.asRelativePath(uri), hunks }];
 		});
 		const hunks = files.reduce((sum, each) => sum + each.hunks, 0);
-		return { files, hunks, rejected: this.pendingFiles.untold(sessionId) };
+		return { files, hunks, rejected: this.pending.rejected(sessionId) };
 	}
 
 	/** Accepts or rejects a hunk; without a hunk, the whole file. Raises if its lines have changed since. */
 	async decide(uri: vscode.Uri, accept: boolean, hunkId: string | null = null): Promise<void> {
-		const isAsked = this.asked.hunks(uri.toString()).some(({ id }) => hunkId === null || id === hunkId);
-		if (isAsked) this.asked.decide(uri.toString(), accept, hunkId);
-		if (!isAsked || hunkId === null) await this.pendingFiles.decide(uri, accept, hunkId);
+		const name = uri.toString();
+		const isAsked = this.asked.hunks(name).some(({ id }) => hunkId === null || id === hunkId);
+		if (isAsked) this.asked.decide(name, accept, hunkId);
+		if (hunkId === null ? this.pending.kind(name) !== null : !isAsked) await this.pending.decide(name, accept, hunkId);
+	}
+
+	/** Accepts or rejects everything. */
+	async decideAll(accept: boolean): Promise<void> {
+		for (const uri of this.asked.uris) this.asked.decide(uri, accept, null);
+		if (this.pending.uris.length > 0) await this.pending.decideAll(accept);
 	}
 
 	dispose(): void {

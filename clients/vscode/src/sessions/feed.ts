@@ -1,10 +1,11 @@
-/** One session as it is now, kept so by `pygent/session/attach`: the only way in which events come. */
+/** One session as it is now, kept so by `pygent/session/attach`: the only way in which its items come. */
 
 import * as vscode from "vscode";
-import { reduce } from "../conversation/reducer/reducer.ts";
+import { afterChange } from "../conversation/changes.ts";
+import { withKnownValues } from "../conversation/known_values.ts";
 import { type Change, type Conversation, EMPTY } from "../conversation/state.ts";
 import type { Daemon } from "../daemon/daemon.ts";
-import type { Message } from "../protocol/protocol.ts";
+import type { Items } from "../protocol/protocol.ts";
 
 /** Follows a session for as long as somebody shows it. */
 export class Feed implements vscode.Disposable {
@@ -15,12 +16,10 @@ export class Feed implements vscode.Disposable {
 	readonly #happened = new vscode.EventEmitter<Change>();
 	readonly #stateOfDaemon: vscode.Disposable;
 	#conversation: Conversation;
-	/** Ends the stream of events that is followed now. */
+	/** Ends the stream of items that is followed now. */
 	#attached: (() => void) | null = null;
-	/** Messages, until the events up to that number are known. */
-	#earlier: { readonly messages: readonly Message[]; readonly lastSeq: number } | null = null;
 
-	/** Fires after `conversation` has changed; an event that changes nothing does not fire. */
+	/** Fires after `conversation` has changed. */
 	readonly onDidChange = this.#happened.event;
 
 	constructor(sessionId: string, daemon: Daemon) {
@@ -38,18 +37,12 @@ export class Feed implements vscode.Disposable {
 		return this.#conversation;
 	}
 
-	/** What happens to the session but for its events: what the daemon asks, and that it is over. */
+	/** What happens to the session: new items, what the daemon asks, and that it is over. */
 	apply(change: Change): void {
-		const after = reduce(this.#conversation, change);
+		const after = afterChange(this.#conversation, change);
 		if (after === this.#conversation) return;
 		this.#conversation = after;
 		this.#happened.fire(change);
-	}
-
-	/** The messages of the session when `lastSeq` was its last event: what no event tells of is shown from them. */
-	tellEarlier(messages: readonly Message[], lastSeq: number): void {
-		this.#earlier = { messages, lastSeq };
-		this.#showEarlier();
 	}
 
 	attach(): void {
@@ -57,20 +50,17 @@ export class Feed implements vscode.Disposable {
 		const cancelling = new vscode.CancellationTokenSource();
 		const partialResultToken = `attach-${crypto.randomUUID()}`;
 		const sinceSeq = this.#conversation.lastSeq;
-		const following = this.#daemon.follow(partialResultToken, (events) => {
-			if (events.some(({ seq }) => seq <= sinceSeq)) this.#beginAnew();
-			else {
-				this.apply({ type: "events", events });
-				this.#showEarlier();
-			}
+		const following = this.#daemon.follow<Items>(partialResultToken, (items) => {
+			if (items.seq < sinceSeq) this.#beginAnew();
+			else this.apply({ type: "items", items: withKnownValues(items) });
 		});
-		// What was on its way of a stream that is over would come between the events of the next.
+		// What was on its way of a stream that is over would come between the items of the next.
 		this.#attached = () => {
 			following.dispose();
 			cancelling.cancel();
 			cancelling.dispose();
 		};
-		const params = { sessionId: this.sessionId, sinceSeq, partialResultToken };
+		const params = { sessionId: this.sessionId, sinceSeq, as: "items", partialResultToken } as const;
 		this.#daemon
 			.request("pygent/session/attach", params, cancelling.token)
 			.catch(() => undefined) // cancelled by us, or gone with the daemon, which tells of its end itself
@@ -83,16 +73,8 @@ export class Feed implements vscode.Disposable {
 		this.#happened.dispose();
 	}
 
-	#showEarlier(): void {
-		if (this.#earlier === null || this.#conversation.lastSeq < this.#earlier.lastSeq) return;
-		const { messages } = this.#earlier;
-		this.#earlier = null;
-		this.apply({ type: "earlier", messages });
-	}
-
 	/** The daemon knows less of the session than we: what it wrote last was lost, and its numbers come again. */
 	#beginAnew(): void {
-		this.#earlier = null;
 		this.apply({ type: "began_anew" });
 		this.attach();
 	}

@@ -12,6 +12,7 @@ import { ErrorBoundary } from "./error_boundary.tsx";
 import { BackgroundPage } from "./pages/background_page.tsx";
 import { CheckpointsPage } from "./pages/checkpoints_page.tsx";
 import { SessionsPage } from "./pages/sessions_page.tsx";
+import { SideAnswers } from "./side_answers/side_answers.tsx";
 import { useView } from "./store.ts";
 
 export function App(props: AppProps): ReactElement {
@@ -36,6 +37,7 @@ export function App(props: AppProps): ReactElement {
 					<ErrorBoundary host={props.host} what="The conversation">
 						<ConversationView {...props} />
 					</ErrorBoundary>
+					<SideAnswers {...props} />
 					<BackgroundBar {...props} />
 					<ReviewBar {...props} />
 					<Composer {...props} />

@@ -1,8 +1,8 @@
 /** What the view shows now, for components: one value that is replaced, never changed. */
 
 import { useSyncExternalStore } from "react";
-import type { Note, Page, PanelState, VoiceShown } from "../bridge/messages.ts";
-import { reduce } from "../conversation/reducer/reducer.ts";
+import type { Note, Page, PanelState, SideAnswer, VoiceShown } from "../bridge/messages.ts";
+import { afterChange } from "../conversation/changes.ts";
 import { type Conversation, EMPTY } from "../conversation/state.ts";
 
 export interface View {
@@ -11,6 +11,8 @@ export interface View {
 	readonly conversation: Conversation;
 	readonly page: Page;
 	readonly voice: VoiceShown;
+	/** Side questions that are not closed, of any session, in the order in which they were asked. */
+	readonly sideAnswers: readonly SideAnswer[];
 	/** What the user asked for and did not get, in words that say what to do. */
 	readonly problem: string | null;
 }
@@ -21,8 +23,10 @@ export class Store {
 		conversation: EMPTY,
 		page: "chat",
 		voice: { state: "unavailable", text: "" },
+		sideAnswers: [],
 		problem: null,
 	};
+	readonly #closed = new Set<string>();
 	readonly #listeners = new Set<() => void>();
 	readonly #noteListeners = new Set<(note: Note) => void>();
 
@@ -52,6 +56,19 @@ export class Store {
 		for (const listener of this.#noteListeners) listener(note);
 	}
 
+	/** Removes a side answer; what comes of it later is not shown. */
+	close(id: string): void {
+		this.#closed.add(id);
+		this.update({ sideAnswers: this.#view.sideAnswers.filter((each) => each.id !== id) });
+	}
+
+	#answered(answer: SideAnswer): void {
+		if (this.#closed.has(answer.id)) return;
+		const { sideAnswers } = this.#view;
+		const index = sideAnswers.findIndex(({ id }) => id === answer.id);
+		this.update({ sideAnswers: index < 0 ? [...sideAnswers, answer] : sideAnswers.with(index, answer) });
+	}
+
 	#apply(note: Note): void {
 		switch (note.type) {
 			case "panel":
@@ -62,7 +79,7 @@ export class Store {
 				break;
 			case "change":
 				if (note.sessionId === this.#view.conversation.sessionId) {
-					this.update({ conversation: reduce(this.#view.conversation, note.change) });
+					this.update({ conversation: afterChange(this.#view.conversation, note.change) });
 				}
 				break;
 			case "show":
@@ -70,6 +87,9 @@ export class Store {
 				break;
 			case "voice":
 				this.update({ voice: note.voice });
+				break;
+			case "side_answer":
+				this.#answered(note.answer);
 				break;
 			case "attach":
 			case "write":

@@ -20,7 +20,7 @@ const RUN_MS = 580_000;
 
 const ALLOWED = 'mode = "accept_edits"\n[permissions]\nallow = ["delete_file", "move_file"]\n';
 
-test("in the extension host", async (context) => {
+test("in the extension host", { timeout: RUN_MS + 20_000 }, async (context) => {
 	await using started = new AsyncDisposableStack();
 	const scratch = started.use(await Scratch.create());
 	const model = started.adopt(await ModelServer.start(), (each) => each.stop());

@@ -146,7 +146,10 @@ test("what is loaded at every start stays small", () => {
 	const sizes = { host: kilobytes("extension/dist/extension.cjs"), page: kilobytes("extension/dist/webview.js") };
 
 	assert.ok(sizes.host < 700 && sizes.page < 800, `see what has come in: ${JSON.stringify(sizes)}`);
-	assert.ok(statSync(VSIX).size < 2_200_000, "a language server's client is downloaded at once");
+	assert.ok(
+		statSync(VSIX).size < 2_500_000,
+		`${statSync(VSIX).size}: a language server's client is downloaded at once`,
+	);
 });
 
 test("the same sources make the same bytes", () => {

@@ -1,22 +1,29 @@
-/** Items of a conversation, as the reducer makes them. */
+/** Items of a conversation, as the daemon sends them, and changes of it. */
+import type { Note } from "../../src/bridge/messages.ts";
 import {
-	type CompactedItem,
 	type Conversation,
 	EMPTY,
-	type EndItem,
-	type FailureItem,
-	type HookItem,
 	type Item,
-	type LimitItem,
-	type NoticeItem,
 	type PendingRequest,
-	type PromptItem,
-	type ReviewItem,
-	type TextItem,
-	type ThinkingItem,
 	type ToolItem,
 } from "../../src/conversation/state.ts";
-import type { PermissionRequest, Usage } from "../../src/protocol/protocol.ts";
+import type {
+	Append,
+	CompactedItem,
+	EndItem,
+	FailureItem,
+	HookItem,
+	Items,
+	LimitItem,
+	NoticeItem,
+	PermissionRequest,
+	PromptItem,
+	Put,
+	ReviewItem,
+	TextItem,
+	ThinkingItem,
+	Usage,
+} from "../../src/protocol/protocol.ts";
 
 export const SESSION = "s1";
 export const FOLDER = "/home/me/shop";
@@ -87,6 +94,7 @@ export function tool(item: Of<ToolItem>): ToolItem {
 		output: "",
 		result: null,
 		changes: [],
+		permissionId: null,
 		decision: null,
 		deniedReason: null,
 		children: [],
@@ -133,6 +141,26 @@ export function notice(item: Of<NoticeItem>): NoticeItem {
 export function end(item: Of<EndItem>): EndItem {
 	const more = { stopReason: "end_turn", usage: USAGE, filesChanged: [], rejected: [], durationMs: 34_000 } as const;
 	return { type: "end", ...parts(item.key), ...more, ...item };
+}
+
+/** The operation by which an item appears, or is replaced. */
+export function put(item: Item, parent?: string): Put {
+	return parent === undefined ? { op: "put", item } : { op: "put", item, parent };
+}
+
+/** The operation by which words are added to an item. */
+export function append(key: string, text: string): Append {
+	return { op: "append", key, field: "text", text };
+}
+
+/** Operations as the daemon sends them while the turn `t1` runs. */
+export function changes(operations: Items["items"], more: Partial<Items> = {}): Items {
+	return { seq: 1001, at: "2026-01-02T03:05:00.000Z", items: operations, runningTurnId: "t1", ...more };
+}
+
+/** What the extension host sends of such operations. */
+export function changed(...operations: Items["items"]): Note {
+	return { type: "change", sessionId: SESSION, change: { type: "items", items: changes(operations) } };
 }
 
 export function conversation(items: readonly Item[], more: Partial<Conversation> = {}): Conversation {

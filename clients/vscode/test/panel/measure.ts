@@ -87,18 +87,12 @@ async function deltas(panel: Panel, from: number): Promise<readonly number[]> {
 					});
 				});
 			for (let index = from; index < from + count; index++) {
-				const event = {
-					type: "text_delta",
-					sessionId,
-					turnId: "t1",
-					seq: 1001 + index,
-					timestamp: new Date().toISOString(),
-					itemId: "last",
-					content: `word${index} `,
-				};
+				const items = [{ op: "append", key: "last", field: "text", text: `word${index} ` }];
+				const at = new Date().toISOString();
+				const change = { type: "items", items: { seq: 1001 + index, at, items, runningTurnId: "t1" } };
 				await frameIsOver();
 				const begin = performance.now();
-				window.postMessage({ type: "change", sessionId, change: { type: "events", events: [event] } }, "*");
+				window.postMessage({ type: "change", sessionId, change }, "*");
 				while (![...document.querySelectorAll(".answer")].at(-1)?.textContent?.includes(`word${index} `)) {
 					if (performance.now() - begin > limitMs) throw new Error("the delta is not painted");
 					await frameIsOver();

@@ -1,7 +1,7 @@
 /** A session as views show it, for tests of what stands around a conversation. */
 import type { Attachment } from "../../src/bridge/messages.ts";
-import { type Conversation, EMPTY, type Turn } from "../../src/conversation/state.ts";
-import type { Session, Usage } from "../../src/protocol/protocol.ts";
+import { type Conversation, EMPTY } from "../../src/conversation/state.ts";
+import type { Session, Turn, Usage } from "../../src/protocol/protocol.ts";
 
 export const USAGE: Usage = {
 	inputTokens: 41_200,
@@ -12,6 +12,17 @@ export const USAGE: Usage = {
 	costUsd: 0.0312,
 	contextTokens: 45_000,
 	contextLimit: 128_000,
+};
+
+export const NOTHING_USED: Usage = {
+	inputTokens: 0,
+	outputTokens: 0,
+	cacheReadTokens: 0,
+	cacheWriteTokens: 0,
+	totalTokens: 0,
+	costUsd: null,
+	contextTokens: 0,
+	contextLimit: null,
 };
 
 export const SESSION: Session = {

@@ -291,6 +291,11 @@ export class Workbench implements AsyncDisposable {
 		await field.press("Enter");
 	}
 
+	/** Waits for the end of the turn: the agent of one that runs goes on once it hears of a decision. */
+	async turnEnds(): Promise<void> {
+		await this.chat.getByRole("button", { name: /^Stop/ }).waitFor({ state: "detached" });
+	}
+
 	/** The web view of the chat: the only one of the window that is shown. */
 	get chat(): FrameLocator {
 		return this.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");

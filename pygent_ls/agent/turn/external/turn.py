@@ -42,8 +42,9 @@ from pygent_ls.agent.messages import (
     user_message,
 )
 from pygent_ls.agent.permissions.permissions import Verdict
+from pygent_ls.agent.ports.processes import ProcessSpec
 from pygent_ls.agent.ports.questioner import AnswerChoice, Question, QuestionAnswered
-from pygent_ls.agent.ports.workspace import MISSING, EditPlan, FileChange, ProcessSpec, WriteText
+from pygent_ls.agent.ports.workspace import MISSING, EditPlan, FileChange, WriteText
 from pygent_ls.agent.tools.tool import ToolContext, ToolFunction
 from pygent_ls.agent.turn.external.answer import ExternalAnswer
 from pygent_ls.agent.turn.external.conversation import heard

@@ -8,8 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from lsprotocol import types
-
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.documents.buffers import Buffers
 
@@ -72,7 +70,7 @@ def show(client: Client, buffers: Buffers, path: Path, *, not_shown: Callable[[]
             not_shown()
 
     client.endpoint.ask_without_waiting(
-        types.WINDOW_SHOW_DOCUMENT,
+        "window/showDocument",
         {"uri": buffers.uri_of(path) or path.as_uri(), "takeFocus": takes_focus},
         answered,
         on_failure=not_shown,

@@ -26,6 +26,7 @@ OPEN_FENCE = "*pygent: The code block above was left open.*"
 
 _HEADING = re.compile(r" {0,3}##[ \t]+(?P<who>You|pygent)(?:[ \t]+#+)?[ \t]*")
 _TOOL_LINE = re.compile(r"> tool: .*")
+_SIDE_QUESTION = re.compile(r"\s*/btw\s+\S", re.IGNORECASE)
 _STATUS_LINE = re.compile(r"\*(?:The turn ended|The turn failed|pygent): .*\*[ \t]*")
 _OWN_LINE = re.compile(rf"(?:{_TOOL_LINE.pattern}|{_STATUS_LINE.pattern})")
 _USERS_LINE = re.compile(rf"\\*(?:{_HEADING.pattern}|{re.escape(OPEN_FENCE)}[ \t]*)")
@@ -97,7 +98,7 @@ class ChatDocument:
 
     @property
     def conversation(self) -> list[ChatMessage]:
-        """All messages, without empty ones."""
+        """All messages, without empty ones and without side questions."""
         return _said(self.sections)
 
     @property
@@ -217,8 +218,19 @@ def split(text: str) -> list[str]:
     return _BREAK.split(text)
 
 
+def without_asides(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """Return the messages without side questions and their answers, which are not part of the conversation."""
+    kept: list[ChatMessage] = []
+    is_aside = False
+    for each in messages:
+        is_aside = _SIDE_QUESTION.match(each.text) is not None if each.role == "user" else is_aside
+        if not is_aside:
+            kept.append(each)
+    return kept
+
+
 def _said(sections: Sequence[Section] | Iterator[Section]) -> list[ChatMessage]:
-    return [ChatMessage(each.role, each.said) for each in sections if each.said]
+    return without_asides([ChatMessage(each.role, each.said) for each in sections if each.said])
 
 
 def _lines(text: str) -> Iterator[tuple[int, str, int]]:

@@ -12,7 +12,13 @@ from pygent_ls.agent.events import Finished, TurnStarted
 from pygent_ls.agent.turn.state import TurnResult
 from pygent_ls.editors.lsp.chat_document.answer import AnswerSection, cleaned
 from pygent_ls.editors.lsp.chat_document.display import DocumentDisplay, tell_answer
-from pygent_ls.editors.lsp.chat_document.document import ChatMessage, lead_in, said_in_answer, trimmed
+from pygent_ls.editors.lsp.chat_document.document import (
+    ChatMessage,
+    lead_in,
+    said_in_answer,
+    trimmed,
+    without_asides,
+)
 from pygent_ls.editors.lsp.chat_document.files import ChatFileError, make_chat, read_chat, write_chat
 from pygent_ls.editors.lsp.chat_document.region import Region
 from pygent_ls.editors.lsp.chat_document.writer import ChatWriter
@@ -113,7 +119,7 @@ class ChatExchange:
             ChatMessage("user", trimmed(cleaned(self._region.prompt))),
             ChatMessage("assistant", said_in_answer(self._answer.text)),
         ]
-        return [*self._region.history, *(each for each in said if each.text)]
+        return [*self._region.history, *without_asides([each for each in said if each.text])]
 
     async def run(self) -> bool:
         """Write the question and answer. Returns whether they are in the document."""

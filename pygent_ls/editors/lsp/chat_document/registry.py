@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-from lsprotocol import types
-
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.agent.turn.state import TurnResult
+from pygent_ls.editors.lsp.actions import CodeActionOut, CodeLensOut, EditorCommand, lens
 from pygent_ls.editors.lsp.chat_document.display import show
 from pygent_ls.editors.lsp.chat_document.document import (
     SUFFIX,
@@ -28,16 +27,19 @@ from pygent_ls.editors.lsp.chat_document.exchange import ChatExchange, ChatPlace
 from pygent_ls.editors.lsp.chat_document.files import ChatFileError, chat_path, make_chat
 from pygent_ls.editors.lsp.chat_document.region import Region
 from pygent_ls.editors.lsp.chat_document.session_map import Known, SessionMap, digest_of, known_now, messages_of
+from pygent_ls.editors.lsp.chat_document.side_answers import ask_beside
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.documents.buffers import Buffers, read_text_now
 from pygent_ls.editors.lsp.handlers.turns import Turns
-from pygent_ls.editors.lsp.rpc.framework import JsonRpcInvalidParams
+from pygent_ls.editors.lsp.rpc.errors import InvalidParamsError
+from pygent_ls.editors.lsp.standard import MessageType
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.lifecycle.defaults import NewSession
 from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES, IMPLEMENT_PLAN, is_plan
 from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.side_questions import question_in
 from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.turn import RunningTurn
 
@@ -108,40 +110,38 @@ class ChatRegistry:
 
     # Lenses and actions
 
-    def lenses(self, uri: str, text: str) -> list[types.CodeLens]:
+    def lenses(self, uri: str, text: str) -> list[CodeLensOut]:
         """Return the lenses on the last question: send it or stop its turn, and implement the plan above it."""
         self._last_uri = uri
         asking = read_document(text).asking
         if asking is None:
             return []
-        place = types.Range(start=types.Position(asking.line, 0), end=types.Position(asking.line, 0))
-        return [types.CodeLens(range=place, command=each) for each in self._commands(uri)]
+        return [lens(asking.line, each) for each in self._commands(uri)]
 
-    def actions(self, uri: str, text: str, line: int) -> list[types.CodeAction]:
+    def actions(self, uri: str, text: str, line: int) -> list[CodeActionOut]:
         """Return the same commands as actions, for any line. Without a question, the action turns the paragraph at that
         line into one."""
         self._last_uri = uri
         if read_document(text).asking is None:
             return [_begin_question(uri, text, line)]
-        kind = types.CodeActionKind.Refactor
-        return [types.CodeAction(title=each.title, kind=kind, command=each) for each in self._commands(uri)]
+        return [CodeActionOut(title=each["title"], kind="refactor", command=each) for each in self._commands(uri)]
 
-    def _commands(self, uri: str) -> list[types.Command]:
+    def _commands(self, uri: str) -> list[EditorCommand]:
         path = path_of(uri)
         if path is None or self._planning(path) is None:
             return [self._command(uri)]
         implement = [
-            types.Command(title=title, command="pygent.implement", arguments=[mode, uri])
+            EditorCommand(title=title, command="pygent.implement", arguments=[mode, uri])
             for mode, title in IMPLEMENT_MODES.items()
         ]
         return [self._command(uri), *implement]
 
-    def _command(self, uri: str) -> types.Command:
+    def _command(self, uri: str) -> EditorCommand:
         running = [each for each in self._answering if each.path == path_of(uri) and not each.exchange.is_over]
         if running:
             session = {"sessionId": running[0].session.id}
-            return types.Command(title=STOP_TITLE, command="pygent.cancel", arguments=[session])
-        return types.Command(title=SEND_TITLE, command="pygent.sendChat", arguments=[uri])
+            return EditorCommand(title=STOP_TITLE, command="pygent.cancel", arguments=[session])
+        return EditorCommand(title=SEND_TITLE, command="pygent.sendChat", arguments=[uri])
 
     # Turns
 
@@ -150,18 +150,18 @@ class ChatRegistry:
         there is nothing to send or an answer is still being written. A new document continues with the choices of
         `unused`, a session without turns.
 
-        Raises `JsonRpcInvalidParams` if it is not a chat document, and `ModelError` and `SessionError` as `start_turn`.
+        Raises `InvalidParamsError` if it is not a chat document, and `ModelError` and `SessionError` as `start_turn`.
         """
         uri = uri or self._last_uri
         if uri is None:
-            raise JsonRpcInvalidParams(
-                f"no chat document given. Pass the URI of a document whose name ends in {SUFFIX}."
-            )
+            raise InvalidParamsError(f"no chat document given. Pass the URI of a document whose name ends in {SUFFIX}.")
         path = self._path(uri)
         self._last_uri = uri
         async with self._sending.setdefault(path, asyncio.Lock()):
             if await self._is_free(path):
                 return await self._send(path, named, unused)
+            if (beside := await self._ask_beside(path)) is not None:
+                return beside
         self._refuse(
             f"{path.name} is still being answered. Wait for the answer or stop it before you send the next question."
         )
@@ -171,7 +171,7 @@ class ChatRegistry:
         """Approve the plan of a document, by default the most recent plan: set the session's mode and implement the
         plan. Returns None, and tells the user, if the plan is missing or outdated.
 
-        Raises `JsonRpcInvalidParams` if it is not a chat document, and `ModelError` and `SessionError` as `start_turn`.
+        Raises `InvalidParamsError` if it is not a chat document, and `ModelError` and `SessionError` as `start_turn`.
         """
         await self._are_written([each for each in self._answering if each.exchange.is_over])
         path = self._path(uri) if uri else next(reversed(self._plans), None)
@@ -209,7 +209,7 @@ class ChatRegistry:
         try:
             text = await place.text()
         except ChatFileError as error:
-            raise JsonRpcInvalidParams(f"{path.name} cannot be read: {error}") from None
+            raise InvalidParamsError(f"{path.name} cannot be read: {error}") from None
         document = read_document(text)
         asking = document.asking
         if asking is None or not asking.said:
@@ -220,6 +220,19 @@ class ChatRegistry:
         exchange = ChatExchange(place, Region(asking.said, text, stands_there=True))
         turn = self._begin(session, TurnRequest(parts=(asking.said,)), exchange, path, knows_all=True)
         return Sent(session, turn, path == self.workspace_path)
+
+    async def _ask_beside(self, path: Path) -> Sent | None:
+        """Ask the last question of a document that is being answered, if it is a side question. Its answer is not
+        written there."""
+        running = next((each for each in self._answering if each.path == path and not each.exchange.is_over), None)
+        asking = read_document(await self._place(path).text()).asking if running is not None else None
+        if running is None or asking is None:
+            return None
+        request = TurnRequest(parts=(asking.said,))
+        if question_in(request) is None:
+            return None
+        asked = ask_beside(self._client, self._turns, running.session, request)
+        return Sent(running.session, asked, path == self.workspace_path)
 
     def ask(self, session: Session, request: TurnRequest) -> RunningTurn:
         """Start a turn whose question and answer are written to the workspace's document."""
@@ -299,13 +312,13 @@ class ChatRegistry:
 
     async def open(self, uri: str | None) -> str:
         """Show a chat document, by default the workspace's, and create it if it is missing. Returns its URI. Raises
-        `JsonRpcInvalidParams`."""
+        `InvalidParamsError`."""
         path = self._path(uri) if uri is not None else self.workspace_path
         if self._buffers.get(path) is None:
             try:
                 await asyncio.to_thread(make_chat, path)
             except ChatFileError as error:
-                raise JsonRpcInvalidParams(f"{path} cannot be created: {error}") from None
+                raise InvalidParamsError(f"{path} cannot be created: {error}") from None
         found = self._buffers.uri_of(path) or uri or path.as_uri()
         self._last_uri = found
 
@@ -330,9 +343,9 @@ class ChatRegistry:
     def _path(self, uri: str) -> Path:
         path = path_of(uri)
         if path is None and uri.endswith(SUFFIX):
-            raise JsonRpcInvalidParams(f"{uri} is not a file yet. Save the document first.")
+            raise InvalidParamsError(f"{uri} is not a file yet. Save the document first.")
         if path is None or not self.is_chat(uri):
-            raise JsonRpcInvalidParams(f"{uri} is not a chat document. Its file name must end in {SUFFIX}.")
+            raise InvalidParamsError(f"{uri} is not a chat document. Its file name must end in {SUFFIX}.")
         return path
 
     def _place(self, path: Path) -> ChatPlace:
@@ -348,19 +361,15 @@ class ChatRegistry:
 
     def _refresh_lenses(self) -> None:
         if self._client.features.code_lens_refresh:
-            self._client.endpoint.ask_without_waiting(types.WORKSPACE_CODE_LENS_REFRESH, {}, lambda _: None)
+            self._client.endpoint.ask_without_waiting("workspace/codeLens/refresh", {}, lambda _: None)
 
     def _refuse(self, why: str) -> None:
-        self._client.endpoint.show_message(why, types.MessageType.Warning)
+        self._client.endpoint.show_message(why, MessageType.WARNING)
 
 
-def _begin_question(uri: str, text: str, line: int) -> types.CodeAction:
+def _begin_question(uri: str, text: str, line: int) -> CodeActionOut:
     """Return the action that inserts the user's heading above the paragraph."""
-    place = types.Position(question_line(text, line), 0)
+    place = {"line": question_line(text, line), "character": 0}
     end = line_ending(text)
-    edit = types.TextEdit(types.Range(start=place, end=place), f"{USER_HEADING}{end}{end}")
-    return types.CodeAction(
-        title=BEGIN_TITLE,
-        kind=types.CodeActionKind.Refactor,
-        edit=types.WorkspaceEdit(changes={uri: [edit]}),
-    )
+    edit = {"range": {"start": place, "end": place}, "newText": f"{USER_HEADING}{end}{end}"}
+    return {"title": BEGIN_TITLE, "kind": "refactor", "edit": {"changes": {uri: [edit]}}}

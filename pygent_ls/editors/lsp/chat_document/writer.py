@@ -8,8 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lsprotocol import types
-
 from pygent_ls.editors.lsp.chat_document.files import ChatFileError, read_chat, replace_chat
 from pygent_ls.editors.lsp.chat_document.offsets import OffsetEdit
 from pygent_ls.editors.lsp.chat_document.pending_edit import PendingEdit
@@ -189,7 +187,7 @@ class ChatWriter:
         self._flight = flight
         endpoint = self._client.endpoint
         endpoint.ask_without_waiting(
-            types.WORKSPACE_APPLY_EDIT, self._params(buffer, edit), flight.answered, on_failure=flight.failed
+            "workspace/applyEdit", self._params(buffer, edit), flight.answered, on_failure=flight.failed
         )
         while not flight.is_made and self._buffers.get(self._path) is buffer:
             self._stirred.clear()

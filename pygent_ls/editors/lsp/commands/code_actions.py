@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import attrs
-from lsprotocol import types
 
 from pygent_ls.agent.context.attachments import DiagnosticsPart, FilePart, PromptPart
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.agent.ports.editor_state import LineRange
+from pygent_ls.editors.lsp.actions import ActionTarget, CodeActionOut, CodeLensOut, EditorCommand, action, lens
 from pygent_ls.editors.lsp.commands.comment_requests import comment_requests
 from pygent_ls.editors.lsp.protocol.conversion import origin_of
+from pygent_ls.editors.lsp.standard import CodeActionParams, CodeActionTriggerKind, Range
 from pygent_ls.editors.lsp.uris import path_of
 
 SELECTION_PROMPTS: Mapping[str, tuple[str, str]] = {
@@ -38,17 +36,7 @@ MAX_COMMENTS = 5
 """Maximum number of comment requests offered for one selection."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActionTarget:
-    """What a command applies to. Lines count from 0, and the last line is included."""
-
-    uri: str
-    first_line: int
-    last_line: int
-    diagnostics: tuple[Mapping[str, Any], ...] = ()
-
-
-def target_of(params: types.CodeActionParams) -> ActionTarget:
+def target_of(params: CodeActionParams) -> ActionTarget:
     """Return the target of a code action request; it is used by later commands without arguments."""
     where = params.range
     last = where.end.line - (1 if where.end.character == 0 and where.end.line > where.start.line else 0)
@@ -56,35 +44,34 @@ def target_of(params: types.CodeActionParams) -> ActionTarget:
         uri=params.text_document.uri,
         first_line=where.start.line,
         last_line=last,
-        diagnostics=tuple(_diagnostic(each) for each in params.context.diagnostics),
+        diagnostics=tuple(params.context.diagnostics),
     )
 
 
-def code_actions(params: types.CodeActionParams, text: str) -> list[types.CodeAction]:
+def code_actions(params: CodeActionParams, text: str) -> list[CodeActionOut]:
     """Return the code actions: a fix for each diagnostic, the comment requests, and the actions on the selection.
 
     If the editor requests actions automatically, the actions on a selection are left out. No action is marked as
     preferred, because an editor may apply a preferred action without asking.
     """
     target, wanted = target_of(params), params.context.only or ()
-    actions: list[types.CodeAction] = []
+    actions: list[CodeActionOut] = []
     if is_wanted("quickfix", wanted):
         actions += _fixes(target.uri, params.context.diagnostics)
         actions += _requests(target, text)
-    is_automatic = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic and not wanted
+    is_automatic = params.context.trigger_kind == CodeActionTriggerKind.AUTOMATIC and not wanted
     if is_wanted("refactor", wanted) and not is_automatic and _is_selection(params.range):
         arguments = [target.uri, target.first_line, target.last_line]
         actions += [action(title, "refactor", command, arguments) for command, (title, _) in SELECTION_PROMPTS.items()]
     return actions
 
 
-def code_lenses(uri: str, text: str) -> list[types.CodeLens]:
+def code_lenses(uri: str, text: str) -> list[CodeLensOut]:
     """Return a lens on each line with a `pygent:` comment, which runs its request."""
-    lenses: list[types.CodeLens] = []
+    lenses: list[CodeLensOut] = []
     for line, request in comment_requests(uri, text):
-        place = types.Range(start=types.Position(line, 0), end=types.Position(line, 0))
-        command = types.Command(title="Run pygent comment", command="pygent.ask", arguments=[request, uri, line, line])
-        lenses.append(types.CodeLens(range=place, command=command))
+        arguments = [request, uri, line, line]
+        lenses.append(lens(line, EditorCommand(title="Run pygent comment", command="pygent.ask", arguments=arguments)))
     return lenses
 
 
@@ -157,44 +144,24 @@ def is_wanted(kind: str, wanted: Sequence[str]) -> bool:
     return not wanted or any(each == "" or f"{kind}.".startswith(f"{each}.") for each in wanted)
 
 
-def _is_selection(where: types.Range) -> bool:
+def _is_selection(where: Range) -> bool:
     return (where.start.line, where.start.character) != (where.end.line, where.end.character)
 
 
-def _fixes(uri: str, diagnostics: Sequence[types.Diagnostic]) -> Iterator[types.CodeAction]:
+def _fixes(uri: str, diagnostics: Sequence[Mapping[str, Any]]) -> Iterator[CodeActionOut]:
     """Yield a fix for each diagnostic. Titles are unique, because some editors find the chosen action by its title."""
     titles: set[str] = set()
     for diagnostic in diagnostics:
-        title = f"Fix with pygent: {one_line(diagnostic.message, MAX_TITLE_CHARS)}"
+        title = f"Fix with pygent: {one_line(diagnostic['message'], MAX_TITLE_CHARS)}"
         if title in titles:
-            start = diagnostic.range.start
-            title = f"{title} (line {start.line + 1}, column {start.character + 1})"
+            start = diagnostic["range"]["start"]
+            title = f"{title} (line {start['line'] + 1}, column {start['character'] + 1})"
         if title not in titles and len(titles) < MAX_FIXES:
             titles.add(title)
-            fix = action(title, "quickfix", "pygent.fix", [uri, _diagnostic(diagnostic)])
-            yield attrs.evolve(fix, diagnostics=[diagnostic])
+            yield {**action(title, "quickfix", "pygent.fix", [uri, diagnostic]), "diagnostics": [diagnostic]}
 
 
-def _requests(target: ActionTarget, text: str) -> Iterator[types.CodeAction]:
+def _requests(target: ActionTarget, text: str) -> Iterator[CodeActionOut]:
     for request in list(dict.fromkeys(requests_at(target, text)))[:MAX_COMMENTS]:
         arguments = [request, target.uri, target.first_line, target.last_line]
         yield action(f"Run pygent comment: {one_line(request, MAX_TITLE_CHARS)}", "quickfix", "pygent.ask", arguments)
-
-
-def action(title: str, kind: str, command: str, arguments: Sequence[Any]) -> types.CodeAction:
-    """Return a code action that runs a command."""
-    return types.CodeAction(
-        title=title,
-        kind=types.CodeActionKind(kind),
-        command=types.Command(title=title, command=command, arguments=list(arguments)),
-    )
-
-
-def _diagnostic(diagnostic: types.Diagnostic) -> Mapping[str, Any]:
-    """Return the diagnostic with all its members, as the editor sends it back with the command."""
-    found = attrs.asdict(diagnostic, filter=lambda _, value: value is not None)
-    return {_WIRE_NAMES.get(name, name): value for name, value in found.items()}
-
-
-_WIRE_NAMES = {"code_description": "codeDescription", "related_information": "relatedInformation"}
-"""Names on the wire of the members whose names have several words."""

@@ -6,18 +6,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from lsprotocol import types
-
 from pygent_ls.agent.display_text import one_line
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.commands.execute_command import ClientCommands
 from pygent_ls.editors.lsp.ports.dialogs import chosen_title
+from pygent_ls.editors.lsp.standard import MessageType
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.index.entries import SessionEntry
 from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.lifecycle.crash_recovery import AnsweredOffers
 from pygent_ls.sessions.session import Session
+from pygent_ls.workspace.git.session_worktrees import folder_of_worktrees
 
 AFTER_S = 1.0
 """Delay from `initialized` to the search for such sessions, so that the editor's first requests are answered before
@@ -66,7 +66,7 @@ class RecoveryOffers:
             return
         name = " ".join(newest.name.split())
         params = {
-            "type": int(types.MessageType.Info),
+            "type": int(MessageType.INFO),
             "message": f"A turn of “{name}” was interrupted when pygent-ls exited. Continue this session?",
             "actions": [{"title": NOT_NOW}, {"title": GO_ON}],
         }
@@ -78,7 +78,7 @@ class RecoveryOffers:
                 endpoint.show_message(f"Continuing “{name}”.")
                 await self._offer_held(session)
             except (SessionError, ModelError) as error:
-                endpoint.show_message(str(error), types.MessageType.Warning)
+                endpoint.show_message(str(error), MessageType.WARNING)
 
     async def _offer_held(self, session: Session) -> None:
         """Ask whether to send the held prompts. Raises `SessionError`, `ModelError`."""
@@ -87,7 +87,7 @@ class RecoveryOffers:
             return
         lines = "\n".join(f"- {each}" for each in held)
         params = {
-            "type": int(types.MessageType.Info),
+            "type": int(MessageType.INFO),
             "message": f"These prompts were waiting when pygent-ls exited. Send them now?\n{lines}",
             "actions": [{"title": NOT_NOW}, {"title": SEND}],
         }
@@ -97,8 +97,9 @@ class RecoveryOffers:
     async def _interrupted(self) -> Sequence[SessionEntry]:
         """Return the interrupted sessions of the open folders that no daemon uses, most recently used first."""
         sessions = self._core.sessions
-        found: list[SessionEntry] = []
+        found: dict[str, SessionEntry] = {}
         for folder in self._client.folders() or [sessions.defaults.working_directory]:
-            page = await sessions.page(SessionFilter(folder=folder, limit=MAX_LOOKED_AT))
-            found += [each for each in page.sessions if each.is_interrupted]
-        return sorted(found, key=lambda each: each.updated_at, reverse=True)
+            worktrees = await asyncio.to_thread(folder_of_worktrees, folder)
+            page = await sessions.page(SessionFilter(folder=folder, worktrees=worktrees, limit=MAX_LOOKED_AT))
+            found |= {each.id: each for each in page.sessions if each.is_interrupted}
+        return sorted(found.values(), key=lambda each: each.updated_at, reverse=True)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, cast
-
-from lsprotocol import types
 
 from pygent_ls.agent.context.attachments import PromptPart
 from pygent_ls.agent.kinds import Mode
+from pygent_ls.editors.lsp.actions import ActionTarget, CodeActionOut, CodeLensOut
 from pygent_ls.editors.lsp.chat_document.registry import ChatRegistry, Sent
+from pygent_ls.editors.lsp.chat_document.side_answers import ask_beside
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.commands.code_actions import (
     SELECTION_PROMPTS,
-    ActionTarget,
     ask_prompt,
     code_actions,
     code_lenses,
@@ -22,8 +23,9 @@ from pygent_ls.editors.lsp.commands.code_actions import (
     prompt_for,
     target_of,
 )
-from pygent_ls.editors.lsp.commands.review import ReviewCommands
-from pygent_ls.editors.lsp.commands.review_display import SOURCE
+from pygent_ls.editors.lsp.commands.commit_message import CommitMessages
+from pygent_ls.editors.lsp.commands.finding_display import SOURCE as FINDINGS
+from pygent_ls.editors.lsp.commands.findings import FindingCommands
 from pygent_ls.editors.lsp.commands.session_options import SessionOptions
 from pygent_ls.editors.lsp.commands.targets import fix_target_in, target_in
 from pygent_ls.editors.lsp.documents.buffers import Buffers, read_text_now
@@ -42,8 +44,11 @@ from pygent_ls.editors.lsp.protocol.commands import (
 from pygent_ls.editors.lsp.protocol.conversion import session_out
 from pygent_ls.editors.lsp.protocol.permissions import ModeOut
 from pygent_ls.editors.lsp.protocol.sessions import SessionOut
+from pygent_ls.editors.lsp.review.commands import ReviewCommands
+from pygent_ls.editors.lsp.review.display import SOURCE
 from pygent_ls.editors.lsp.rpc.converter import repaired
-from pygent_ls.editors.lsp.rpc.framework import JsonRpcException, JsonRpcInvalidParams
+from pygent_ls.editors.lsp.rpc.errors import InvalidParamsError, JsonRpcError
+from pygent_ls.editors.lsp.standard import CodeActionParams, CodeLensParams, MessageType
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError, ToolError
@@ -51,17 +56,44 @@ from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.lifecycle.defaults import NewSession
 from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES
 from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.side_questions import question_in
 from pygent_ls.sessions.turns.request import TurnRequest
 from pygent_ls.sessions.turns.turn import RunningTurn
+
+OUR_SOURCES = (SOURCE, FINDINGS)
+"""Sources of our diagnostics, which have code actions of their own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitCommands:
+    """Commands on the changes of a repository."""
+
+    findings: FindingCommands
+    commit_messages: CommitMessages
+
+    def actions(self, target: ActionTarget) -> list[CodeActionOut]:
+        """Return the code actions for a target."""
+        return [*self.commit_messages.actions(target.uri), *self.findings.actions(target)]
 
 
 class ClientCommands:
     """Runs the commands of one client in a session of their own."""
 
-    def __init__(self, client: Client, core: Core, turns: Turns, buffers: Buffers, review: ReviewCommands) -> None:
+    def __init__(
+        self,
+        client: Client,
+        core: Core,
+        turns: Turns,
+        buffers: Buffers,
+        review: ReviewCommands,
+        git: GitCommands,
+    ) -> None:
         self._client = client
         self._core = core
         self._review = review
+        self._git = git
+        self._findings = git.findings
+        self._commit_messages = git.commit_messages
         self._turns = turns
         self._buffers = buffers
         self._chats = ChatRegistry(client, core, turns, buffers)
@@ -72,20 +104,23 @@ class ClientCommands:
         self._running: list[RunningTurn] = []
         self._last_target: ActionTarget | None = None
 
-    def code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+    def code_actions(self, params: CodeActionParams) -> list[CodeActionOut]:
         """Handle `textDocument/codeAction` without asking the user."""
         uri = params.text_document.uri
         if self._chats.is_chat(uri):  # the target remains that of the last document outside of the chat
             line = params.range.start.line
             is_asked = is_wanted("refactor", params.context.only or ())
             return self._chats.actions(uri, self._text(uri), line) if is_asked else []
-        params.context.diagnostics = [each for each in params.context.diagnostics if each.source != SOURCE]
+        others = [each for each in params.context.diagnostics if each.get("source") not in OUR_SOURCES]
+        params.context.diagnostics = others
         self._last_target = target_of(params)
         self._client.told.looked_at(params)
-        reviewed = self._review.actions(self._last_target) if is_wanted("quickfix", params.context.only or ()) else []
+        if not is_wanted("quickfix", params.context.only or ()):
+            return code_actions(params, self._text(uri))
+        reviewed = [*self._review.actions(self._last_target), *self._git.actions(self._last_target)]
         return [*reviewed, *code_actions(params, self._text(uri))]
 
-    def code_lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
+    def code_lenses(self, params: CodeLensParams) -> list[CodeLensOut]:
         """Handle `textDocument/codeLens`."""
         uri = params.text_document.uri
         text = self._text(uri)
@@ -103,7 +138,7 @@ class ClientCommands:
         return buffer.text if buffer else (read_text_now(path) or "" if path else "")
 
     async def run(self, command: str, arguments: Sequence[Any]) -> Any:
-        """Handle `workspace/executeCommand`. Raises `JsonRpcInvalidParams`."""
+        """Handle `workspace/executeCommand`. Raises `InvalidParamsError`."""
         try:
             given, session = await self._session_of(repaired([*arguments]))
             match command:
@@ -117,20 +152,17 @@ class ClientCommands:
                 case "pygent.implement":
                     mode, uri = _implementing(given)
                     return self._sent(await self._chats.implement(mode, uri))
-                case "pygent.acceptChanges" | "pygent.rejectChanges":
-                    return await self._decide(given, accept=command == "pygent.acceptChanges")
-                case "pygent.review":
-                    self._choosing.ask(self._review.walk())
-                    return self._reviewed()
+                case "pygent.acceptChanges" | "pygent.rejectChanges" | "pygent.undoRejection" | "pygent.review":
+                    return await self._run_review(command, given)
                 case "pygent.openChat":
                     opened: OpenedChatOut = {"uri": await self._chats.open(_optional_uri(given))}
                     return opened
                 case _:
-                    return self._run(command, given, session)
+                    return await self._run_on_findings(command, given, session)
         except ModelError as error:
-            raise JsonRpcInvalidParams(f"model: {error.message}") from None
+            raise InvalidParamsError(f"model: {error.message}") from None
         except SessionError as error:
-            raise JsonRpcException(str(error), JsonRpcInvalidParams.CODE, {"kind": error.kind}) from None
+            raise JsonRpcError(str(error), InvalidParamsError.CODE, {"kind": error.kind}) from None
 
     def _asks_nothing(self, arguments: Sequence[Any]) -> bool:
         """Whether the command has no prompt, and the client has no chat panel to type one in."""
@@ -169,11 +201,17 @@ class ClientCommands:
             case _ if command in SELECTION_PROMPTS:
                 return self._start(prompt_for(command, target_in(arguments, self._last_target)), named)
             case _:
-                raise JsonRpcInvalidParams(f"{command} is not a command of this server")
+                raise InvalidParamsError(f"{command} is not a command of this server")
 
     def _cancel(self, named: Session | None) -> bool:
-        """Cancel all turns that commands have started, or those of one session."""
-        cancelled = [turn.cancel() for turn in self._running if named is None or turn in named.turns]
+        """Cancel all that commands have started, or the turns of one session."""
+        cancelled = [
+            turn.cancel()
+            for turn in self._running
+            if named is None or turn in named.turns or turn in named.side_questions.open
+        ]
+        if named is None:
+            cancelled.append(self._commit_messages.cancel())
         if not any(cancelled):
             self._client.tell_user("There is nothing to cancel: no command is running.")
         return any(cancelled)
@@ -187,13 +225,45 @@ class ClientCommands:
         target = fix_target_in(arguments, self._last_target)
         return self._start(prompt_for("pygent.fix", target), named, own_words="")
 
+    async def _run_on_findings(self, command: str, given: Sequence[Any], session: Session | None) -> Any:
+        match command:
+            case "pygent.codeReview":
+                return self._review_code(given, session)
+            case "pygent.fixFinding":
+                return await self._fix_finding(given, session)
+            case "pygent.applySuggestion":
+                return await self._findings.apply(given)
+            case "pygent.dismissFinding" | "pygent.dismissFindings":
+                return self._findings.dismiss(command, given)
+            case "pygent.commitMessage":
+                return self._commit_messages.start(_optional_uri(given))
+            case _:
+                return self._run(command, given, session)
+
+    def _review_code(self, arguments: Sequence[Any], named: Session | None) -> CommandTurnOut:
+        target = _text_or_none(arguments, "the branch, commit or range")
+        return self._start((f"/review {target}" if target else "/review",), named)
+
+    async def _fix_finding(self, arguments: Sequence[Any], named: Session | None) -> CommandTurnOut:
+        """Fix a finding in the session of its review, which knows the changes."""
+        placed = self._findings.to_fix(arguments)
+        if named is None:
+            with suppress(SessionError):
+                named = await self._core.sessions.hold(placed.finding.session_id)
+        session = named or self._current_session()
+        started = self._start(tuple(self._findings.fix_prompt(placed)), session, own_words="")
+        turn = next((each for each in session.turns if each.turn_id == started["turnId"]), None)
+        if turn is not None and turn.task is not None:
+            turn.task.add_done_callback(self._findings.fixed(placed.finding.id))
+        return started
+
     async def _undo(self, named: Session | None) -> RestoredOut:
         session = named or self._chat_session or self._session or await self._last_session()
         done = await session.undo()
         # The conversation goes on in the chat document, so an undo does not report that file.
         done.skipped = [each for each in done.skipped if not self._chats.is_chat(each.path.as_uri())]
         done.uncertain = [path for path in done.uncertain if not self._chats.is_chat(path.as_uri())]
-        kind = types.MessageType.Warning if done.was_not_kept else types.MessageType.Info
+        kind = MessageType.WARNING if done.was_not_kept else MessageType.INFO
         self._client.endpoint.show_message(restored_message(done), kind)
         if asked := [path for path in done.uncertain if path not in done.by_products]:
             self._choosing.take_back_rest(asked, session)
@@ -211,7 +281,7 @@ class ClientCommands:
     ) -> CommandTurnOut:
         """Start a turn. `own_words` as in `TurnRequest`: text from files and checkers is not the user's."""
         if parts is None:
-            raise JsonRpcInvalidParams("the document is not a file")
+            raise InvalidParamsError("the document is not a file")
         session = named or self._current_session()
         self._chat_session = None
         request = TurnRequest(parts=parts, own_words=own_words)
@@ -220,6 +290,8 @@ class ClientCommands:
     def begin(self, session: Session, request: TurnRequest, *, follows_session: bool) -> CommandTurnOut:
         """Start a turn. If the client does not follow the session's events, the workspace's chat document shows the
         question and the answer. Raises as `Session.start_turn`."""
+        if question_in(request) is not None:
+            return self._started(session, ask_beside(self._client, self._turns, session, request))
         if follows_session:
             return self._started(session, self._turns.begin(session, request, events_token=None, work_token=None))
         return self._started(session, self._chats.ask(session, request))
@@ -240,19 +312,21 @@ class ClientCommands:
         turn.task.add_done_callback(lambda _: self._running.remove(turn))
         return {"sessionId": session.id, "turnId": turn.turn_id}
 
-    async def _decide(self, arguments: Sequence[Any], *, accept: bool) -> ReviewedOut:
-        """Accept or reject a hunk, all hunks of a document, or those at the last code action."""
+    async def _run_review(self, command: str, arguments: Sequence[Any]) -> ReviewedOut:
+        """Accept or reject a hunk, all hunks of a document, or those at the last code action; or ask about each."""
         uri, hunk_ids = _optional_uri(arguments), _hunk_ids(arguments[1]) if len(arguments) > 1 else None
+        accept = command == "pygent.acceptChanges"
         try:
-            if uri is not None:
+            if command == "pygent.review":
+                self._choosing.ask(self._review.walk())
+            elif command == "pygent.undoRejection":
+                await self._review.undo_rejection(uri)
+            elif uri is not None:
                 await self._review.decide(uri, accept=accept, hunk_ids=hunk_ids)
             else:
                 await self._review.decide_at(self._last_target, accept=accept)
         except ToolError as error:
-            raise JsonRpcInvalidParams(str(error)) from None
-        return self._reviewed()
-
-    def _reviewed(self) -> ReviewedOut:
+            raise InvalidParamsError(str(error)) from None
         return {"left": self._review.n_left}
 
     async def _last_session(self) -> Session:
@@ -303,7 +377,7 @@ class ClientCommands:
 def _text(arguments: Sequence[Any], place: int, what: str) -> str:
     value = arguments[place] if len(arguments) > place else None
     if not isinstance(value, str) or not value.strip():
-        raise JsonRpcInvalidParams(f"argument {place + 1} must be {what}, as text")
+        raise InvalidParamsError(f"argument {place + 1} must be {what}, as text")
     return value
 
 
@@ -323,19 +397,19 @@ def _implementing(arguments: Sequence[Any]) -> tuple[Mode, str | None]:
     for mode in IMPLEMENT_MODES:
         if mode == given:
             return mode, _optional_uri(arguments[1:])
-    raise JsonRpcInvalidParams(f"mode: {given!r} must be one of {', '.join(IMPLEMENT_MODES)}")
+    raise InvalidParamsError(f"mode: {given!r} must be one of {', '.join(IMPLEMENT_MODES)}")
 
 
 def _hunk_ids(given: object) -> list[int]:
     ids = cast("list[object]", given) if isinstance(given, list) else [given]
     found = [each for each in ids if isinstance(each, int) and not isinstance(each, bool)]
     if not found or len(found) < len(ids):
-        raise JsonRpcInvalidParams("argument 2 must be the id of a change, or a list of them")
+        raise InvalidParamsError("argument 2 must be the id of a change, or a list of them")
     return found
 
 
 def _optional_uri(arguments: Sequence[Any]) -> str | None:
     value = arguments[0] if arguments else None
     if value is not None and not isinstance(value, str):
-        raise JsonRpcInvalidParams("argument 1 must be the URI of a chat document, as text")
+        raise InvalidParamsError("argument 1 must be the URI of a chat document, as text")
     return value or None

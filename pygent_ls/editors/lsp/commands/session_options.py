@@ -7,13 +7,12 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from lsprotocol import types
-
 from pygent_ls.agent.kinds import Mode
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.handlers.checkpoints import restored_message
 from pygent_ls.editors.lsp.ports.dialogs import chosen_title
-from pygent_ls.editors.lsp.rpc.framework import JsonRpcInvalidParams
+from pygent_ls.editors.lsp.rpc.errors import InvalidParamsError
+from pygent_ls.editors.lsp.standard import MessageType
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.llm.setup.flow import Way
@@ -38,12 +37,12 @@ class SessionOptions:
         self._question: asyncio.Task[None] | None = None
 
     def set_mode(self, given: str | None, session: Session) -> None:
-        """Set the given mode, or ask for one. Raises `JsonRpcInvalidParams`, `SessionError`."""
+        """Set the given mode, or ask for one. Raises `InvalidParamsError`, `SessionError`."""
         if given is None:
             self.ask(self._offer_modes(session))
             return
         if given not in get_args(Mode):
-            raise JsonRpcInvalidParams(f"mode: {given!r} must be one of {', '.join(get_args(Mode))}")
+            raise InvalidParamsError(f"mode: {given!r} must be one of {', '.join(get_args(Mode))}")
         mode = cast("Mode", given)
         session.permissions.set_mode(mode)
         session.changed("configured")
@@ -59,9 +58,9 @@ class SessionOptions:
 
     def set_up(self, given: str | None) -> None:
         """Ask for a default model, by the given way of setup, and for its key if it needs one. Raises
-        `JsonRpcInvalidParams`."""
+        `InvalidParamsError`."""
         if given is not None and given not in get_args(Way):
-            raise JsonRpcInvalidParams(f"way: {given!r} must be one of {', '.join(get_args(Way))}")
+            raise InvalidParamsError(f"way: {given!r} must be one of {', '.join(get_args(Way))}")
         self.ask(self._set_up(cast("Way", given or "any")))
 
     def take_back_rest(self, files: Sequence[Path], session: Session) -> None:
@@ -89,7 +88,7 @@ class SessionOptions:
         names = ", ".join(map(session.shown, files[:MAX_NAMED_FILES]))
         more = f" and {len(files) - MAX_NAMED_FILES} more" if len(files) > MAX_NAMED_FILES else ""
         prompt: Mapping[str, Any] = {
-            "type": int(types.MessageType.Warning),
+            "type": int(MessageType.WARNING),
             "message": (
                 "pygent: these files changed while a command ran; the command, you or another program may have "
                 f"changed them: {names}{more}. Undo these changes too?"
@@ -101,7 +100,7 @@ class SessionOptions:
         try:
             self._client.endpoint.show_message(restored_message(await session.undo_rest()))
         except SessionError as error:
-            self._client.tell_user(str(error), types.MessageType.Warning)
+            self._client.tell_user(str(error), MessageType.WARNING)
 
     async def _offer_modes(self, session: Session) -> None:
         current = session.permissions.mode
@@ -122,7 +121,7 @@ class SessionOptions:
     async def _offer(self, message: str, current: str, others: Sequence[str], choose: Callable[[str], None]) -> None:
         keep = f"Keep {current}"  # it comes first, because some clients can choose only the first action
         prompt: Mapping[str, Any] = {
-            "type": int(types.MessageType.Info),
+            "type": int(MessageType.INFO),
             "message": f"pygent: {message}",
             "actions": [{"title": title} for title in (keep, *others)],
         }
@@ -132,4 +131,4 @@ class SessionOptions:
         try:
             choose(title)
         except (SessionError, ModelError) as error:
-            self._client.tell_user(str(error), types.MessageType.Warning)
+            self._client.tell_user(str(error), MessageType.WARNING)

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from pygent_ls.editors.lsp.commands.code_actions import ActionTarget, start_line
-from pygent_ls.editors.lsp.rpc.framework import JsonRpcInvalidParams
+from pygent_ls.editors.lsp.actions import ActionTarget
+from pygent_ls.editors.lsp.commands.code_actions import start_line
+from pygent_ls.editors.lsp.rpc.errors import InvalidParamsError
 
 
 def target_in(arguments: Sequence[Any], last: ActionTarget | None) -> ActionTarget:
-    """Return the document and the lines, which count from 0. Raises `JsonRpcInvalidParams`."""
+    """Return the document and the lines, which count from 0. Raises `InvalidParamsError`."""
     match list(arguments):
         case [str() as uri, int() | float() as first, int() | float() as end, *_]:
             return _target(uri, int(first), int(end), last)
@@ -22,7 +23,7 @@ def target_in(arguments: Sequence[Any], last: ActionTarget | None) -> ActionTarg
         case _ if last is not None:
             return last
         case _:
-            raise JsonRpcInvalidParams("no code given. Request code actions first, or pass a URI and two lines.")
+            raise InvalidParamsError("no code given. Request code actions first, or pass a URI and two lines.")
 
 
 def fix_target_in(arguments: Sequence[Any], last: ActionTarget | None) -> ActionTarget:

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from lsprotocol import types
-
+from pygent_ls.agent.edits.differences import common_head, common_tail
 from pygent_ls.agent.ports.workspace import Document, Stamp
 from pygent_ls.editors.lsp.capabilities import Encoding
 from pygent_ls.editors.lsp.documents.edited_text import EditedText, ExpectedText
-from pygent_ls.editors.lsp.documents.positions import Position, apply_change, offset_at
+from pygent_ls.editors.lsp.documents.positions import TOP, LineStart, PositionEncoding, located
+from pygent_ls.editors.lsp.standard import (
+    DidChangeNotebookDocumentParams,
+    DidOpenNotebookDocumentParams,
+    Position,
+    Range,
+    TextDocumentContentChangeEvent,
+    TextDocumentItem,
+    VersionedTextDocumentIdentifier,
+)
 from pygent_ls.editors.lsp.uris import path_of
+from pygent_ls.errors import ToolError
 from pygent_ls.file_access import read_file
 from pygent_ls.workspace.files.document_text import decode, digest
 from pygent_ls.workspace.files.reader import disk_stamp
+
+if TYPE_CHECKING:  # imported for the first notebook, so that `initialize` is answered without the tools
+    from pygent_ls.editors.lsp.documents.open_notebook import OpenNotebook
 
 MANY_CHANGES = 16
 """Number of changes in one notification from which on they are applied to a list of lines, instead of copying the text
@@ -51,12 +63,40 @@ class Buffer:
     text than this, and a second edit could hit the wrong place."""
     reported_stamp: Stamp = ""
     """Stamp of the file when it was last reported as changed on disk."""
+    notebook: OpenNotebook | None = None
+    """Cells of a notebook that the editor does not show as text; `text` is what the file would be with them."""
     _agreed: bool = False
     """Whether buffer and file were ever seen to be equal, which shows that the editor and the daemon decode the file in
     the same way."""
     _disk: tuple[Stamp, str | None] = ("", None)
     """Stamp and text of the file when it was last read."""
     _digest: tuple[int, str] = field(default=(0, ""))
+    _known_line: LineStart = TOP
+    """Line of the last position; valid while `_known_text` is the text."""
+    _known_text: str = ""
+
+    def offset(self, position: Position, encoding: PositionEncoding) -> int:
+        """Return the offset of a position, as `offset_at` does. Fast for lines at or below the last position."""
+        known = self._known_line if self._known_text is self.text else TOP
+        offset, self._known_line = located(self.text, position, encoding, known)
+        self._known_text = self.text
+        return offset
+
+    def replace(self, where: Range, new: str, encoding: PositionEncoding) -> int:
+        """Apply an incremental change, as `apply_change` does, and return the offset at which it begins."""
+        before = self.text
+        first = self.offset(min(where.start, where.end), encoding)
+        last, _ = located(before, max(where.start, where.end), encoding, self._known_line)
+        self.text = f"{before[:first]}{new}{before[last:]}"
+        line_start = self._known_line.offset
+        if before[line_start - 1 : line_start] != "\r":  # else a line feed at this place would belong to the line above
+            self._known_text = self.text
+        return first
+
+    @property
+    def key(self) -> tuple[str, bool]:
+        """Key among all buffers: an editor may show a notebook as cells and as text."""
+        return self.uri, self.notebook is not None
 
     @property
     def stamp(self) -> Stamp:
@@ -131,7 +171,7 @@ class Buffers:
     def __init__(self, on_change: Callable[[Path], None]) -> None:
         self.encoding: Encoding = "utf-16"
         self._on_change = on_change
-        self._buffers: dict[str, Buffer] = {}
+        self._buffers: dict[tuple[str, bool], Buffer] = {}
         self._by_path: dict[Path, list[Buffer]] = {}
         self._by_named: dict[Path, list[Buffer]] = {}
         self._watches: list[_Watch] = []
@@ -139,12 +179,19 @@ class Buffers:
         self._listeners: list[tuple[Path, Callable[[str], None]]] = []
         self._touched: dict[Path, int] = {}
         """Generation at which the user last changed or saved each document, as far as the editor reported it."""
+        self.reported_notebooks: frozenset[Path] = frozenset()
+        """Notebooks that the editor shows as cells and that have unsaved changes, as it reports them."""
         self.generation = 0
         """Counter that increases with every notification that changes a buffer."""
 
     def __iter__(self) -> Iterator[Buffer]:
         """Iterate over one buffer of each path, the one that `get` returns."""
         return filter(None, map(self.get, self._by_path))
+
+    @property
+    def unsaved_notebooks(self) -> frozenset[Path]:
+        """Notebooks with unsaved changes whose cells the editor does not report."""
+        return frozenset(path for path in self.reported_notebooks if not any(map(_is_notebook, self._at(path))))
 
     def below(self, folder: Path) -> Iterator[Buffer]:
         """Iterate over those of these buffers whose files are below a folder."""
@@ -158,12 +205,14 @@ class Buffers:
     def get(self, path: Path) -> Buffer | None:
         """Return the buffer of a path.
 
-        Of several, the one with unsaved changes takes precedence, else the most recently changed one.
+        Of several, the one with unsaved changes takes precedence, then a notebook, then the most recently changed one.
         """
-        found = [each for each in self._by_path.get(path, ()) if not each.superseded]
+        found = [each for each in self._at(path) if not each.superseded]
+        for each in found:
+            self._look_at_disk(each)
         if len(found) < 2:
             return found[0] if found else None
-        return max(found, key=lambda each: (each.is_dirty, each.generation))
+        return max(found, key=lambda each: (each.is_dirty, _is_notebook(each), each.generation))
 
     def uri_of(self, path: Path) -> str | None:
         """Return the editor's own URI of an open document, even if the file on disk is newer."""
@@ -180,18 +229,34 @@ class Buffers:
         buffer = self._find(uri)
         return buffer.version if buffer else 0
 
-    def opened(self, item: types.TextDocumentItem) -> None:
+    def opened(self, item: TextDocumentItem) -> None:
         """Handle `textDocument/didOpen`; some clients send it twice, and the last one applies."""
-        buffer = self._open(item)
+        self._show(self._open(item))
+
+    def notebook_opened(self, params: DidOpenNotebookDocumentParams) -> None:
+        """Handle `notebookDocument/didOpen`. A notebook whose file cannot be read as one is left to
+        `unsaved_notebooks`."""
+        from pygent_ls.editors.lsp.documents.open_notebook import OpenNotebook
+
+        given = params.notebook_document
+        path = path_of(given.uri)
+        text = read_text_now(path) if path else None
+        if text is None:
+            return
+        with suppress(ToolError, LookupError):
+            notebook = OpenNotebook(given, params.cell_text_documents, text)
+            item = TextDocumentItem(uri=given.uri, language_id="", version=given.version, text=notebook.text)
+            self._show(self._open(item, notebook))
+
+    def _show(self, buffer: Buffer | None) -> None:
         if buffer is not None:
             self._catch_up(buffer.path)
-            self._changed(buffer.path, item.text)
+            self._changed(buffer.path, buffer.text)
 
-    def _open(self, item: types.TextDocumentItem) -> Buffer | None:
+    def _open(self, item: TextDocumentItem, notebook: OpenNotebook | None = None) -> Buffer | None:
         path, named = path_of(item.uri), path_of(item.uri, follow=False)
         if path is None or named is None:
             return None
-        self._remove(item.uri)
         buffer = Buffer(
             uri=item.uri,
             path=path,
@@ -199,7 +264,9 @@ class Buffers:
             version=item.version,
             text=item.text,
             generation=self._next_generation(),
+            notebook=notebook,
         )
+        self._remove(self._buffers.get(buffer.key))
         buffer.saved_text = buffer.base_text = buffer.text_on_disk()
         if buffer.saved_text == item.text:
             buffer.note_written(item.text)
@@ -208,8 +275,8 @@ class Buffers:
 
     def changed(
         self,
-        document: types.VersionedTextDocumentIdentifier,
-        changes: Sequence[types.TextDocumentContentChangeEvent],
+        document: VersionedTextDocumentIdentifier,
+        changes: Sequence[TextDocumentContentChangeEvent],
     ) -> None:
         """Handle `textDocument/didChange`: each change applies to the result of the previous one."""
         buffer = self._find(document.uri)
@@ -227,13 +294,11 @@ class Buffers:
             self._touched[buffer.path] = buffer.generation
         self._on_change(buffer.path)
 
-    def _take(self, buffer: Buffer, change: types.TextDocumentContentChangeEvent) -> None:
+    def _take(self, buffer: Buffer, change: TextDocumentContentChangeEvent) -> None:
         before = buffer.text
-        if isinstance(change, types.TextDocumentContentChangePartial):
-            start, end = _positions(change.range)
-            buffer.text = apply_change(before, start, end, change.text, self.encoding)
-            if buffer.path in self._followers:
-                self._follow(buffer, before, offset_at(before, min(start, end), self.encoding), change.text)
+        if change.range is not None:
+            start = buffer.replace(change.range, change.text, self.encoding)
+            self._follow(buffer, before, start, change.text)
         else:
             buffer.text = change.text
             buffer.out_of_step = False
@@ -242,13 +307,13 @@ class Buffers:
         if not buffer.out_of_step:
             self._notice(buffer.path, buffer.text)
 
-    def _take_many(self, buffer: Buffer, changes: Sequence[types.TextDocumentContentChangeEvent]) -> None:
+    def _take_many(self, buffer: Buffer, changes: Sequence[TextDocumentContentChangeEvent]) -> None:
         """Apply many changes at once, which is faster."""
         edited = EditedText(buffer.text, self.encoding)
         expected = [(ExpectedText(each.expected), each) for each in self._watches if each.path == buffer.path]
         for change in changes:
-            if isinstance(change, types.TextDocumentContentChangePartial):
-                edited.change(*_positions(change.range), change.text)
+            if change.range is not None:
+                edited.change(change.range.start, change.range.end, change.text)
             else:
                 edited = EditedText(change.text, self.encoding)
                 buffer.out_of_step = False
@@ -259,11 +324,48 @@ class Buffers:
         buffer.text = edited.text
         buffer.generation = self._next_generation()
 
-    def lose(self, uri: str) -> None:
+    def notebook_changed(self, params: DidChangeNotebookDocumentParams) -> None:
+        """Handle `notebookDocument/didChange`."""
+        uri = params.notebook_document.uri
+        buffer = self._buffers.get((uri, True))
+        if buffer is None or buffer.notebook is None:
+            return
+        try:
+            buffer.notebook.change(params.change, self.encoding)
+        except LookupError:
+            self.lose(uri, is_notebook=True)
+            return
+        buffer.version = params.notebook_document.version
+        buffer.superseded = False
+        self._set_text(buffer, buffer.notebook.text)
+        if buffer.is_dirty:
+            self._touched[buffer.path] = buffer.generation
+        self._on_change(buffer.path)
+
+    def _set_text(self, buffer: Buffer, text: str) -> None:
+        """Replace the text, for followers as one change of what differs."""
+        before = buffer.text
+        if before == text:
+            return
+        buffer.text = text
+        buffer.generation = self._next_generation()
+        start = common_head(before, text)
+        end = len(text) - common_tail(before, text, start)
+        self._follow(buffer, before, start, text[start:end])
+        self._notice(buffer.path, text)
+
+    def _look_at_disk(self, buffer: Buffer) -> None:
+        """Take over the outputs of a notebook that another program has changed, if its cells are the same."""
+        if buffer.notebook is not None and not buffer.out_of_step:
+            text = buffer.text_on_disk()
+            if text is not None and buffer.notebook.look_at_disk(text):
+                self._set_text(buffer, text)
+
+    def lose(self, uri: str, *, is_notebook: bool = False) -> None:
         """Note that a change of the document could not be decoded."""
-        if self._find(uri) is None:
-            self._open(types.TextDocumentItem(uri=uri, language_id="", version=0, text=""))
-        buffer = self._find(uri)
+        if not is_notebook and self._find(uri) is None:
+            self._open(TextDocumentItem(uri=uri, language_id="", version=0, text=""))
+        buffer = self._buffers.get((uri, True)) if is_notebook else self._find(uri)
         if buffer is not None:
             buffer.out_of_step = True
             buffer.superseded = False
@@ -276,12 +378,16 @@ class Buffers:
         if buffer is not None:
             buffer.untold = True
 
-    def saved(self, uri: str) -> None:
-        """Handle `textDocument/didSave`: the file now holds the buffer's text."""
-        buffer = self._find(uri)
+    def saved(self, uri: str, *, is_notebook: bool = False) -> None:
+        """Handle `didSave`: the file now holds the buffer's text, or that of a notebook as the editor writes it."""
+        buffer = self._buffers.get((uri, True)) if is_notebook else self._find(uri)
         if buffer is not None:
             self._touched[buffer.path] = self._next_generation()
         if buffer is not None and not buffer.out_of_step:
+            on_disk = buffer.text_on_disk() if buffer.notebook else None
+            if buffer.notebook is not None and on_disk is not None:
+                buffer.notebook.look_at_disk(on_disk, is_saved=True)
+                self._set_text(buffer, buffer.notebook.text)
             buffer.note_written(buffer.text)
             buffer.untold = buffer.untold and buffer.text_on_disk() != buffer.text
             self._changed(buffer.path, buffer.text)
@@ -290,11 +396,11 @@ class Buffers:
         """Return the documents that the user has changed or saved since then, as far as the editor reported it."""
         return {path for path, last in self._touched.items() if last > generation}
 
-    def closed(self, uri: str) -> None:
-        """Handle `textDocument/didClose`: another buffer of the file applies if one exists, else the file on disk."""
-        buffer = self._find(uri)
+    def closed(self, uri: str, *, is_notebook: bool = False) -> None:
+        """Handle `didClose`: another buffer of the file applies if one exists, else the file on disk."""
+        buffer = self._buffers.get((uri, True)) if is_notebook else self._find(uri)
         if buffer is not None:
-            self._remove(buffer.uri)
+            self._remove(buffer)
             self._on_change(buffer.path)
 
     def forget_all(self) -> None:
@@ -370,21 +476,24 @@ class Buffers:
 
     def _find(self, uri: str) -> Buffer | None:
         """Return the document with that URI, or the only one whose URI is another spelling of it."""
-        if uri in self._buffers:
-            return self._buffers[uri]
+        if (uri, False) in self._buffers:
+            return self._buffers[uri, False]
         named = path_of(uri, follow=False)
-        found = self._by_named.get(named, ()) if named else ()
+        found = [each for each in self._by_named.get(named, ()) if not _is_notebook(each)] if named else []
         return found[0] if len(found) == 1 else None
 
+    def _at(self, path: Path) -> Sequence[Buffer]:
+        return self._by_path.get(path, ())
+
     def _add(self, buffer: Buffer) -> None:
-        self._buffers[buffer.uri] = buffer
+        self._buffers[buffer.key] = buffer
         self._by_path.setdefault(buffer.path, []).append(buffer)
         self._by_named.setdefault(buffer.named, []).append(buffer)
 
-    def _remove(self, uri: str) -> None:
-        buffer = self._buffers.pop(uri, None)
+    def _remove(self, buffer: Buffer | None) -> None:
         if buffer is None:
             return
+        del self._buffers[buffer.key]
         for index, path in ((self._by_path, buffer.path), (self._by_named, buffer.named)):
             index[path] = [each for each in index[path] if each is not buffer]
             if not index[path]:
@@ -407,6 +516,10 @@ class Buffers:
         return self.generation
 
 
+def _is_notebook(buffer: Buffer) -> bool:
+    return buffer.notebook is not None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Watch:
     path: Path
@@ -418,11 +531,6 @@ def _below(folder: Path, paths: Iterable[Path]) -> list[Path]:
     """Return the paths below the folder. Comparing strings is ten times faster than comparing parents."""
     prefix = f"{folder}/".replace("//", "/")
     return [each for each in paths if str(each).startswith(prefix)]
-
-
-def _positions(between: types.Range) -> tuple[Position, Position]:
-    start, end = between.start, between.end
-    return Position(start.line, start.character), Position(end.line, end.character)
 
 
 MAX_COMPARED_BYTES = 20_000_000

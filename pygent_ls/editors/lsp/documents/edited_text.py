@@ -9,7 +9,8 @@ from __future__ import annotations
 from itertools import chain
 
 from pygent_ls.agent.edits.diffs import split_lines
-from pygent_ls.editors.lsp.documents.positions import Position, PositionEncoding, offset_at
+from pygent_ls.editors.lsp.documents.positions import PositionEncoding, offset_at
+from pygent_ls.editors.lsp.standard import Position
 
 
 class EditedText:

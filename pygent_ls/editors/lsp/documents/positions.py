@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from itertools import accumulate, islice
 from operator import add
 from typing import Literal, NamedTuple
+
+from pygent_ls.editors.lsp.standard import Position
 
 PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
 """Unit of `character`: bytes, UTF-16 code units, or code points."""
@@ -27,21 +30,33 @@ _MAX_WINDOW_CHARS = 131_072
 """Length of text whose line breaks are counted at once: some 50 µs."""
 
 
-class Position(NamedTuple):
-    """Position between two characters: zero-based line, and code units from its start."""
+class LineStart(NamedTuple):
+    """Line of a text, from 0, and the offset at which it begins."""
 
     line: int
-    character: int
+    offset: int
+
+
+TOP = LineStart(0, 0)
 
 
 def offset_at(text: str, position: Position, encoding: PositionEncoding) -> int:
     """Return the offset of a position, clamped as in LSP: to the end of the line, or to the end of the text for a line
     beyond the last. Inside a character, returns the character's start.
     """
-    start = _line_start(text, position.line)
+    return located(text, position, encoding)[0]
+
+
+def located(text: str, position: Position, encoding: PositionEncoding, known: LineStart = TOP) -> tuple[int, LineStart]:
+    """Return the offset of a position as `offset_at` does, and the start of its line. Line breaks are counted from the
+    known line if that is not below the position. Beyond the last line, returns the line from which they were counted.
+    """
+    near = known if known.line <= position.line else TOP
+    start = _line_start(text, position.line - near.line, near.offset)
     if start is None:
-        return len(text)
-    return _advance(text, start, _line_end(text, start), position.character, encoding)
+        return len(text), near
+    offset = _advance(text, start, _line_end(text, start), position.character, encoding)
+    return offset, LineStart(max(0, position.line), start)
 
 
 def position_at(text: str, offset: int, encoding: PositionEncoding) -> Position:
@@ -52,18 +67,23 @@ def position_at(text: str, offset: int, encoding: PositionEncoding) -> Position:
     return Position(_count_breaks(text, 0, start), _width(text[start:offset], encoding))
 
 
+def positions_of(text: str, offsets: Iterable[int], encoding: PositionEncoding) -> Iterator[Position]:
+    """Yield the positions of offsets in ascending order, as `position_at` does, in one pass over the text: for a few
+    positions, ten times as fast as a `LineIndex`."""
+    at = line = 0
+    for each in offsets:
+        offset = _outside_break(text, max(0, min(each, len(text))))
+        start = max(at, text.rfind("\n", at, offset) + 1)
+        start = max(start, text.rfind("\r", start, offset) + 1)
+        line += _count_breaks(text, at, start)
+        at = start
+        yield Position(line, _width(text[start:offset], encoding))
+
+
 def apply_change(text: str, start: Position, end: Position, new: str, encoding: PositionEncoding) -> str:
     """Return the text after an incremental change; a reversed range is swapped."""
-    if end < start:
-        start, end = end, start
-    first_line = _line_start(text, start.line)
-    if first_line is None:
-        return text + new
-    last_line = _line_start(text, end.line - start.line, first_line)
-    first = _advance(text, first_line, _line_end(text, first_line), start.character, encoding)
-    last = len(text)
-    if last_line is not None:
-        last = _advance(text, last_line, _line_end(text, last_line), end.character, encoding)
+    first, line = located(text, min(start, end), encoding)
+    last, _ = located(text, max(start, end), encoding, line)
     return f"{text[:first]}{new}{text[last:]}"
 
 

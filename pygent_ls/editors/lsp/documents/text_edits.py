@@ -64,5 +64,5 @@ def _end(index: LineIndex, text: str, end: int, new: str) -> dict[str, int]:
 
 
 def _position(index: LineIndex, offset: int) -> dict[str, int]:
-    line, character = index.position(offset)
-    return {"line": line, "character": character}
+    place = index.position(offset)
+    return {"line": place.line, "character": place.character}

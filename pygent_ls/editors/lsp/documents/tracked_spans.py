@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from pygent_ls.agent.edits.differences import is_line_start
 from pygent_ls.editors.lsp.documents.minimal_edits import minimal_edits
 
 
@@ -50,7 +51,7 @@ class Followed:
     def lines(self, number: int) -> TextSpan | None:
         """Return a range; None if its lines were changed, or are no longer whole lines."""
         span = self._spans[number]
-        return span if span and all(_is_between_lines(self._text, at) for at in span) else None
+        return span if span and all(at == len(self._text) or is_line_start(self._text, at) for at in span) else None
 
     def _move(self, start: int, end: int, n_new: int) -> None:
         self._spans = [_moved(span, start, end, n_new) if span else None for span in self._spans]
@@ -63,8 +64,3 @@ def _moved(span: TextSpan, start: int, end: int, n_new: int) -> TextSpan | None:
         shift = n_new - (end - start)
         return TextSpan(span.start + shift, span.end + shift)
     return span if start >= span.end else None
-
-
-def _is_between_lines(text: str, offset: int) -> bool:
-    before, after = text[offset - 1 : offset] if offset else "", text[offset : offset + 1]
-    return not before or not after or before == "\n" or (before == "\r" and after != "\n")

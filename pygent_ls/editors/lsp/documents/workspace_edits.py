@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from lsprotocol import types
-
 from pygent_ls.agent.display_text import excerpt, one_line
 from pygent_ls.agent.edits.diffs import split_lines
 from pygent_ls.agent.edits.hunks import hunks_of, without
@@ -21,8 +19,8 @@ from pygent_ls.agent.ports.workspace import (
     DeleteFile,
     EditPlan,
     FileOperation,
-    Hunk,
     MoveFile,
+    PlanHunk,
     Rejected,
     WriteText,
 )
@@ -33,6 +31,7 @@ from pygent_ls.editors.lsp.documents.minimal_edits import Replacement, at_most, 
 from pygent_ls.editors.lsp.documents.text_edits import text_edits
 from pygent_ls.editors.lsp.rpc.client_requests import ClientError
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
+from pygent_ls.editors.lsp.standard import MessageType
 from pygent_ls.editors.lsp.uris import FileUris
 from pygent_ls.errors import Quote, RefusedEditError, UnprovenEditError
 
@@ -47,6 +46,9 @@ MAX_ATTEMPTS = 3
 """Maximum number of attempts to apply an edit that an editor refuses because it has reloaded the file."""
 
 
+NOTEBOOK = ".ipynb"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditorEdits:
     """Applies the part of a plan that the editor can carry out."""
@@ -57,22 +59,36 @@ class EditorEdits:
     uris: FileUris
     previews: Callable[[], bool] = lambda: False
     """Whether the editor shows each edit to the user first, if the plan allows that."""
+    opens_files: bool = True
+    """Whether the editor also carries out operations on files that are not open in it. Some editors report no change of
+    files outside of the folders that they have open."""
 
     def takes(self, operation: FileOperation) -> bool:
         """Whether the editor carries out the operation; otherwise, the daemon writes to the disk."""
-        if not self.features.apply_edit:
+        if not self.features.apply_edit or not (self.opens_files or self._is_open(operation)):
             return False
         can = self.features.resource_operations if self.features.document_changes else frozenset[str]()
         match operation:
             case WriteText(path=path, before=before, text=text):
                 buffer = self.buffers.get(path)
+                if buffer is not None and buffer.notebook is not None:  # of a clean one, the editor loads a new file
+                    return self.features.notebook_edits and not buffer.is_behind
                 if buffer is not None:  # an edit without an effect could not be proven
                     return not (buffer.text == text and buffer.is_behind)
+                if path.suffix == NOTEBOOK:  # an editor that shows cells would open the text beside them
+                    return False
                 return _is_plain(operation) and (before is not None or "create" in can)
             case MoveFile():
                 return "rename" in can
             case DeleteFile():
                 return "delete" in can
+            case CopyBytes():
+                return False
+
+    def _is_open(self, operation: FileOperation) -> bool:
+        match operation:
+            case WriteText(path=path) | DeleteFile(path=path) | MoveFile(source=path):
+                return self.buffers.get(path) is not None or any(self.buffers.below(path))
             case CopyBytes():
                 return False
 
@@ -84,7 +100,8 @@ class EditorEdits:
         Raises `RefusedEditError` if nothing was applied, else `UnprovenEditError`. Both contain the current text of the
         files.
         """
-        hunks = hunks_of(plan) if plan.previewed and self.previews() else ()
+        has_cells = any(buffer.notebook for buffer in self._edited_buffers(plan))
+        hunks = hunks_of(plan) if plan.previewed and not has_cells and self.previews() else ()
         await self._bring_up_to_date(plan, are_shown=bool(hunks))
         if hunks:
             return await Preview(self, plan, hunks).run()
@@ -125,6 +142,7 @@ class EditorEdits:
             WriteText(path=buffer.path, before=buffer.document(), text=text)
             for buffer in self.buffers
             if (buffer.path in shown or not moved.isdisjoint((buffer.named, *buffer.named.parents)))
+            and buffer.notebook is None
             and buffer.is_behind
             and (text := buffer.text_on_disk()) is not None
         ]
@@ -156,7 +174,7 @@ class EditorEdits:
                 if isinstance(operation, WriteText):
                     self.buffers.doubt(operation.path)
 
-    async def send(self, plan: EditPlan, hunks: Sequence[Hunk] = ()) -> EditResponse:
+    async def send(self, plan: EditPlan, hunks: Sequence[PlanHunk] = ()) -> EditResponse:
         """Send the edit and return the editor's answer. The user is asked about each of the given hunks."""
         edit = self._workspace_edit(plan.operations, hunks)
         if hunks:
@@ -182,7 +200,7 @@ class EditorEdits:
 
     # The workspace edit
 
-    def _workspace_edit(self, operations: Sequence[FileOperation], hunks: Sequence[Hunk]) -> dict[str, Any]:
+    def _workspace_edit(self, operations: Sequence[FileOperation], hunks: Sequence[PlanHunk]) -> dict[str, Any]:
         if self.features.document_changes:
             changes: list[dict[str, Any]] = []
             for place, operation in enumerate(operations):
@@ -198,6 +216,8 @@ class EditorEdits:
         match operation:
             case WriteText(path=path, before=before):
                 buffer = self.buffers.get(path)
+                if buffer is not None and buffer.notebook is not None:
+                    return buffer.notebook.document_changes(operation.text, self.features.encoding)
                 identifier: dict[str, Any] = {"uri": self._uri(path), "version": buffer.version if buffer else None}
                 if before is not None and buffer is None and self.features.text_digests:
                     identifier["digest"] = before.digest
@@ -355,9 +375,10 @@ def _is_begun(proof: _Proof) -> bool:
 
 
 def _is_plain(operation: WriteText) -> bool:
-    """Whether the new text is plain UTF-8 with one kind of line ending, and not a new executable. Some editors convert
-    other text when they open a file, and no editor can set the executable bit."""
-    if operation.before is None and (operation.mode or 0) & 0o111:
+    """Whether the new text is plain UTF-8 with one kind of line ending, and not that of a file that is put back as it
+    was. Some editors convert other text when they open a file, no editor can set permission bits, and most leave the
+    text of a new file unsaved."""
+    if operation.before is None and operation.mode is not None:
         return False
     encoding = operation.written_as
     if encoding.bom or encoding.name.replace("-", "").lower() != "utf8":
@@ -398,18 +419,18 @@ class Previews:
             return False
         if not self.features.change_annotations and not self._is_told:
             self._is_told = True
-            self.endpoint.show_message(f"pygent-ls: {CANNOT}", types.MessageType.Warning)
+            self.endpoint.show_message(f"pygent-ls: {CANNOT}", MessageType.WARNING)
         return self.features.change_annotations
 
 
 class Preview:
     """One edit in which each hunk has an annotation that needs confirmation."""
 
-    def __init__(self, editor: EditorEdits, plan: EditPlan, hunks: Sequence[Hunk]) -> None:
+    def __init__(self, editor: EditorEdits, plan: EditPlan, hunks: Sequence[PlanHunk]) -> None:
         self._editor = editor
         self._plan = plan
         self._hunks = hunks
-        self._seen: dict[int, Sequence[Hunk]] = {}
+        self._seen: dict[int, Sequence[PlanHunk]] = {}
         """By index of the operation: the hunks missing when the document last held a part of the edit."""
         self._changed = asyncio.Event()
         self._were_there = {op.path for op in plan.operations if isinstance(op, DeleteFile) and _is_there(op.path)}
@@ -439,7 +460,7 @@ class Preview:
             rejected=tuple(Rejected(hunk=hunk, left=EMPTY if hunk.place in empty else "") for hunk in rejected),
         )
 
-    def _standing(self, rejected: Sequence[Hunk], empty: Collection[int]) -> EditPlan:
+    def _standing(self, rejected: Sequence[PlanHunk], empty: Collection[int]) -> EditPlan:
         """Return the plan without the rejected hunks; `empty` has the indices of new files that were created without
         text."""
         operations = [
@@ -483,14 +504,14 @@ class Preview:
     def _unproven(self) -> list[FileOperation]:
         return [op for place, op in enumerate(self._plan.operations) if self._rejected_at(place) is None]
 
-    def _is_rejected(self, hunk: Hunk) -> bool:
+    def _is_rejected(self, hunk: PlanHunk) -> bool:
         rejected = self._rejected_at(hunk.place)
         return rejected is not None and hunk in rejected
 
-    def _of(self, place: int) -> list[Hunk]:
+    def _of(self, place: int) -> list[PlanHunk]:
         return [hunk for hunk in self._hunks if hunk.place == place]
 
-    def _rejected_at(self, place: int) -> Sequence[Hunk] | None:
+    def _rejected_at(self, place: int) -> Sequence[PlanHunk] | None:
         """Return the hunks of an operation that were not applied; None if the current state has another cause."""
         if place in self._seen:
             return self._seen[place]
@@ -512,7 +533,7 @@ class Preview:
     def _is_gone(self, path: Path) -> bool:
         return not _is_there(path) and (path in self._were_there or self._editor.buffers.uri_of_entry(path) is None)
 
-    def _missing(self, place: int, text: str) -> Sequence[Hunk] | None:
+    def _missing(self, place: int, text: str) -> Sequence[PlanHunk] | None:
         operation = self._plan.operations[place]
         assert isinstance(operation, WriteText)
         if operation.before is None:
@@ -522,14 +543,14 @@ class Preview:
         return rejected_in(operation.text, self._of(place), text)
 
 
-def rejected_in(new: str, hunks: Sequence[Hunk], text: str) -> Sequence[Hunk] | None:
+def rejected_in(new: str, hunks: Sequence[PlanHunk], text: str) -> Sequence[PlanHunk] | None:
     """Return the hunks missing in `text`; None if `text` is not `new` without some of the hunks."""
-    reached: dict[int, tuple[Hunk, ...]] = {0: ()}
+    reached: dict[int, tuple[PlanHunk, ...]] = {0: ()}
     """Offsets in `text` up to which it is explained, with the rejected hunks of each explanation."""
     done = 0
     for hunk in hunks:
         kept = new[done : hunk.new_start]
-        following: dict[int, tuple[Hunk, ...]] = {}
+        following: dict[int, tuple[PlanHunk, ...]] = {}
         for at, rejected in reached.items():
             if text.startswith(kept, at):
                 place = at + len(kept)
@@ -546,7 +567,7 @@ def _is_there(path: Path) -> bool:
     return path.exists() or path.is_symlink()
 
 
-def change_annotations(plan: EditPlan, hunks: Sequence[Hunk]) -> Mapping[str, Mapping[str, Any]]:
+def change_annotations(plan: EditPlan, hunks: Sequence[PlanHunk]) -> Mapping[str, Mapping[str, Any]]:
     """Return `changeAnnotations`, by hunk id."""
     return {
         hunk.id: {
@@ -558,7 +579,7 @@ def change_annotations(plan: EditPlan, hunks: Sequence[Hunk]) -> Mapping[str, Ma
     }
 
 
-def _where(plan: EditPlan, hunk: Hunk) -> str:
+def _where(plan: EditPlan, hunk: PlanHunk) -> str:
     match hunk.kind:
         case "create":
             return f"new file {hunk.path.name}"

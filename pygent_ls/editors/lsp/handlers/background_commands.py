@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pygent_ls.agent.ports.workspace import BackgroundCommand
+from pygent_ls.agent.ports.processes import BackgroundCommand
 from pygent_ls.editors.lsp.protocol.background_commands import (
     BackgroundCommandOut,
     BackgroundCommandsOut,
@@ -45,6 +45,7 @@ class BackgroundRequests:
 def _out(command: BackgroundCommand) -> BackgroundCommandOut:
     return {
         "id": command.name,
+        "kind": command.kind,
         "command": command.command,
         "startedAt": timestamp(command.started_at),
         "running": command.runs,

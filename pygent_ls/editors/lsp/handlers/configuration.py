@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from lsprotocol import types
-
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
+from pygent_ls.editors.lsp.standard import MessageType
 
 SECTION = "pygent"
 
@@ -37,11 +36,11 @@ class Configuration:
         if self._features.configuration_registration:
             registration = {
                 "id": "pygent-configuration",
-                "method": types.WORKSPACE_DID_CHANGE_CONFIGURATION,
+                "method": "workspace/didChangeConfiguration",
                 "registerOptions": {"section": SECTION},
             }
             self._endpoint.ask_without_waiting(
-                types.CLIENT_REGISTER_CAPABILITY, {"registrations": [registration]}, lambda _: None
+                "client/registerCapability", {"registrations": [registration]}, lambda _: None
             )
         if self._features.configuration:
             self._ask()
@@ -80,7 +79,7 @@ class Configuration:
             self._settled(number)
 
         self._endpoint.ask_without_waiting(
-            types.WORKSPACE_CONFIGURATION,
+            "workspace/configuration",
             {"items": [{"section": SECTION}]},
             answered,
             on_failure=lambda: self._settled(number),
@@ -92,4 +91,4 @@ class Configuration:
 
     def _take(self, given: object) -> None:
         for problem in self._configure(given):
-            self._endpoint.show_message(f"pygent-ls: {problem}", types.MessageType.Warning)
+            self._endpoint.show_message(f"pygent-ls: {problem}", MessageType.WARNING)

@@ -7,6 +7,7 @@ import os
 import resource
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -14,14 +15,19 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from pydantic import ValidationError
 
 from pygent_ls import __version__
+from pygent_ls.agent.tools.schema_tool import source_of
 from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.completion.next_edits import NextEdits
 from pygent_ls.editors.lsp.handlers.background_commands import BackgroundRequests
 from pygent_ls.editors.lsp.handlers.checkpoints import CheckpointRequests
+from pygent_ls.editors.lsp.handlers.client_extensions import ClientExtensions
+from pygent_ls.editors.lsp.handlers.commit_message import CommitMessageRequests
+from pygent_ls.editors.lsp.handlers.findings import FindingRequests
+from pygent_ls.editors.lsp.handlers.review import ReviewRequests
 from pygent_ls.editors.lsp.handlers.sessions import SessionRequests
 from pygent_ls.editors.lsp.handlers.subscriptions import Attachments
 from pygent_ls.editors.lsp.handlers.turns import Turns
 from pygent_ls.editors.lsp.handlers.voice import VoiceNotifications, VoiceRequests
-from pygent_ls.editors.lsp.ports.pending_review import PendingReview
 from pygent_ls.editors.lsp.protocol import schema as protocol
 from pygent_ls.editors.lsp.protocol.commands import CommandsOut
 from pygent_ls.editors.lsp.protocol.conversion import session_out
@@ -58,8 +64,9 @@ from pygent_ls.editors.lsp.protocol.turns import (
     RetryParams,
     TurnParams,
 )
+from pygent_ls.editors.lsp.review.pending_review import PendingReview
 from pygent_ls.editors.lsp.rpc.converter import listed, repaired
-from pygent_ls.editors.lsp.rpc.framework import JsonRpcException, JsonRpcInvalidParams
+from pygent_ls.editors.lsp.rpc.errors import InvalidParamsError, JsonRpcError
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError, ToolError
 from pygent_ls.extensions.mcp.server import ServerStatus
@@ -76,13 +83,29 @@ log = logging.getLogger(__name__)
 STARTED_AT = monotonic()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureRequests:
+    """Handlers of the requests about what one client shows or offers."""
+
+    review: ReviewRequests
+    findings: FindingRequests
+    extensions: ClientExtensions
+    next_edits: NextEdits
+
+
 class Requests:
     """Answers the `pygent/*` requests of one client."""
 
     def __init__(
-        self, client: Client, core: Core, voice_notifications: VoiceNotifications, review: PendingReview
+        self,
+        client: Client,
+        core: Core,
+        voice_notifications: VoiceNotifications,
+        review: PendingReview,
+        features: FeatureRequests,
     ) -> None:
         self.turns = Turns(client, core.sessions, review)
+        reviews, extensions = features.review, features.extensions
         self.attachments = Attachments(client, core.sessions)
         checkpoints = CheckpointRequests(client, core.sessions)
         background = BackgroundRequests(core.sessions)
@@ -98,6 +121,7 @@ class Requests:
             "pygent/turn/resume": self.turns.resume,
             "pygent/turn/queue": self._queue,
             "pygent/turn/dequeue": self._dequeue,
+            "pygent/sideQuestion": self.turns.ask_beside,
             "pygent/session/new": self._new_session,
             "pygent/session/list": sessions.list_some,
             "pygent/session/search": sessions.search,
@@ -119,43 +143,58 @@ class Requests:
             "pygent/checkpoint/list": checkpoints.list_all,
             "pygent/checkpoint/diff": checkpoints.diff,
             "pygent/checkpoint/restore": checkpoints.restore,
+            "pygent/review/accept": reviews.accept,
+            "pygent/review/reject": reviews.reject,
+            "pygent/review/undoRejection": reviews.undo_rejection,
+            "pygent/review/original": reviews.original,
+            "pygent/review/add": reviews.add,
             "pygent/tools/list": self._tools,
+            "pygent/client/registerTools": extensions.register_tools,
+            "pygent/client/unregisterTools": extensions.unregister_tools,
+            "pygent/hooks/register": extensions.register_hooks,
+            "pygent/hooks/unregister": extensions.unregister_hooks,
             "pygent/models/list": self._models,
             "pygent/agents/list": self._agents,
             "pygent/keys/set": self._set_keys,
             "pygent/commands/list": self._commands,
             "pygent/complete": sessions.complete,
+            "pygent/edit/suggest": features.next_edits.suggest,
             "pygent/mcp/status": self._mcp,
             "pygent/mcp/restart": self._restart_mcp_server,
             "pygent/mcp/log": self._mcp_log,
             "pygent/mcp/login": self._sign_in,
             "pygent/mcp/logout": self._sign_out,
+            "pygent/codeReview/list": features.findings.list_all,
+            "pygent/commitMessage/write": CommitMessageRequests(core).write,
             "pygent/voice/start": voice.start,
             "pygent/voice/status": voice.status,
             "pygent/voice/stop": voice.stop,
             "pygent/status": self._status,
         }
 
-        self._told: dict[str, Callable[[Any], None]] = {"pygent/context/didChange": client.told.changed}
+        self._told: dict[str, Callable[[Any], None]] = {
+            "pygent/context/didChange": client.told.changed,
+            "pygent/client/toolProgress": extensions.take_progress,
+        }
 
     async def handle(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Return the result of a request. Raises `JsonRpcException` for an invalid request."""
+        """Return the result of a request. Raises `JsonRpcError` for an invalid request."""
         try:
             result = self._handlers[method](validated(protocol.REQUESTS[method][0], params))
             return await cast("Awaitable[Any]", result) if hasattr(result, "__await__") else result
         except SessionError as error:
-            raise JsonRpcException(str(error), JsonRpcInvalidParams.CODE, {"kind": error.kind}) from None
+            raise JsonRpcError(str(error), InvalidParamsError.CODE, {"kind": error.kind}) from None
         except ModelError as error:
-            raise JsonRpcInvalidParams(f"model: {error.message}") from None
+            raise InvalidParamsError(f"model: {error.message}") from None
         except ToolError as error:
-            raise JsonRpcInvalidParams(str(error)) from None
+            raise InvalidParamsError(str(error)) from None
 
     def take(self, method: str, params: Mapping[str, Any]) -> None:
         """Handle a notification. Errors are logged, because a notification has no response."""
         kind, handler = protocol.CLIENT_NOTIFICATIONS[method], self._told[method]
         try:
             given = validated(kind, params)
-        except JsonRpcInvalidParams as error:
+        except InvalidParamsError as error:
             log.warning("%s was skipped (%d): %s", method, error.code, error.message)
             return
         handler(given)
@@ -179,12 +218,16 @@ class Requests:
         removed = any(each.cancel() for each in session.waiting if each.turn_id == params.turn_id)
         return {"removed": removed or await session.give_up(params.turn_id)}
 
-    def _new_session(self, params: SessionNewParams) -> SessionOut:
+    async def _new_session(self, params: SessionNewParams) -> SessionOut:
         cwd = None
-        if params.cwd is not None:
+        if params.worktree is not None:
+            if params.cwd is not None:
+                raise InvalidParamsError("cwd: a session in a worktree works in the worktree's folder")
+            cwd = await self._core.worktrees.open(params.worktree)
+        elif params.cwd is not None:
             cwd = Path(params.cwd)
             if not cwd.is_absolute() or not cwd.is_dir():
-                raise JsonRpcInvalidParams(f"cwd: {params.cwd!r} is not the absolute path of a folder")
+                raise InvalidParamsError(f"cwd: {params.cwd!r} is not the absolute path of a folder")
             cwd = cwd.resolve()
         wanted = NewSession(
             working_directory=cwd, agent=params.agent, model=params.model, mode=params.mode, name=params.name
@@ -229,6 +272,7 @@ class Requests:
                     "risk": tool.risk.value,
                     "readOnly": tool.read_only,
                     "schema": dict(tool.definition.schema),
+                    "source": source_of(tool),
                 }
                 for tool in self._core.tools.list_all()
             ]
@@ -296,7 +340,7 @@ class Requests:
 
 
 def validated(model: type[P], params: Mapping[str, Any]) -> P:
-    """Validate the parameters. Raises `JsonRpcInvalidParams` that names each invalid field."""
+    """Validate the parameters. Raises `InvalidParamsError` that names each invalid field."""
     try:
         return model.model_validate(repaired(params))
     except ValidationError as error:
@@ -304,7 +348,7 @@ def validated(model: type[P], params: Mapping[str, Any]) -> P:
             f"{'.'.join(map(str, detail['loc'])) or 'params'}: {detail['msg']}"
             for detail in error.errors(include_url=False, include_input=False)
         )
-        raise JsonRpcInvalidParams(listed(problems)) from None
+        raise InvalidParamsError(listed(problems)) from None
 
 
 def _model_out(model: ListedModel) -> ModelOut:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import cast
 
@@ -30,13 +31,14 @@ from pygent_ls.editors.lsp.protocol.sessions import (
     SessionSearchParams,
     SessionsOut,
 )
-from pygent_ls.editors.lsp.rpc.framework import JsonRpcInvalidParams
+from pygent_ls.editors.lsp.rpc.errors import InvalidParamsError
 from pygent_ls.sessions.completion import Completions, Item
 from pygent_ls.sessions.configuration import Configured, configure
 from pygent_ls.sessions.index.session_list import SessionFilter
 from pygent_ls.sessions.saved_format.writer import message_out
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import Sessions
+from pygent_ls.workspace.git.session_worktrees import folder_of_worktrees
 
 CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2)}
 """Units of an offset: a codec, and the bytes per unit."""
@@ -52,7 +54,7 @@ class SessionRequests:
 
     async def list_some(self, params: SessionListParams) -> SessionsOut:
         """Handle `pygent/session/list`."""
-        page = await self._sessions.page(_filter(params))
+        page = await self._sessions.page(await asyncio.to_thread(_filter, params))
         out: SessionsOut = {"sessions": [session_out(each) for each in page.sessions]}
         if page.cursor is not None:
             out["nextCursor"] = page.cursor
@@ -155,12 +157,15 @@ def _item(item: Item) -> CompletionItemOut:
 
 def _filter(params: SessionListParams) -> SessionFilter:
     folder = None if params.cwd is None else _folder(params.cwd)
-    return SessionFilter(query=params.query, folder=folder, cursor=params.cursor, limit=params.limit)
+    worktrees = None if folder is None else folder_of_worktrees(folder)
+    return SessionFilter(
+        query=params.query, folder=folder, worktrees=worktrees, cursor=params.cursor, limit=params.limit
+    )
 
 
 def _folder(cwd: str) -> Path:
-    """Return the absolute folder, which need not exist. Raises `JsonRpcInvalidParams`."""
-    problem = JsonRpcInvalidParams(f"cwd: {cwd!r} is not the absolute path of a folder")
+    """Return the absolute folder, which need not exist. Raises `InvalidParamsError`."""
+    problem = InvalidParamsError(f"cwd: {cwd!r} is not the absolute path of a folder")
     try:
         if Path(cwd).is_absolute():
             return Path(cwd).resolve()

@@ -6,10 +6,12 @@ import asyncio
 from typing import Any
 
 from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.conversation.earlier_messages import earlier_items
+from pygent_ls.editors.lsp.conversation.reducer import ConversationReducer
 from pygent_ls.editors.lsp.handlers.turns import REQUEST_CANCELLED
 from pygent_ls.editors.lsp.ports.progress import TurnProgress
 from pygent_ls.editors.lsp.protocol.sessions import AttachedOut, DetachedOut, SessionAttachParams
-from pygent_ls.editors.lsp.rpc.framework import JsonRpcException
+from pygent_ls.editors.lsp.rpc.errors import JsonRpcError
 from pygent_ls.sessions.store import Sessions
 
 
@@ -22,7 +24,7 @@ class Attachments:
         self._running: set[asyncio.Task[Any]] = set()
 
     async def attach(self, params: SessionAttachParams) -> AttachedOut:
-        """Stream events until the session ends. Raises `SessionError`, and `JsonRpcException` when the request is
+        """Stream events until the session ends. Raises `SessionError`, and `JsonRpcError` when the request is
         cancelled."""
         from pygent_ls.sessions.subscriptions import Attachment  # imports the journal reader
 
@@ -33,22 +35,35 @@ class Attachments:
             events_token=params.partial_result_token,
             work_token=None,
         )
-        attachment = Attachment(self._sessions, params.session_id, params.since_seq, view)
+        recap = None
+        if params.as_ == "items":
+            reducer = ConversationReducer(self._client.uri_of)
+            view.value_of, recap = reducer.after, reducer.skip
+        attachment = Attachment(self._sessions, params.session_id, params.since_seq, view, recap)
         self._client.endpoint.come_back()  # a client that attaches can show prompts
         task = asyncio.current_task()
         assert task is not None
         self._running.add(task)
         try:
+            if params.as_ == "items" and params.since_seq == 0:
+                await self._tell_earlier(params, view)
             done = await attachment.follow()
         except asyncio.CancelledError:
             data: DetachedOut = {
                 "sessionId": params.session_id,
                 "lastSeq": attachment.last_seq,
             }
-            raise JsonRpcException("no longer attached", REQUEST_CANCELLED, data) from None
+            raise JsonRpcError("no longer attached", REQUEST_CANCELLED, data) from None
         finally:
             self._running.discard(task)
         return {"sessionId": params.session_id, "lastSeq": done.last_seq, "ended": done.ended}
+
+    async def _tell_earlier(self, params: SessionAttachParams, view: TurnProgress) -> None:
+        """Send what was said before the session's first event."""
+        session = await self._sessions.look_at(params.session_id)
+        for changes in earlier_items(session.messages, session.turn_ids):
+            self._client.endpoint.tell("$/progress", {"token": params.partial_result_token, "value": changes})
+            await view.drained()
 
     def end(self) -> None:
         """Start to end all attachments."""

@@ -11,12 +11,19 @@ from uuid import uuid4
 from pygent_ls.agent.context.attachments import PromptPart, is_background
 from pygent_ls.agent.turn.structured_answer import StructuredAnswer
 from pygent_ls.editors.lsp.client import Client
-from pygent_ls.editors.lsp.ports.pending_review import PendingReview
 from pygent_ls.editors.lsp.ports.progress import Token, TurnProgress
 from pygent_ls.editors.lsp.protocol.content import ContentBlock, DiagnosticsContent, EditorContext
 from pygent_ls.editors.lsp.protocol.conversion import BadBlockError, prompt_parts, turn_result
-from pygent_ls.editors.lsp.protocol.turns import AcceptedOut, ResumeParams, SteerParams, TurnResultOut, TurnStartParams
-from pygent_ls.editors.lsp.rpc.framework import JsonRpcException, JsonRpcInvalidParams
+from pygent_ls.editors.lsp.protocol.turns import (
+    AcceptedOut,
+    ResumeParams,
+    SideQuestionParams,
+    SteerParams,
+    TurnResultOut,
+    TurnStartParams,
+)
+from pygent_ls.editors.lsp.review.pending_review import PendingReview
+from pygent_ls.editors.lsp.rpc.errors import InvalidParamsError, JsonRpcError
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.event_stream import Subscriber
 from pygent_ls.sessions.lifecycle.defaults import NewSession
@@ -41,7 +48,7 @@ class Turns:
         self._by_token: dict[Token, RunningTurn] = {}
 
     async def start(self, params: TurnStartParams) -> TurnResultOut:
-        """Handle `pygent/turn/start`. Raises `JsonRpcException`."""
+        """Handle `pygent/turn/start`. Raises `JsonRpcError`."""
         request = request_of(params)
         self._learn(params)
         session = await self.session_for(params)
@@ -49,14 +56,24 @@ class Turns:
         return await self._result(session, turn)
 
     async def resume(self, params: ResumeParams) -> TurnResultOut:
-        """Handle `pygent/turn/resume`. Raises `JsonRpcException`, `SessionError`."""
+        """Handle `pygent/turn/resume`. Raises `JsonRpcError`, `SessionError`."""
         session = await self._sessions.hold(params.session_id)
         request = session.held_request(params.turn_id)
         turn = self.begin(session, request, events_token=params.partial_result_token, work_token=params.work_done_token)
         return await self._result(session, turn)
 
+    async def ask_beside(self, params: SideQuestionParams) -> TurnResultOut:
+        """Handle `pygent/sideQuestion`. Raises `JsonRpcError`, `SessionError`."""
+        request = TurnRequest(parts=_parts_of(params.question, None), turn_id=params.question_id, takes_commands=False)
+        session = await self._sessions.hold(params.session_id)
+        progress = self._progress(params.partial_result_token, params.work_done_token)
+        asked = session.side_questions.ask(request, progress)
+        if params.work_done_token is not None:
+            self._remember(params.work_done_token, asked)
+        return await self._result(session, asked)
+
     async def steer(self, params: SteerParams) -> AcceptedOut:
-        """Handle `pygent/turn/steer`. Raises `JsonRpcException`."""
+        """Handle `pygent/turn/steer`. Raises `JsonRpcError`."""
         session = await self._sessions.hold(params.session_id)
         return {"accepted": await steer(session, params.turn_id, _parts_of(params.prompt, None))}
 
@@ -86,13 +103,9 @@ class Turns:
         """Start or queue a turn that reports to the client; creates a work-done progress if no token is given.
         `through` wraps the turn's progress in another subscriber."""
         client = self._client
-        progress = TurnProgress(
-            endpoint=client.endpoint,
-            line=client.line,
-            uri_of=client.uri_of,
-            events_token=events_token,
-            work_token=work_token,
-        )
+        progress = self._progress(events_token, work_token)
+        if self._sessions.for_folder(session.working_directory) is not self._sessions:  # the user is in other files
+            request = replace(request, parts=tuple(each for each in request.parts if not _is_told(each)))
         is_command = _COMMAND.match(request.prompt) is not None  # the model may not read it
         report = None if is_command else self._review.report(session)
         if report is not None:
@@ -109,6 +122,16 @@ class Turns:
                 "window/workDoneProgress/create", {"token": token}, lambda _: progress.accept_token(token)
             )
         return turn
+
+    def _progress(self, events_token: Token | None, work_token: Token | None) -> TurnProgress:
+        client = self._client
+        return TurnProgress(
+            endpoint=client.endpoint,
+            line=client.line,
+            uri_of=client.uri_of,
+            events_token=events_token,
+            work_token=work_token,
+        )
 
     def _remember(self, token: Token, turn: RunningTurn) -> None:
         self._by_token[token] = turn
@@ -137,17 +160,22 @@ class Turns:
             if not in_time:
                 return turn_result(session.id, turn.turn_id, result, uri_of)
             data = turn_result(session.id, turn.turn_id, result, uri_of)
-            raise JsonRpcException("the turn was cancelled", REQUEST_CANCELLED, data) from None
+            raise JsonRpcError("the turn was cancelled", REQUEST_CANCELLED, data) from None
         return turn_result(session.id, turn.turn_id, result, uri_of)
 
 
+def _is_told(part: PromptPart) -> bool:
+    """Return whether the editor reports a part, and the user did not attach it."""
+    return not isinstance(part, str) and is_background(part)
+
+
 def request_of(params: TurnStartParams) -> TurnRequest:
-    """Return the turn request. Raises `JsonRpcException`."""
+    """Return the turn request. Raises `JsonRpcError`."""
     parts = _parts_of(params.prompt, params.context)
     try:
         StructuredAnswer.to(params.output_schema)  # before a session is created for it
     except SessionError as error:
-        raise JsonRpcException(f"outputSchema: {error}", JsonRpcInvalidParams.CODE, {"kind": error.kind}) from None
+        raise JsonRpcError(f"outputSchema: {error}", InvalidParamsError.CODE, {"kind": error.kind}) from None
     return TurnRequest(
         parts=parts,
         turn_id=params.turn_id,
@@ -166,7 +194,7 @@ def _parts_of(prompt: str | list[ContentBlock], context: EditorContext | None) -
     try:
         parts = prompt_parts(prompt, context)
     except BadBlockError as error:
-        raise JsonRpcInvalidParams(f"prompt: {error}") from None
+        raise InvalidParamsError(f"prompt: {error}") from None
     if not any(part.strip() if isinstance(part, str) else not is_background(part) for part in parts):
-        raise JsonRpcInvalidParams("prompt: it is empty")
+        raise InvalidParamsError("prompt: it is empty")
     return parts

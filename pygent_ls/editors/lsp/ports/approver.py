@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lsprotocol import types
 from pydantic import ValidationError
 
 from pygent_ls.agent.display_text import on_one_line, visible
@@ -26,6 +25,7 @@ from pygent_ls.editors.lsp.protocol.permissions import (
     RuleSuggestionOut,
 )
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
+from pygent_ls.editors.lsp.standard import MessageType
 
 PERMISSION_REQUEST = "pygent/permission/request"
 PERMISSION_CANCELLED = "pygent/permission/cancelled"
@@ -106,7 +106,7 @@ def permission_prompt(request: PermissionRequest, diff: str = "") -> dict[str, A
     actions = ACTIONS_OF_HIGH_RISK if is_high else ACTIONS
     offered: list[PermissionOutcome] = [each for each in actions if request.rules or each != "allow_always"]
     return {
-        "type": int(types.MessageType.Warning if is_high else types.MessageType.Info),
+        "type": int(MessageType.WARNING if is_high else MessageType.INFO),
         "message": "\n".join(filter(None, lines)),
         "actions": [{"title": TITLES[each]} for each in offered],
     }

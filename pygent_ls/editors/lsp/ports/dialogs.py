@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, cast
 
-from lsprotocol import types
-
 from pygent_ls.editors.lsp.rpc.client_requests import ClientError
 from pygent_ls.editors.lsp.rpc.converter import repaired
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
@@ -19,7 +17,7 @@ async def chosen_title(endpoint: RpcEndpoint, prompt: Mapping[str, Any]) -> str 
     Returns the title of the chosen action; None if it is not one of those that were offered.
     """
     try:
-        answer = await endpoint.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, prompt, of_a_person=True)
+        answer = await endpoint.ask("window/showMessageRequest", prompt, of_a_person=True)
     except ClientError:
         return None
     title = cast("Mapping[str, Any]", answer).get("title") if isinstance(answer, Mapping) else None

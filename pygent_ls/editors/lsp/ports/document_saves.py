@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
-
-from lsprotocol import types
 
 from pygent_ls.agent.ports.workspace import MISSING, EditPlan, WriteText
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
@@ -16,6 +14,7 @@ from pygent_ls.editors.lsp.documents.buffers import Buffer, Buffers, read_text_n
 from pygent_ls.editors.lsp.ports.dialogs import chosen_title
 from pygent_ls.editors.lsp.rpc.client_requests import ClientError
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
+from pygent_ls.editors.lsp.standard import MessageType
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.files.reader import disk_stamp, read_document
 from pygent_ls.workspace.files.transaction import apply_plan
@@ -65,8 +64,10 @@ class DocumentSaves:
         done = set(cast("list[Any]", saved)) if isinstance(saved, list) else set[Any]()
         left: list[Buffer] = []
         for buffer in dirty:
+            if buffer.uri in done and buffer.notebook is not None:  # the editor writes it in a form of its own
+                self.buffers.saved(buffer.uri, is_notebook=True)
             if buffer.uri in done and await asyncio.to_thread(read_text_now, buffer.path) == buffer.text:
-                self.buffers.saved(buffer.uri)
+                self.buffers.saved(buffer.uri, is_notebook=buffer.notebook is not None)
             else:
                 left.append(buffer)
         return left
@@ -75,7 +76,7 @@ class DocumentSaves:
         names = ", ".join(buffer.path.name for buffer in dirty)
         has = "has" if len(dirty) == 1 else "have"
         prompt = {
-            "type": int(types.MessageType.Warning),
+            "type": int(MessageType.WARNING),
             "message": f"{names} {has} unsaved changes, and {reader} reads files from disk.",
             "actions": [{"title": title} for title in TITLES],
         }
@@ -93,6 +94,8 @@ class DocumentSaves:
         Raises `ToolError` if the file no longer holds the text that the buffer was made from, or cannot be written.
         """
         name = buffer.path.name
+        if buffer.notebook is not None:
+            raise ToolError(f"{name} is open as a notebook, which only the editor can save. Ask the user to save it.")
         if buffer.out_of_step:
             raise ToolError(f"{name} cannot be saved because its current text is unknown. Ask the user to save it.")
         is_there = await asyncio.to_thread(disk_stamp, buffer.path) != MISSING
@@ -108,10 +111,10 @@ class DocumentSaves:
         buffer.note_written(text)
 
 
-async def changed_on_disk(buffers: Buffers) -> list[Path]:
+async def changed_on_disk(buffers: Iterable[Buffer]) -> list[Path]:
     """Return the open documents without unsaved changes whose files have changed; each change is returned once."""
     changed: list[Path] = []
-    for buffer in list(buffers):
+    for buffer in buffers:
         stamp = await asyncio.to_thread(disk_stamp, buffer.path)
         if buffer.is_behind and stamp != buffer.reported_stamp:
             buffer.reported_stamp = stamp

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lsprotocol import types
-
 from pygent_ls.agent.ports.editor_state import FileProblems, LineRange, Problem, View
 from pygent_ls.agent.truncation import whole_words
 from pygent_ls.editors.lsp.documents.buffers import Buffers, read_text_now
-from pygent_ls.editors.lsp.documents.positions import LineIndex, Position
+from pygent_ls.editors.lsp.documents.positions import LineIndex
 from pygent_ls.editors.lsp.protocol.content import ContextDiagnostics, ContextSelection, EditorContext, WireDiagnostic
 from pygent_ls.editors.lsp.protocol.conversion import SEVERITIES, lines_of, origin_of
+from pygent_ls.editors.lsp.standard import CodeActionParams, Position
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.workspace.files.reader import disk_stamp
 
@@ -101,6 +100,10 @@ class EditorContextState:
         return tuple(dict.fromkeys((*reversed(self._fronts), *opened)))
 
     @property
+    def unsaved_notebooks(self) -> Collection[Path]:
+        return self._buffers.unsaved_notebooks
+
+    @property
     def why_silent(self) -> str:
         return NOT_YET if self._sends_updates else NEVER_TOLD
 
@@ -124,6 +127,9 @@ class EditorContextState:
         if "open_uris" in given:
             told = context.open_uris
             self._open = None if told is None else tuple(filter(None, map(path_of, told[:MAX_OPEN])))
+        if "unsaved_notebooks" in given:
+            unsaved = (context.unsaved_notebooks or ())[:MAX_OPEN]
+            self._buffers.reported_notebooks = frozenset(filter(None, map(path_of, unsaved)))
         if "diagnostics" in given:
             self._has_told = self._has_told or context.diagnostics is not None
             if context.diagnostics is None:
@@ -135,7 +141,7 @@ class EditorContextState:
         """Add diagnostics of a file that a prompt contains."""
         self._add(uri, [_of_wire(item) for item in items])
 
-    def looked_at(self, params: types.CodeActionParams) -> None:
+    def looked_at(self, params: CodeActionParams) -> None:
         """Take the user's position and the diagnostics from a `textDocument/codeAction`, for a client that sends no
         context."""
         self._add(params.text_document.uri, [_of_lsp(each) for each in params.context.diagnostics])
@@ -267,14 +273,14 @@ def _of_wire(item: WireDiagnostic) -> _Told:
     )
 
 
-def _of_lsp(item: types.Diagnostic) -> _Told:
-    message: Any = item.message
+def _of_lsp(item: Mapping[str, Any]) -> _Told:
+    start = item["range"]["start"]
     return _Told(
-        line=item.range.start.line,
-        character=item.range.start.character,
-        severity=int(item.severity or 1),
-        message=_kept(str(message)),
-        origin=origin_of(item.source, item.code),
+        line=start["line"],
+        character=start["character"],
+        severity=item.get("severity", 1),
+        message=_kept(item["message"]),
+        origin=origin_of(item.get("source"), item.get("code")),
     )
 
 

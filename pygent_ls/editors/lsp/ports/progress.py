@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from pygent_ls.agent.display_text import one_line
@@ -22,7 +22,9 @@ from pygent_ls.agent.events import (
     TurnQueued,
     TurnStarted,
 )
+from pygent_ls.editors.lsp.protocol.conversation import ItemsOut
 from pygent_ls.editors.lsp.protocol.conversion import UriOf, event_out
+from pygent_ls.editors.lsp.protocol.events import EventsOut
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from pygent_ls.editors.lsp.transport.frame_sink import FrameSink
 from pygent_ls.editors.turn_summary import failure_line, limit_line, summary
@@ -39,7 +41,7 @@ long."""
 class TurnProgress:
     """A turn's `Subscriber`: sends its events on the partial result token, and its status on the work-done token.
 
-    Either token may be None.
+    Either token may be None. `value_of` makes the value of a batch of events; by default, it is the events.
     """
 
     endpoint: RpcEndpoint
@@ -47,6 +49,7 @@ class TurnProgress:
     uri_of: UriOf
     events_token: Token | None
     work_token: Token | None
+    value_of: Callable[[Sequence[SessionEvent]], EventsOut | ItemsOut] | None = None
     _begun: bool = False
     _calls: dict[str, str] = field(default_factory=dict[str, str])
     """Titles of the running calls, the newest last."""
@@ -75,10 +78,13 @@ class TurnProgress:
         if self._is_for_nobody:
             return
         if self.events_token is not None:
-            sent = [event_out(event, self.uri_of) for event in events]
-            self.endpoint.tell("$/progress", {"token": self.events_token, "value": {"events": sent}})
+            value = self.value_of(events) if self.value_of else self._events_out(events)
+            self.endpoint.tell("$/progress", {"token": self.events_token, "value": value})
         for each in events:
             self._report(each)
+
+    def _events_out(self, events: Sequence[SessionEvent]) -> EventsOut:
+        return {"events": [event_out(event, self.uri_of) for event in events]}
 
     def accept_token(self, token: Token) -> None:
         """Begin the work-done progress that the client has accepted, with the last message."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from lsprotocol import types
 from pydantic import ValidationError
 
 from pygent_ls.agent.ports.questioner import CannotAsk, Question, QuestionAnswer, QuestionAnswered, QuestionNotAnswered
 from pygent_ls.editors.lsp.ports.dialogs import ask_in_its_form, chosen_title
 from pygent_ls.editors.lsp.protocol.questions import ChoiceOut, QuestionCancelledOut, QuestionRequestOut, QuestionResult
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
+from pygent_ls.editors.lsp.standard import MessageType
 
 QUESTION_REQUEST = "pygent/question/request"
 QUESTION_CANCELLED = "pygent/question/cancelled"
@@ -71,7 +71,7 @@ def question_message(question: Question) -> dict[str, Any]:
     """Return the parameters of `window/showMessageRequest`; the text explains the choices."""
     meanings = [f"{choice.title}: {choice.description}" for choice in question.choices if choice.description]
     return {
-        "type": int(types.MessageType.Info),
+        "type": int(MessageType.INFO),
         "message": "\n".join([f"pygent asks: {question.text}" if question.from_model else question.text, *meanings]),
         "actions": [{"title": choice.title} for choice in question.choices],
     }

@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-from lsprotocol import types
-
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.rpc.client_requests import ClientError
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
@@ -40,7 +38,7 @@ async def open_url(endpoint: RpcEndpoint, features: ClientFeatures, address: str
     is_open = False
     if features.show_document:
         with suppress(ClientError):
-            answer = await endpoint.ask(types.WINDOW_SHOW_DOCUMENT, {"uri": address, "external": True})
+            answer = await endpoint.ask("window/showDocument", {"uri": address, "external": True})
             is_open = isinstance(answer, Mapping) and answer.get("success") is True  # pyright: ignore[reportUnknownMemberType]
     if not is_open:
         endpoint.show_message(f"pygent: open this address in your browser: {address}")
@@ -53,7 +51,7 @@ def _write(path: Path, content: bytes) -> None:
 
 async def _is_shown(endpoint: RpcEndpoint, document: Path) -> bool:
     try:
-        answer = await endpoint.ask(types.WINDOW_SHOW_DOCUMENT, {"uri": document.as_uri(), "takeFocus": True})
+        answer = await endpoint.ask("window/showDocument", {"uri": document.as_uri(), "takeFocus": True})
     except ClientError:
         return False
     return isinstance(answer, Mapping) and answer.get("success") is True  # pyright: ignore[reportUnknownMemberType]

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from lsprotocol import types
-
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.ports.dialogs import chosen_title
 from pygent_ls.editors.lsp.ports.side_document import document_beside
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
+from pygent_ls.editors.lsp.standard import MessageType
 from pygent_ls.editors.ports import TrustQuestion
 
 ANSWERS: Mapping[str, bool] = {"Do not trust": False, "Trust this folder's settings": True}
@@ -47,7 +46,7 @@ async def ask_trust(
 
 async def _answer(endpoint: RpcEndpoint, text: str) -> bool | None:
     params = {
-        "type": int(types.MessageType.Warning),
+        "type": int(MessageType.WARNING),
         "message": f"pygent-ls: {text}",
         "actions": [{"title": title} for title in ANSWERS],
     }

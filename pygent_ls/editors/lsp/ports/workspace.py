@@ -21,16 +21,19 @@ from pygent_ls.agent.ports.workspace import (
     EditPlan,
     FileOperation,
     FileStatus,
+    LargeFilePart,
     MoveFile,
+    PartWanted,
     Stamp,
     WriteText,
 )
-from pygent_ls.editors.lsp.documents.buffers import Buffers
+from pygent_ls.editors.lsp.documents.buffers import MAX_COMPARED_BYTES, Buffers
 from pygent_ls.editors.lsp.documents.workspace_edits import EditorEdits
 from pygent_ls.editors.lsp.ports.document_saves import DocumentSaves, changed_on_disk
 from pygent_ls.errors import Quote, StaleDocumentError, ToolError, UnprovenEditError
-from pygent_ls.file_access import status_of
+from pygent_ls.file_access import read_file, status_of
 from pygent_ls.workspace.files.disk_workspace import DiskWorkspace, apply_plan, check_plan
+from pygent_ls.workspace.files.document_text import decode
 from pygent_ls.workspace.files.paths import Folders
 from pygent_ls.workspace.files.plan_order import Run, first_run, independent, inverse
 
@@ -47,6 +50,11 @@ class LspWorkspace:
         self._applying = asyncio.Lock()
         self._more: Sequence[Path] = ()
         self.set_folders(folders)
+
+    def in_folders(self, folders: Sequence[Path]) -> LspWorkspace:
+        """Return the workspace of the same editor in folders that it has not open, whose edits do not wait for those in
+        this one."""
+        return LspWorkspace(self._buffers, replace(self._editor, opens_files=False), self._saving, folders)
 
     def set_folders(self, folders: Sequence[Path]) -> None:
         """Set the current workspace folders."""
@@ -71,11 +79,18 @@ class LspWorkspace:
     def shown(self, path: Path) -> str:
         return self._folders.shown(path)
 
+    def holds(self, path: Path) -> bool:
+        """Return whether a resolved path is in the workspace."""
+        return self._folders.holds(path)
+
     def kind_of(self, path: Path) -> Literal["file", "folder", "missing"]:
         return self._disk.kind_of(path)
 
     async def read(self, path: Path) -> Document:
         return self.open_document(path) or await self._disk.read(path)
+
+    async def read_part(self, path: Path, wanted: PartWanted) -> LargeFilePart:
+        return await self._disk.read_part(path, wanted)
 
     async def read_binary(self, path: Path) -> bytes:
         return await self._disk.read_binary(path)
@@ -105,8 +120,10 @@ class LspWorkspace:
         return await self._disk.files_below(path)
 
     def unsaved(self) -> Sequence[Document]:
-        """Return the documents with unsaved changes. For a document whose text is unknown, the file applies."""
-        return [buffer.document() for buffer in self._buffers if buffer.is_dirty and not buffer.out_of_step]
+        """Return the workspace's documents with unsaved changes. For a document whose text is unknown, the file
+        applies."""
+        dirty = [each for each in self._buffers if each.is_dirty and not each.out_of_step]
+        return [buffer.document() for buffer in dirty if self.holds(buffer.path)]
 
     def open_document(self, path: Path) -> Document | None:
         """Return the document of an open buffer. Raises `ToolError` if a change of it could not be decoded."""
@@ -134,7 +151,7 @@ class LspWorkspace:
         """
         async with self._applying:
             await self._editor.endpoint.present()
-            operations = [await asyncio.to_thread(_with_mode, operation) for operation in plan.operations]
+            operations = [await asyncio.to_thread(_as_on_disk, operation) for operation in plan.operations]
             plan = replace(plan, operations=tuple(operations))
             await self.check(plan)
             applied = Applied(asked=replace(plan, operations=()), stands=replace(plan, operations=()))
@@ -221,7 +238,7 @@ class LspWorkspace:
         return self._buffers.touched_since(moment)
 
     async def changed_on_disk(self) -> Sequence[Path]:
-        return await changed_on_disk(self._buffers)
+        return await changed_on_disk([each for each in self._buffers if self.holds(each.path)])
 
     async def _verify_all(self, operations: Sequence[FileOperation]) -> None:
         for operation in operations:
@@ -295,6 +312,11 @@ class LspWorkspace:
 
     def _must_be_saved(self, operation: FileOperation) -> None:
         for path in _paths_read(operation):
+            if path in self._buffers.unsaved_notebooks:
+                raise ToolError(
+                    f"{self.shown(path)} is open as a notebook with unsaved changes, which the edit would not contain. "
+                    "Nothing was written. Ask the user to save the notebook first."
+                )
             buffer = self._buffers.get(path)
             if buffer is not None and buffer.is_dirty:
                 raise ToolError(
@@ -316,11 +338,17 @@ def _joined(applied: Applied, made: Applied) -> Applied:
     )
 
 
-def _with_mode(operation: FileOperation) -> FileOperation:
-    """Add the file's permission bits to a deletion, so that it can be undone."""
-    if isinstance(operation, DeleteFile):
-        with suppress(OSError):
-            return replace(operation, mode=stat.S_IMODE(status_of(operation.path).st_mode))
+def _as_on_disk(operation: FileOperation) -> FileOperation:
+    """Add to a deletion what undoing it needs: the permission bits, and the encoding of a file that is open."""
+    if not isinstance(operation, DeleteFile):
+        return operation
+    with suppress(OSError):
+        operation = replace(operation, mode=stat.S_IMODE(status_of(operation.path).st_mode))
+        before = operation.before
+        if before is not None and before.version is not None:
+            decoded = decode(read_file(operation.path, MAX_COMPARED_BYTES)[0])
+            if decoded is not None:
+                return replace(operation, before=replace(before, encoding=decoded[1]))
     return operation
 
 

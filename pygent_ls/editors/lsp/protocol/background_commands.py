@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from typing_extensions import TypedDict
 
 from pygent_ls.editors.lsp.protocol.shapes import Params
@@ -16,11 +18,13 @@ class BackgroundStopParams(Params):
 
 
 class BackgroundCommandOut(TypedDict):
-    """A background command of a session. `id` is the model's `shell_id`. `exitCode` is null while the command runs, and
-    negative for a signal. `ending` describes how the command ended, or that it still runs. `lastOutput` is the end of
-    its output, at most 4000 characters, whether or not the model has read it."""
+    """A background command of a session, or a subagent in the background (`kind`), whose `command` is its task in a few
+    words, and whose output is what it does, and its report. `id` is the model's `shell_id`. `exitCode` is null while
+    the command runs, and negative for a signal. `ending` describes how the command ended, or that it still runs.
+    `lastOutput` is the end of its output, at most 4000 characters, whether or not the model has read it."""
 
     id: str
+    kind: Literal["command", "agent"]
     command: str
     startedAt: str
     running: bool

@@ -138,13 +138,15 @@ class EditorContext(Params):
     model, never a prompt. In `pygent/context/didChange`, a missing field keeps its value, and null clears it.
     `diagnostics` replaces the diagnostics of the files that it names; those of other files are kept. `openUris` lists
     the files of all tabs, including tabs without a document yet; without it, the open documents are used. Completion
-    offers these files first."""
+    offers these files first. `unsavedNotebooks` lists the notebooks that the editor shows as cells and that have
+    unsaved changes: the daemon does not write their files."""
 
     active_uri: str | None = None
     selection: ContextSelection | None = None
     visible_uris: Items[str] | None = None
     open_uris: Items[str] | None = None
     diagnostics: Items[ContextDiagnostics] | None = None
+    unsaved_notebooks: Items[str] | None = None
 
 
 class RejectedFileOut(TypedDict):

@@ -31,6 +31,7 @@ from pygent_ls.sessions.event_stream import SessionEvent
 from pygent_ls.sessions.index.entries import SessionEntry
 from pygent_ls.sessions.saved_format.writer import timestamp
 from pygent_ls.sessions.session import Session
+from pygent_ls.workspace.git.session_worktrees import worktree_of
 
 if TYPE_CHECKING:  # imports pydantic and the journal reader
     from pygent_ls.sessions.journal.replay import Recalled
@@ -69,7 +70,7 @@ def event_out(session_event: SessionEvent, uri_of: UriOf) -> events.WireEvent:
             return {**common, "type": event.type, "itemId": event.item_id, "content": event.content}
         case ev.ToolProgress():
             return {**common, "type": event.type, "toolId": event.tool_id, "content": event.content}
-        case ev.ToolCall() | ev.ToolResult():
+        case ev.ToolCall() | ev.ToolCallDelta() | ev.ToolResult():
             return _tool_event(event, common, uri_of)
         case ev.PermissionRequested() | ev.PermissionResolved() | ev.PermissionDenied():
             return _permission_event(event, common)
@@ -79,10 +80,21 @@ def event_out(session_event: SessionEvent, uri_of: UriOf) -> events.WireEvent:
             return _turn_event(event, common, uri_of)
 
 
-def _tool_event(event: ev.ToolCall | ev.ToolResult, common: events.EventOut, uri_of: UriOf) -> events.WireEvent:
+def _tool_event(
+    event: ev.ToolCall | ev.ToolCallDelta | ev.ToolResult, common: events.EventOut, uri_of: UriOf
+) -> events.WireEvent:
     match event:
-        case ev.ToolCall():
+        case ev.ToolCallDelta():
             return {
+                **common,
+                "type": event.type,
+                "itemId": event.item_id,
+                "toolName": event.tool_name,
+                "argument": event.argument,
+                "content": event.content,
+            }
+        case ev.ToolCall():
+            call: events.ToolCallOut = {
                 **common,
                 "type": event.type,
                 "toolId": event.tool_id,
@@ -92,8 +104,11 @@ def _tool_event(event: ev.ToolCall | ev.ToolResult, common: events.EventOut, uri
                 "kind": event.kind,
                 "risk": event.risk.value,
                 "readOnly": event.read_only,
-                "locations": [_location(each, uri_of) for each in event.locations],
+                "locations": [location_out(each, uri_of) for each in event.locations],
             }
+            if event.item_id:
+                call["itemId"] = event.item_id
+            return call
         case ev.ToolResult():
             result: events.ToolResultOut = {
                 **common,
@@ -109,7 +124,7 @@ def _tool_event(event: ev.ToolCall | ev.ToolResult, common: events.EventOut, uri
             if event.exit_code is not None:
                 result["exitCode"] = event.exit_code
             if event.changes:
-                result["changes"] = [{**_changed(each, uri_of), "patch": each.patch} for each in event.changes]
+                result["changes"] = [change_out(each, uri_of) for each in event.changes]
             return result
 
 
@@ -154,10 +169,7 @@ def _told_event(event: ToldEvent, common: events.EventOut, uri_of: UriOf) -> eve
                 "messagesSummarised": event.messages_summarised,
             }
         case ev.PlanChanged():
-            entries: list[events.PlanEntryOut] = [
-                {"content": each.content, "status": each.status, "priority": each.priority} for each in event.entries
-            ]
-            return {**common, "type": event.type, "entries": entries}
+            return {**common, "type": event.type, "entries": plan_out(event.entries)}
         case ev.HookRan():
             return {
                 **common,
@@ -170,7 +182,7 @@ def _told_event(event: ToldEvent, common: events.EventOut, uri_of: UriOf) -> eve
         case ev.Steered():
             steered: events.SteeredOut = {**common, "type": event.type, "content": event.content}
             if event.attachments:
-                steered["attachments"] = [_attachment(each, uri_of) for each in event.attachments]
+                steered["attachments"] = [attachment_out(each, uri_of) for each in event.attachments]
             return steered
         case ev.Notice():
             return {**common, "type": event.type, "content": event.content, "level": event.level}
@@ -221,7 +233,7 @@ def _turn_event(event: TurnEvent, common: events.EventOut, uri_of: UriOf) -> eve
                 "agent": event.agent,
             }
             if event.attachments:
-                begun["attachments"] = [_attachment(each, uri_of) for each in event.attachments]
+                begun["attachments"] = [attachment_out(each, uri_of) for each in event.attachments]
             if isinstance(event, ev.TurnQueued) and event.held:
                 begun["held"] = True
             return begun
@@ -246,14 +258,15 @@ def _finished(event: ev.Finished, common: events.EventOut, uri_of: UriOf) -> eve
         "type": event.type,
         "stopReason": event.stop_reason,
         "usage": usage_out(event.usage),
-        "filesChanged": [_changed(each, uri_of) for each in event.files_changed],
+        "filesChanged": [file_changed_out(each, uri_of) for each in event.files_changed],
     }
     if event.duration_s is not None:
         finished["durationMs"] = round(event.duration_s * 1000)
     return finished
 
 
-def _attachment(attachment: ev.PromptAttachment, uri_of: UriOf) -> content.AttachmentOut:
+def attachment_out(attachment: ev.PromptAttachment, uri_of: UriOf) -> content.AttachmentOut:
+    """Convert an attachment of a prompt."""
     if attachment.kind == "review":
         files: list[content.RejectedFileOut] = [
             {"uri": each.uri, "rejected": each.n_changes} for each in attachment.rejected
@@ -263,7 +276,7 @@ def _attachment(attachment: ev.PromptAttachment, uri_of: UriOf) -> content.Attac
         return {"type": "terminal", "command": attachment.text}
     if attachment.location is None:
         return {"type": "image", "mimeType": attachment.mime_type}
-    where = _location(attachment.location, uri_of)
+    where = location_out(attachment.location, uri_of)
     match attachment.kind:
         case "image":
             return {"type": "image", "mimeType": attachment.mime_type, "uri": where["uri"]}
@@ -273,7 +286,8 @@ def _attachment(attachment: ev.PromptAttachment, uri_of: UriOf) -> content.Attac
             return {"type": kind, **where}
 
 
-def _location(location: ev.Location, uri_of: UriOf) -> shapes.LocationOut:
+def location_out(location: ev.Location, uri_of: UriOf) -> shapes.LocationOut:
+    """Convert the location of a tool call."""
     out: shapes.LocationOut = {"uri": uri_of(location.path)}
     if location.first_line is not None:
         last = location.last_line or location.first_line
@@ -284,7 +298,18 @@ def _location(location: ev.Location, uri_of: UriOf) -> shapes.LocationOut:
     return out
 
 
-def _changed(change: FileChange, uri_of: UriOf) -> shapes.FileChangedOut:
+def change_out(change: FileChange, uri_of: UriOf) -> shapes.ChangeOut:
+    """Convert a changed file, with its diff."""
+    return {**file_changed_out(change, uri_of), "patch": change.patch}
+
+
+def plan_out(entries: Sequence[ev.PlanEntry]) -> list[events.PlanEntryOut]:
+    """Convert a plan."""
+    return [{"content": each.content, "status": each.status, "priority": each.priority} for each in entries]
+
+
+def file_changed_out(change: FileChange, uri_of: UriOf) -> shapes.FileChangedOut:
+    """Convert a changed file."""
     return {"uri": uri_of(change.path), "kind": change.kind, "added": change.added, "removed": change.removed}
 
 
@@ -297,7 +322,7 @@ def turn_result(session_id: str, turn_id: str, result: TurnResult, uri_of: UriOf
         "text": result.text,
         "usage": usage_out(result.usage),
         "iterations": result.iterations,
-        "filesChanged": [_changed(each, uri_of) for each in result.files_changed],
+        "filesChanged": [file_changed_out(each, uri_of) for each in result.files_changed],
     }
     if result.structured is not None:
         out["structured"] = result.structured.value
@@ -310,7 +335,8 @@ def turn_result(session_id: str, turn_id: str, result: TurnResult, uri_of: UriOf
 def session_out(session: Session | Recalled | SessionEntry) -> SessionOut:
     """Convert a session."""
     entry = session if isinstance(session, SessionEntry) else _entry_of(session)
-    return {
+    worktree = worktree_of(entry.working_directory)
+    out: SessionOut = {
         "sessionId": entry.id,
         "name": entry.name,
         "cwd": str(entry.working_directory),
@@ -324,6 +350,9 @@ def session_out(session: Session | Recalled | SessionEntry) -> SessionOut:
         "lastSeq": entry.last_seq,
         "interrupted": entry.is_interrupted,
     }
+    if worktree is not None:
+        out["worktree"] = worktree.name
+    return out
 
 
 def _entry_of(session: Session | Recalled) -> SessionEntry:

@@ -46,8 +46,22 @@ class ItemOut(EventOut):
     content: str
 
 
+class ToolCallDeltaOut(EventOut):
+    """A piece of a text in the arguments of a tool call that the model is still writing. `argument` is the name of the
+    argument, such as `content`, or a path of keys and indices joined by dots, such as `edits.0.new`. The `tool_call`
+    with the same `itemId` replaces its deltas; an `llm_error` that withdraws `itemId`, or the end of the turn, ends
+    them. Calls that are short, or arrive in one piece, have none."""
+
+    type: Literal["tool_call_delta"]
+    itemId: str
+    toolName: str
+    argument: str
+    content: str
+
+
 class ToolCallOut(EventOut):
-    """The model calls a tool. The event is sent again with the same `toolId` if a hook has changed the input."""
+    """The model calls a tool. The event is sent again with the same `toolId` if a hook has changed the input.
+    `itemId` is the item of its deltas, if it had any."""
 
     type: Literal["tool_call"]
     toolId: str
@@ -58,6 +72,7 @@ class ToolCallOut(EventOut):
     risk: RiskOut
     readOnly: bool
     locations: list[LocationOut]
+    itemId: NotRequired[str]
 
 
 class PermissionRequestedOut(EventOut):
@@ -229,6 +244,7 @@ WireEvent = (
     | PermissionRequestedOut
     | PermissionResolvedOut
     | PermissionDeniedOut
+    | ToolCallDeltaOut
     | ToolProgressOut
     | ToolResultOut
     | UsageEventOut

@@ -14,10 +14,16 @@ from pygent_ls.editors.lsp.protocol import (
     background_commands,
     capabilities,
     checkpoints,
+    client_extensions,
+    code_review,
     commands,
+    commit_message,
     content,
+    conversation,
     events,
+    language,
     models,
+    next_edits,
     permissions,
     questions,
     reviews,
@@ -36,6 +42,7 @@ REQUESTS: dict[str, tuple[type[shapes.Params], Any]] = {
     "pygent/turn/resume": (turns.ResumeParams, turns.TurnResultOut),
     "pygent/turn/queue": (sessions.SessionParams, turns.QueueOut),
     "pygent/turn/dequeue": (turns.DequeueParams, turns.RemovedOut),
+    "pygent/sideQuestion": (turns.SideQuestionParams, turns.TurnResultOut),
     "pygent/session/new": (sessions.SessionNewParams, sessions.SessionOut),
     "pygent/session/list": (sessions.SessionListParams, sessions.SessionsOut),
     "pygent/session/search": (sessions.SessionSearchParams, sessions.MatchesOut),
@@ -57,17 +64,29 @@ REQUESTS: dict[str, tuple[type[shapes.Params], Any]] = {
     "pygent/checkpoint/list": (sessions.SessionParams, checkpoints.CheckpointsOut),
     "pygent/checkpoint/diff": (checkpoints.CheckpointParams, checkpoints.CheckpointDiffOut),
     "pygent/checkpoint/restore": (checkpoints.CheckpointRestoreParams, checkpoints.RestoredOut),
+    "pygent/review/accept": (reviews.DecisionParams, reviews.DecidedOut),
+    "pygent/review/reject": (reviews.DecisionParams, reviews.DecidedOut),
+    "pygent/review/undoRejection": (reviews.UndoRejectionParams, reviews.DecidedOut),
+    "pygent/review/original": (reviews.OriginalParams, reviews.OriginalOut),
+    "pygent/review/add": (reviews.AddedChangeParams, reviews.DecidedOut),
     "pygent/tools/list": (shapes.NoParams, status.ToolsOut),
+    "pygent/client/registerTools": (client_extensions.ToolsRegisterParams, client_extensions.ToolsRegisteredOut),
+    "pygent/client/unregisterTools": (client_extensions.ToolsUnregisterParams, client_extensions.UnregisteredOut),
+    "pygent/hooks/register": (client_extensions.HooksRegisterParams, client_extensions.HooksRegisteredOut),
+    "pygent/hooks/unregister": (client_extensions.HooksUnregisterParams, client_extensions.UnregisteredOut),
     "pygent/models/list": (shapes.NoParams, models.ModelsOut),
     "pygent/agents/list": (shapes.NoParams, status.AgentsOut),
     "pygent/keys/set": (models.KeysParams, models.KeysOut),
     "pygent/commands/list": (shapes.NoParams, commands.CommandsOut),
     "pygent/complete": (sessions.CompleteParams, sessions.CompletionOut),
+    "pygent/edit/suggest": (next_edits.EditSuggestParams, next_edits.EditSuggestionsOut),
     "pygent/mcp/status": (shapes.NoParams, status.McpStatusOut),
     "pygent/mcp/restart": (status.McpServerParams, status.McpRestartedOut),
     "pygent/mcp/log": (status.McpServerParams, status.McpLogOut),
     "pygent/mcp/login": (status.McpServerParams, status.McpLoginOut),
     "pygent/mcp/logout": (status.McpServerParams, status.McpLogoutOut),
+    "pygent/codeReview/list": (code_review.FindingsParams, code_review.FindingsOut),
+    "pygent/commitMessage/write": (commit_message.CommitMessageParams, commit_message.CommitMessageOut),
     "pygent/voice/start": (voice.VoiceStartParams, voice.VoiceStatusOut),
     "pygent/voice/status": (shapes.NoParams, voice.VoiceStatusOut),
     "pygent/voice/stop": (shapes.NoParams, voice.VoiceStatusOut),
@@ -80,6 +99,9 @@ CANCELLED: dict[str, Any] = {
     "pygent/session/attach": sessions.DetachedOut,
 }
 """Types of the `data` of a cancelled request's error, by request."""
+
+ITEMS: dict[str, Any] = {"pygent/session/attach": conversation.ItemsOut}
+"""Types of the values on the `partialResultToken` of a request with `as: "items"`, by request."""
 
 COMMAND_RESULTS: dict[str, Any] = {
     "pygent.ask": commands.SentChatOut,
@@ -98,7 +120,14 @@ COMMAND_RESULTS: dict[str, Any] = {
     "pygent.setup": commands.SetupOut,
     "pygent.acceptChanges": commands.ReviewedOut,
     "pygent.rejectChanges": commands.ReviewedOut,
+    "pygent.undoRejection": commands.ReviewedOut,
     "pygent.review": commands.ReviewedOut,
+    "pygent.codeReview": commands.CommandTurnOut,
+    "pygent.fixFinding": commands.CommandTurnOut,
+    "pygent.applySuggestion": code_review.FindingsLeftOut,
+    "pygent.dismissFinding": code_review.FindingsLeftOut,
+    "pygent.dismissFindings": code_review.FindingsLeftOut,
+    "pygent.commitMessage": commit_message.CommitMessageStartedOut,
 }
 """Results of the commands of `workspace/executeCommand`."""
 
@@ -107,16 +136,20 @@ NOTIFICATIONS: dict[str, Any] = {
     "pygent/session/changed": sessions.SessionChangedOut,
     "pygent/models/changed": models.ModelsChangedOut,
     "pygent/mcp/changed": status.McpChangedOut,
+    "pygent/codeReview/didChange": code_review.FindingsOut,
     "pygent/voice/update": voice.VoiceUpdateOut,
     "pygent/voice/changed": voice.VoiceStatusOut,
     "pygent/question/cancelled": questions.QuestionCancelledOut,
+    "pygent/review/didChange": reviews.ReviewChangedOut,
     "pygent/review/cancelled": reviews.ReviewCancelledOut,
     "pygent/permission/cancelled": permissions.PermissionCancelledOut,
+    "pygent/client/toolCancelled": client_extensions.ClientToolCancelledOut,
 }
 """Notifications of the daemon."""
 
 CLIENT_NOTIFICATIONS: dict[str, type[shapes.Params]] = {
     "pygent/context/didChange": content.EditorContext,
+    "pygent/client/toolProgress": client_extensions.ClientToolProgress,
 }
 """Notifications of clients."""
 
@@ -125,8 +158,19 @@ CLIENT_REQUESTS: dict[str, tuple[Any, type[shapes.Params]]] = {
     "pygent/review/request": (reviews.ReviewRequestOut, reviews.ReviewResult),
     "pygent/permission/request": (permissions.PermissionRequestOut, permissions.PermissionResult),
     "pygent/client/save": (questions.SaveRequestOut, questions.SaveResult),
+    "pygent/client/callTool": (client_extensions.ClientToolCallOut, client_extensions.ClientToolResult),
+    "pygent/client/hook": (client_extensions.ClientHookCallOut, client_extensions.ClientHookResult),
+    "pygent/client/diagnostics": (language.DiagnosticsRequestOut, language.LanguageAnswer),
+    "pygent/client/locations": (language.LocationsRequestOut, language.LanguageAnswer),
+    "pygent/client/hover": (language.HoverRequestOut, language.LanguageAnswer),
+    "pygent/client/symbols": (language.SymbolsRequestOut, language.LanguageAnswer),
+    "pygent/client/calls": (language.CallsRequestOut, language.LanguageAnswer),
+    "pygent/client/rename": (language.RenameRequestOut, language.LanguageAnswer),
+    "pygent/client/codeActions": (language.CodeActionsRequestOut, language.LanguageAnswer),
+    "pygent/client/format": (language.FormatRequestOut, language.LanguageAnswer),
 }
-"""Requests of the daemon to clients that announce support for them in `initialize`, with parameters and result."""
+"""Requests of the daemon to clients that announce support for them in `initialize`, or have registered tools or hooks,
+with parameters and result."""
 
 
 def wire_schema() -> dict[str, Any]:
@@ -135,7 +179,8 @@ def wire_schema() -> dict[str, Any]:
 
     inputs = [(params, "validation") for params, _ in REQUESTS.values()]
     inputs += [(result, "validation") for _, result in CLIENT_REQUESTS.values()]
-    inputs += [(params, "validation") for params in (*CLIENT_NOTIFICATIONS.values(), commands.CommandSession)]
+    more = (commands.CommandSession, client_extensions.ClientTool, client_extensions.ClientHook)
+    inputs += [(params, "validation") for params in (*CLIENT_NOTIFICATIONS.values(), *more)]
     _, definitions = models_json_schema(inputs, ref_template="#/$defs/{model}")  # pyright: ignore[reportArgumentType]
     defs: dict[str, Any] = dict(definitions["$defs"])
     requests: dict[str, Any] = {}
@@ -143,6 +188,8 @@ def wire_schema() -> dict[str, Any]:
         requests[method] = {"params": {"$ref": f"#/$defs/{params.__name__}"}, "result": _result_schema(result, defs)}
         if method in CANCELLED:
             requests[method]["cancelled"] = _result_schema(CANCELLED[method], defs)
+        if method in ITEMS:
+            requests[method]["items"] = _result_schema(ITEMS[method], defs)
     client_requests = {
         method: {"params": _result_schema(params, defs), "result": {"$ref": f"#/$defs/{result.__name__}"}}
         for method, (params, result) in CLIENT_REQUESTS.items()
@@ -161,6 +208,7 @@ def wire_schema() -> dict[str, Any]:
         "commands": {command: _result_schema(result, defs) for command, result in COMMAND_RESULTS.items()},
         "commandSession": {"$ref": f"#/$defs/{commands.CommandSession.__name__}"},
         "clientRequests": client_requests,
+        "notebookEdit": _result_schema(capabilities.NotebookEdit, defs),
         "notifications": notifications,
         "clientNotifications": {
             method: {"$ref": f"#/$defs/{params.__name__}"} for method, params in CLIENT_NOTIFICATIONS.items()

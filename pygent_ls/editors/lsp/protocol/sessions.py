@@ -23,9 +23,11 @@ class SessionParams(Params):
 
 
 class SessionNewParams(Params):
-    """Parameters of `pygent/session/new`."""
+    """Parameters of `pygent/session/new`. With `worktree`, the session works in the git worktree of that name beside
+    the workspace, which is created from HEAD unless it exists; `cwd` must then be missing."""
 
     cwd: str | None = None
+    worktree: Annotated[str, Field(min_length=1)] | None = None
     agent: Annotated[str, Field(min_length=1)] | None = None
     model: str | None = None
     mode: Mode | None = None
@@ -46,6 +48,8 @@ class SessionOut(TypedDict):
     usage: UsageOut
     messageCount: int
     lastSeq: int
+    worktree: NotRequired[str]
+    """Name of the worktree in which the session works; missing if it works in the user's files."""
     interrupted: bool
     """The last turn was cut off when the daemon ended, and the session has not been continued since."""
 
@@ -79,7 +83,8 @@ Name = Annotated[str, Field(max_length=1000)]
 
 class SessionListParams(Params):
     """Parameters of `pygent/session/list`. The most recently used session comes first. `query` is searched for in names
-    and conversations."""
+    and conversations. With `cwd`, only the sessions of that folder and of the worktrees of its repository are
+    listed."""
 
     query: str | None = None
     cwd: str | None = None
@@ -105,12 +110,14 @@ class SessionLoadParams(Params):
 
 class SessionAttachParams(Params):
     """Parameters of `pygent/session/attach`, which sends the events after `sinceSeq` (0: all) and then new events on
-    the token, until the request is cancelled or the session ends. The session may be held by another daemon or by none.
-    If `sinceSeq` is beyond the session's last event, the first event sent is the next new one. A slow client does not
-    slow down the turn."""
+    the token, until the request is cancelled or the session ends. With `as: "items"`, it sends `Items` in place of
+    events. The session may be held by another daemon or by none. If `sinceSeq` is beyond the session's last event, the
+    first event sent is the next new one; `Items` with the lower `seq` are sent at once. A slow client does not slow
+    down the turn."""
 
     session_id: str
     since_seq: Count = 0
+    as_: Annotated[Literal["events", "items"], Field(alias="as")] = "events"
     partial_result_token: str | int
 
 

@@ -11,13 +11,15 @@ from pygent_ls.editors.lsp.protocol.shapes import Params, RiskOut
 
 
 class ToolOut(TypedDict):
-    """A tool that is offered to the model."""
+    """A tool that is offered to the model. `source` is `pygent` for a built-in tool, `own` for a tool of the user's
+    files or of a package, `mcp:SERVER`, or `editor` for a tool that this client registered."""
 
     name: str
     description: str
     risk: RiskOut
     readOnly: bool
     schema: dict[str, Any]
+    source: str
 
 
 class ToolsOut(TypedDict):

@@ -37,6 +37,19 @@ class TurnStartParams(Params):
     partial_result_token: str | int | None = None
 
 
+class SideQuestionParams(Params):
+    """Parameters of `pygent/sideQuestion`, a question about the conversation that leaves no trace in it. It is answered
+    at once, also while a turn runs, by the session's model and without tools. Its events, on the partial result token,
+    are those of a turn with the id `questionId`; their `seq` counts from 1, and they are not stored. The result has the
+    question's id as `turnId`. `$/cancelRequest`, or `pygent/turn/cancel` with that id, cancels it."""
+
+    session_id: str
+    question: Prompt
+    question_id: TurnId | None = None
+    work_done_token: str | int | None = None
+    partial_result_token: str | int | None = None
+
+
 class TurnParams(Params):
     """Parameters of `pygent/turn/cancel`. Without `turnId`, the running turn is cancelled."""
 
@@ -88,8 +101,8 @@ class TurnErrorOut(TypedDict):
 
 
 class TurnResultOut(TypedDict):
-    """The result of `pygent/turn/start`. `structured`, any JSON value, is present if the request had an `outputSchema`
-    and `stopReason` is `end_turn`."""
+    """The result of `pygent/turn/start` and `pygent/sideQuestion`. `structured`, any JSON value, is present if the
+    request had an `outputSchema` and `stopReason` is `end_turn`."""
 
     sessionId: str
     turnId: str

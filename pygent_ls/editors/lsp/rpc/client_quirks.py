@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from lsprotocol import types
-
 from pygent_ls.editors.lsp.rpc.diagnostic_quirks import action_context
 
 
 def mended(method: str, params: Mapping[str, Any], version_of: Callable[[str], int]) -> dict[str, Any]:
-    """Return the parameters with defaults for missing or null members: document version, range, language and settings.
-    Also makes the arguments of a command a list, and drops invalid members of other servers' diagnostics. Everything
-    else is unchanged, valid or not. `version_of` returns the last version of a document."""
+    """Return the parameters with defaults for missing or null members: document version and language. Also makes the
+    arguments of a command a list, and drops invalid members of other servers' diagnostics. All other members stay,
+    valid or not. `version_of` returns the last version of a document."""
     match method:
-        case types.WORKSPACE_DID_CHANGE_CONFIGURATION:
-            return {"settings": None, **params}
-        case types.WORKSPACE_EXECUTE_COMMAND:
+        case "workspace/executeCommand":
             return {**params, "arguments": _arguments(params.get("arguments"))}
-        case types.TEXT_DOCUMENT_CODE_ACTION if isinstance(params.get("context"), dict):
+        case "textDocument/codeAction" if isinstance(params.get("context"), dict):
             return {**params, "context": action_context(params["context"], params.get("range"))}
         case _:
             return _with_document(method, params, version_of)
@@ -31,24 +27,20 @@ def _with_document(method: str, params: Mapping[str, Any], version_of: Callable[
         return dict(params)
     given = cast("dict[str, Any]", document)
     match method:
-        case types.TEXT_DOCUMENT_DID_OPEN:
+        case "textDocument/didOpen":
             item = {"languageId": "", "version": 0, **_said(given, "languageId", "version")}
             return {**params, "textDocument": item}
-        case types.TEXT_DOCUMENT_DID_CHANGE:
+        case "textDocument/didChange":
             uri = given.get("uri")
             version = version_of(uri) + 1 if isinstance(uri, str) else 0
-            changed = {**params, "textDocument": {"version": version, **_said(given, "version")}}
-            changes = params.get("contentChanges")
-            if isinstance(changes, list):
-                changed["contentChanges"] = [_change(each) for each in cast("list[Any]", changes)]
-            return changed
+            return {**params, "textDocument": {"version": version, **_said(given, "version")}}
         case _:
             return dict(params)
 
 
-def document_of(params: object) -> str | None:
+def document_of(params: object, member: str = "textDocument") -> str | None:
     """Return the URI of the document that the parameters name, even if they are otherwise invalid."""
-    document = cast("Mapping[str, Any]", params).get("textDocument") if isinstance(params, Mapping) else None
+    document = cast("Mapping[str, Any]", params).get(member) if isinstance(params, Mapping) else None
     uri = cast("Mapping[str, Any]", document).get("uri") if isinstance(document, Mapping) else None
     return uri if isinstance(uri, str) else None
 
@@ -58,10 +50,6 @@ def _arguments(given: Any) -> list[Any]:
     if given is None:
         return []
     return cast("list[Any]", given) if isinstance(given, list) else [given]
-
-
-def _change(change: Any) -> Any:
-    return _said(cast("dict[str, Any]", change), "range", "rangeLength") if isinstance(change, dict) else change
 
 
 def _said(given: Mapping[str, Any], *names: str) -> dict[str, Any]:

@@ -9,11 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from cattrs import Converter
-from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidRequest
-from pygls.lsp.server import LanguageServer
-from pygls.protocol import LanguageServerProtocol
+import msgspec
+
+from pygent_ls.editors.lsp.rpc.errors import InvalidRequestError
+from pygent_ls.editors.lsp.standard import MessageType
 
 MessageId = int | str
 
@@ -48,7 +47,7 @@ class _Question:
     of_a_person: bool
 
 
-class ClientRequests(LanguageServerProtocol):
+class ClientRequests:
     """The daemon's outgoing requests, with their answers, and notifications."""
 
     write: Callable[[bytes], None]
@@ -56,8 +55,7 @@ class ClientRequests(LanguageServerProtocol):
 
     patience = Patience()
 
-    def __init__(self, server: LanguageServer, converter: Converter) -> None:
-        super().__init__(server, converter)
+    def __init__(self) -> None:
         self._outgoing: dict[int, _Question] = {}
         self._next_id = itertools.count(1)
         self._is_connected = True
@@ -90,27 +88,30 @@ class ClientRequests(LanguageServerProtocol):
             if each.of_a_person:
                 self._send(request_id, each)
 
+    def is_present(self) -> bool:
+        """Return whether the client can receive requests."""
+        return self._present.is_set()
+
     async def present(self) -> None:
         """Return when the client can receive requests."""
         await self._present.wait()
 
     # Requests and notifications
 
-    def _send_data(self, data: Any) -> None:
-        text = json.dumps(data, default=self._serialize_message, ensure_ascii=False)
+    def _send_data(self, data: Mapping[str, Any]) -> None:
         try:
-            body = text.encode()
+            body = msgspec.json.encode(data, enc_hook=_builtin)
         except UnicodeEncodeError:  # half a surrogate pair, which only a JSON escape can represent
-            body = json.dumps(data, default=self._serialize_message).encode()
+            body = json.dumps(data, default=_builtin).encode()
         self.write(body)
 
     def tell(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification; it is lost if the client is disconnected."""
         self._send_data({"jsonrpc": "2.0", "method": method, "params": params})
 
-    def show_message(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
+    def show_message(self, message: str, kind: MessageType = MessageType.INFO) -> None:
         """Send `window/showMessage`."""
-        self.tell(types.WINDOW_SHOW_MESSAGE, {"type": int(kind), "message": message})
+        self.tell("window/showMessage", {"type": int(kind), "message": message})
 
     async def ask(
         self, method: str, params: Mapping[str, Any], *, of_a_person: bool = False, longer_s: float = 0.0
@@ -130,7 +131,7 @@ class ClientRequests(LanguageServerProtocol):
         except TimeoutError:
             raise ClientError(f"the editor did not answer {method} within {timeout_s:g} s") from None
         except asyncio.CancelledError:
-            self.tell(types.CANCEL_REQUEST, {"id": request_id})
+            self.tell("$/cancelRequest", {"id": request_id})
             raise
         finally:
             self._outgoing.pop(request_id, None)
@@ -164,9 +165,9 @@ class ClientRequests(LanguageServerProtocol):
         answer.add_done_callback(done)
 
     def take_answer(self, message: Mapping[str, Any]) -> None:
-        """Handle a response of the client. Raises `JsonRpcInvalidRequest` if it is invalid."""
+        """Handle a response of the client. Raises `InvalidRequestError` if it is invalid."""
         if "result" not in message and "error" not in message:
-            raise JsonRpcInvalidRequest("neither a method nor a result or an error")
+            raise InvalidRequestError("neither a method nor a result or an error")
         request_id = request_id_of(message)
         asked = self._outgoing.pop(request_id, None) if isinstance(request_id, int) else None
         if asked is None or asked.answer.done():
@@ -190,6 +191,21 @@ class ClientRequests(LanguageServerProtocol):
 
     def _send(self, request_id: int, asked: _Question) -> None:
         self._send_data({"jsonrpc": "2.0", "id": request_id, "method": asked.method, "params": asked.params})
+
+
+def _builtin(value: object) -> object:
+    """Convert a value to a built-in type that JSON has. Raises `TypeError` if it is impossible."""
+    match value:
+        case str():
+            return str.__str__(value)
+        case int():
+            return int(value)
+        case float():
+            return float(value)
+        case Mapping():
+            return dict(cast("Mapping[object, object]", value))
+        case _:
+            return msgspec.to_builtins(value)
 
 
 def request_id_of(message: Any) -> MessageId | None:

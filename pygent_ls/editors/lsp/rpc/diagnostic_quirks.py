@@ -20,7 +20,7 @@ def action_context(given: Mapping[str, Any], asked: Any) -> dict[str, Any]:
 
     A diagnostic without a range gets that of the request. `only` is a list or missing.
     """
-    found = [_object(each) for each in _list(given.get("diagnostics"))[:MAX_DIAGNOSTICS]]
+    found = [json_object(each) for each in _list(given.get("diagnostics"))[:MAX_DIAGNOSTICS]]
     mended: dict[str, Any] = {"diagnostics": [_diagnostic(each, asked) for each in found if each]}
     only = given.get("only")
     kinds = [only] if isinstance(only, str) else [each for each in _list(only) if isinstance(each, str)]
@@ -49,14 +49,14 @@ def _message(message: Any) -> str:
 
 
 def _range(given: Any) -> Place | None:
-    sides = [_position(_object(given).get(name)) for name in ("start", "end")]
+    sides = [_position(json_object(given).get(name)) for name in ("start", "end")]
     start, end = sides[0], sides[1] or sides[0]
     return {"start": start, "end": end} if start is not None else None
 
 
 def _position(given: Any) -> Place | None:
     """Return a valid position. Some servers send -1 for the beginning of a line, and a huge number for its end."""
-    place = _object(given)
+    place = json_object(given)
     line, character = place.get("line"), place.get("character", 0)
     if not isinstance(line, int | float) or not isinstance(character, int | float):
         return None
@@ -80,7 +80,7 @@ def _are_tags(value: Any) -> bool:
 
 
 def _is_description(value: Any) -> bool:
-    return isinstance(_object(value).get("href"), str)
+    return isinstance(json_object(value).get("href"), str)
 
 
 def _is_related(value: Any) -> bool:
@@ -88,9 +88,9 @@ def _is_related(value: Any) -> bool:
 
 
 def _is_relation(value: Any) -> bool:
-    location = _object(_object(value).get("location"))
+    location = json_object(json_object(value).get("location"))
     is_place = isinstance(location.get("uri"), str) and _range(location.get("range")) == location.get("range")
-    return is_place and isinstance(_object(value).get("message"), str)
+    return is_place and isinstance(json_object(value).get("message"), str)
 
 
 _CHECKS: Mapping[str, Callable[[Any], bool]] = {
@@ -102,7 +102,8 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
 }
 
 
-def _object(value: Any) -> Mapping[str, Any]:
+def json_object(value: Any) -> Mapping[str, Any]:
+    """Return an object of JSON; anything else counts as an empty one."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 

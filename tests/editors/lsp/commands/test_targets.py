@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from pygls.exceptions import JsonRpcInvalidParams
 
-from pygent_ls.editors.lsp.commands.code_actions import ActionTarget
+from pygent_ls.editors.lsp.actions import ActionTarget
 from pygent_ls.editors.lsp.commands.targets import fix_target_in, target_in
+from pygent_ls.editors.lsp.rpc.errors import InvalidParamsError
 
 URI, OTHER = "file:///a.py", "file:///b.py"
 
@@ -67,5 +67,5 @@ def test_diagnostics_that_are_given_are_the_ones_to_fix(given: object, expected:
 
 @pytest.mark.parametrize("arguments", [[], [None], [7], [{"uri": URI}]], ids=str)
 def test_where_nothing_says_it_the_user_is_told_how_to(arguments: Sequence[Any]) -> None:
-    with pytest.raises(JsonRpcInvalidParams, match="Request code actions first"):
+    with pytest.raises(InvalidParamsError, match="Request code actions first"):
         target_in(arguments, None)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pygent_ls.agent.ports.hooks import NOTHING, HookInput
 from pygent_ls.editors.lsp.daemon.client_connection import SocketClient
 from pygent_ls.editors.lsp.daemon.reconnection import Window, window_of
 from pygent_ls.editors.lsp.rpc.client_requests import Patience
@@ -26,6 +27,7 @@ NAMED: Mapping[str, Any] = {
     "experimental": {"pygent": {"windowId": "w", "permissionRequest": True}},
 }
 PERMISSION = "pygent/permission/request"
+HOOK = "pygent/client/hook"
 SCRIPT = [say("", Call(name="shell", arguments={"command": "true"}, id="call-1")), say("Done.")]
 
 
@@ -104,6 +106,27 @@ async def test_a_window_that_never_attaches_is_asked_all_the_same(folder: Path) 
 
         assert again.params == first.params
         assert not turn.done()
+
+
+async def test_a_hook_that_a_returned_window_does_not_register_again_decides_nothing(folder: Path) -> None:
+    async with connected(folder, capabilities=NAMED) as editor:
+        editor.handlers[HOOK] = lambda _: NO_ANSWER
+        hook = {"id": "before", "event": "pre_tool_use", "timeoutS": 0.5}
+        await editor.request("pygent/hooks/register", {"hooks": [hook]})
+        given = HookInput(
+            event="pre_tool_use", session_id="s", turn_id="t", cwd=folder, tool_name="shell", tool_input={}
+        )
+        running = asyncio.create_task(editor.server.connection.extensions.hooks.run(given))
+        await editor.asks(HOOK)
+        editor.server.lose_client()
+        await after(0.5)
+        assert not running.done()
+        editor.server.endpoint.patience = Patience(ready_s=0.01)
+        await come(editor, editor.writer)
+
+        assert await bounded(running) == NOTHING
+        assert len(editor.requests(HOOK)) == 1
+        assert await editor.request("pygent/hooks/unregister", {"ids": ["before"]}) == {"removed": []}
 
 
 class Nowhere:

@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
-from lsprotocol import types
-from lsprotocol.converters import get_converter
 
+from pygent_ls.editors.lsp import standard as lsp
 from pygent_ls.editors.lsp.capabilities import Encoding
 from pygent_ls.editors.lsp.documents.buffers import MANY_CHANGES, Buffer, Buffers
+from pygent_ls.editors.lsp.documents.positions import offset_at
+from pygent_ls.editors.lsp.rpc.converter import structured
+from pygent_ls.editors.lsp.standard import Position
 from tests.editors.lsp.editor_documents import edited
 from tests.fakes import bounded
 from tests.work import calls_in
 
 PATH = Path("/w/a.txt")
 URI = "file:///w/a.txt"
-
-CONVERTER = get_converter()
 
 
 class Open:
@@ -37,11 +37,11 @@ class Open:
         self.open(text)
 
     def open(self, text: str, version: int = 1) -> None:
-        self.buffers.opened(types.TextDocumentItem(uri=self.uri, language_id="x", version=version, text=text))
+        self.buffers.opened(lsp.TextDocumentItem(uri=self.uri, language_id="x", version=version, text=text))
 
     def change(self, *changes: Mapping[str, Any], version: int = 2) -> None:
         params = {"textDocument": {"uri": self.uri, "version": version}, "contentChanges": list(changes)}
-        told = CONVERTER.structure(params, types.DidChangeTextDocumentParams)
+        told = structured("textDocument/didChange", params, lsp.DidChangeTextDocumentParams)
         self.buffers.changed(told.text_document, told.content_changes)
 
     @property
@@ -91,6 +91,23 @@ def test_changes_make_the_text_that_the_editor_has(
         edits = [{"range": change["range"], "newText": change["text"]}] if "range" in change else None
         text = change["text"] if edits is None else edited(text, edits, encoding)
     assert opened.buffer.text == text
+
+
+@given(
+    text=texts,
+    changes=st.lists(st.tuples(incremental(), positions), max_size=6),
+    encoding=st.sampled_from(["utf-8", "utf-16"]),
+)
+@example(text="\r", changes=[(ranged(1, 0, 1, 0, "\n"), (1, 0))], encoding="utf-8")
+def test_an_offset_is_the_same_whichever_was_asked_for_before(
+    text: str, changes: Sequence[tuple[Mapping[str, Any], tuple[int, int]]], encoding: Encoding
+) -> None:
+    opened = Open(text, encoding=encoding)
+
+    for change, place in changes:
+        opened.change(change)
+        position = Position(*place)
+        assert opened.buffer.offset(position, encoding) == offset_at(opened.buffer.text, position, encoding)
 
 
 def test_the_changes_of_one_message_apply_one_after_another() -> None:
@@ -365,7 +382,7 @@ def test_whatever_is_opened_closed_and_written_a_path_leads_to_its_documents(don
         match step:
             case "open" | "open as well":
                 uri += "" if step == "open" else "#again"
-                buffers.opened(types.TextDocumentItem(uri=uri, language_id="", version=1, text=text))
+                buffers.opened(lsp.TextDocumentItem(uri=uri, language_id="", version=1, text=text))
                 told.open(uri, name, text)
             case "close":
                 buffers.closed(uri)
@@ -391,7 +408,7 @@ def opened(n_documents: int) -> Buffers:
     buffers = Buffers(lambda _: None)
     for number in range(n_documents):
         uri = f"file:///nowhere/{number % 7}/{number}.py"
-        buffers.opened(types.TextDocumentItem(uri=uri, language_id="", version=1, text=f"{number}\n"))
+        buffers.opened(lsp.TextDocumentItem(uri=uri, language_id="", version=1, text=f"{number}\n"))
     return buffers
 
 

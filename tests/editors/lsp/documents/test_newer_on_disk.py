@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lsprotocol import types
 
+from pygent_ls.editors.lsp import standard as lsp
 from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.workspace.files.document_text import digest
 from tests.editors.lsp.editor import CAPABILITIES, Editor, Setup, connected
@@ -234,13 +234,13 @@ def test_the_newer_of_a_document_and_its_file_counts(
     path.write_text(first)
     uri = path.as_uri()
     buffers = Buffers(lambda _: None)
-    buffers.opened(types.TextDocumentItem(uri=uri, language_id="", version=1, text=first))
+    buffers.opened(lsp.TextDocumentItem(uri=uri, language_id="", version=1, text=first))
     text = saved = first
     disk: str | None = first
 
     def change(new: str) -> None:
-        document = types.VersionedTextDocumentIdentifier(version=2, uri=uri)
-        buffers.changed(document, [types.TextDocumentContentChangeWholeDocument(text=new)])
+        document = lsp.VersionedTextDocumentIdentifier(version=2, uri=uri)
+        buffers.changed(document, [lsp.TextDocumentContentChangeEvent(text=new)])
 
     for what, given_text in happenings:
         if what == "type":

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from pygent_ls.editors.lsp.documents.edited_text import EditedText, ExpectedText
 from pygent_ls.editors.lsp.documents.positions import (
     LineIndex,
-    Position,
     PositionEncoding,
     apply_change,
     offset_at,
     position_at,
+    positions_of,
 )
+from pygent_ls.editors.lsp.standard import Position
 
 ENCODINGS: list[PositionEncoding] = ["utf-8", "utf-16", "utf-32"]
 ANY_ENCODING = st.sampled_from(ENCODINGS)
@@ -49,6 +50,13 @@ def plain_offset(text: str, position: Position, encoding: PositionEncoding) -> i
         n for n in range(min(len(line), position.character) + 1) if width(line[:n], encoding) <= position.character
     ]
     return before + max(fitting)
+
+
+@given(text=TEXTS | LONG_TEXTS, offsets=st.lists(st.integers(0, 3_000), max_size=8).map(sorted), encoding=ANY_ENCODING)
+def test_positions_in_one_pass_are_those_of_each_offset(
+    text: str, offsets: list[int], encoding: PositionEncoding
+) -> None:
+    assert [*positions_of(text, offsets, encoding)] == [position_at(text, each, encoding) for each in offsets]
 
 
 @given(text=TEXTS | LONG_TEXTS, position=POSITIONS, encoding=ANY_ENCODING)

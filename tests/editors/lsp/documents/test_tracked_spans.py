@@ -8,16 +8,16 @@ from typing import Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
-from lsprotocol import types
 
 from pygent_ls.agent.edits.hunks import hunks_of, text_without
 from pygent_ls.agent.edits.reviewer import ReviewedCall
 from pygent_ls.agent.ports.workspace import Applied, EditPlan, WriteText
+from pygent_ls.editors.lsp import standard as lsp
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.documents.buffers import Buffers
 from pygent_ls.editors.lsp.documents.positions import position_at
 from pygent_ls.editors.lsp.documents.tracked_spans import Followed, TextSpan
-from pygent_ls.editors.lsp.ports.reviewer import LspReviewer
+from pygent_ls.editors.lsp.review.reviewer import LspReviewer
 from pygent_ls.editors.lsp.rpc.endpoint import RpcEndpoint
 from tests.fakes import FOLDER, FakeWorkspace
 
@@ -47,10 +47,10 @@ class TypingUser:
         """Replace some characters, told as an incremental change."""
         text = self._workspace.text("a.txt") or ""
         start, end = sorted((start % (len(text) + 1), end % (len(text) + 1)))
-        places = [position_at(text, at, "utf-16") for at in (start, end)]
-        where = types.Range(*(types.Position(*place) for place in places))
-        document = types.VersionedTextDocumentIdentifier(uri=PATH.as_uri(), version=2)
-        told = types.TextDocumentContentChangePartial(range=where, text=new)
+        first, last = (position_at(text, at, "utf-16") for at in (start, end))
+        where = lsp.Range(start=first, end=last)
+        document = lsp.VersionedTextDocumentIdentifier(uri=PATH.as_uri(), version=2)
+        told = lsp.TextDocumentContentChangeEvent(range=where, text=new)
         self._buffers.changed(document, [told])
         self._workspace.type_text("a.txt", text[:start] + new + text[end:])
 
@@ -59,7 +59,7 @@ def reviewed(old: str, new: str, rejected: set[int], changes: list[tuple[int, in
     """The text after the review, what it was before hunks were taken back, and what is said of it."""
     workspace, buffers = FakeWorkspace({"a.txt": new}), Buffers(lambda _: None)
     workspace.type_text("a.txt", new)
-    buffers.opened(types.TextDocumentItem(uri=PATH.as_uri(), language_id="x", version=1, text=new))
+    buffers.opened(lsp.TextDocumentItem(uri=PATH.as_uri(), language_id="x", version=1, text=new))
     user = TypingUser(workspace, buffers, changes)
     user.rejected = {str(number) for number in rejected}
     reviewer = LspReviewer(

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from lsprotocol import types
 
 from pygent_ls.agent.ports.workspace import DeleteFile, EditPlan, FileOperation, WriteText
+from pygent_ls.editors.lsp import standard as lsp
 from pygent_ls.editors.lsp.capabilities import ClientFeatures
 from pygent_ls.editors.lsp.documents.buffers import Buffer, Buffers
 from pygent_ls.editors.lsp.documents.workspace_edits import EditorEdits
@@ -34,8 +34,8 @@ class TypingBuffers(Buffers):
         """Implement `Buffers`."""
         if self.typing and path.name == "b.txt":
             self.typing = False
-            whole = types.TextDocumentContentChangeWholeDocument(text="typed\none\n")
-            document = types.VersionedTextDocumentIdentifier(uri=(path.parent / "a.txt").as_uri(), version=2)
+            whole = lsp.TextDocumentContentChangeEvent(text="typed\none\n")
+            document = lsp.VersionedTextDocumentIdentifier(uri=(path.parent / "a.txt").as_uri(), version=2)
             self.changed(document, [whole])
         return super().get(path)
 
@@ -62,7 +62,7 @@ async def test_typing_while_the_next_file_is_checked_stops_the_whole_plan(
     await asyncio.to_thread(write, a, b)
     buffers, uris = TypingBuffers(), FileUris()
     uris.set_folders([folder.as_uri()])
-    buffers.opened(types.TextDocumentItem(uri=a.as_uri(), language_id="x", version=1, text="one\n"))
+    buffers.opened(lsp.TextDocumentItem(uri=a.as_uri(), language_id="x", version=1, text="one\n"))
     endpoint = cast("RpcEndpoint", NobodyAsks())
     operations = frozenset({"delete"})
     features = ClientFeatures(apply_edit=apply_edit, document_changes=True, resource_operations=operations)

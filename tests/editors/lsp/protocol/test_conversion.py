@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from lsprotocol import types
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.kinds import ToolRisk
@@ -35,6 +34,7 @@ from pygent_ls.editors.lsp.protocol.schema import (
     wire_schema,
 )
 from pygent_ls.editors.lsp.protocol.shapes import WireRange
+from pygent_ls.editors.lsp.standard import InitializeParams
 from pygent_ls.errors import ModelError
 from pygent_ls.extensions.mcp.server import ServerStatus
 from pygent_ls.sessions.event_stream import SessionEvent
@@ -63,6 +63,7 @@ SAMPLES: tuple[ev.AgentEvent, ...] = (
     ev.ThinkingDelta(item_id="i", content="c"),
     ev.Text(item_id="i", content="c"),
     ev.Thinking(item_id="i", content="c"),
+    ev.ToolCallDelta(item_id="i", tool_name="create_file", argument="content", content="c"),
     ev.ToolCall(
         tool_id="t",
         tool_name="read_file",
@@ -165,8 +166,7 @@ def test_the_names_that_initialize_tells_are_the_types_of_the_wire() -> None:
 @pytest.mark.parametrize("flag", [name for name, kind in get_type_hints(ClientCapabilities).items() if kind is bool])
 def test_each_capability_of_a_client_is_looked_for_and_only_true_is_true(flag: str) -> None:
     def features(value: object) -> ClientFeatures:
-        capabilities = types.ClientCapabilities(experimental={"pygent": {flag: value}})
-        return features_of(types.InitializeParams(capabilities=capabilities))
+        return features_of(InitializeParams(capabilities={"experimental": {"pygent": {flag: value}}}))
 
     names_of_features = [each.name for each in fields(ClientFeatures)]
     unclear = features("yes") if flag != "restricted" else features(value=False)  # of which anything odd is read as yes
@@ -187,7 +187,8 @@ def test_there_is_a_sample_of_every_event() -> None:
 
 def test_every_member_is_written_in_camel_case() -> None:
     definitions = schema()["$defs"]
-    members = {member for part in definitions.values() for member in part.get("properties", {})}
+    own = [part for name, part in definitions.items() if name != "ClientHookResult"]  # that is of docs/hooks.md
+    members = {member for part in own for member in part.get("properties", {})}
 
     assert len(members) > 50
     assert [member for member in members if "_" in member or not member[0].islower()] == []
@@ -275,6 +276,10 @@ async def test_every_answer_is_what_the_schema_says(folder: Path) -> None:
         editor.handlers["window/showMessageRequest"] = lambda _: {"title": "Always allow"}
         results = {"pygent/turn/start": await editor.turn()}
         session = {"sessionId": results["pygent/turn/start"]["sessionId"]}
+        changed = {"uri": (folder / "a.txt").as_uri()}
+        reviewed = {"original": changed, "reject": changed, "undoRejection": {}, "accept": {}}
+        for what, given in (reviewed | {"add": {**changed, **session, "before": "one\n"}}).items():
+            results[f"pygent/review/{what}"] = await editor.request(f"pygent/review/{what}", given)
         results["pygent/session/compact"] = await editor.request("pygent/session/compact", session)
         others = [{"sessionId": (await editor.request("pygent/session/new", {}))["sessionId"]} for _ in range(3)]
         view = editor.begin("pygent/session/attach", {**others[2], "partialResultToken": "view"})
@@ -291,6 +296,7 @@ async def test_every_answer_is_what_the_schema_says(folder: Path) -> None:
             "pygent/permission/setMode": {**session, "mode": "plan"},
             "pygent/permission/forget": {"rule": "none"},
             "pygent/background/stop": {**session, "id": "shell_1"},
+            "pygent/sideQuestion": {**session, "question": "why?"},
             "pygent/keys/set": {"keys": {"OPENAI_API_KEY": None}},
             "pygent/session/search": {"query": "look"},
             "pygent/session/rename": {**session, "name": "Another"},
@@ -302,6 +308,14 @@ async def test_every_answer_is_what_the_schema_says(folder: Path) -> None:
             "pygent/mcp/log": {"name": "docs"},
             "pygent/mcp/login": {"name": "docs"},
             "pygent/mcp/logout": {"name": "docs"},
+            "pygent/edit/suggest": {
+                "textDocument": {"uri": (folder / "a.txt").as_uri(), "version": 1},
+                "position": {"line": 0, "character": 0},
+            },
+            "pygent/client/registerTools": {"tools": [{}]},
+            "pygent/client/unregisterTools": {"names": ["none"]},
+            "pygent/hooks/register": {"hooks": [{"id": "end", "event": "session_end"}, {}]},
+            "pygent/hooks/unregister": {"ids": ["end"]},
         }
         editor.core.mcp.statuses.append(ServerStatus(name="docs", state="failed", error="It ended."))
         for method in names.METHODS:

@@ -25,6 +25,7 @@ FOLDER = {"uri": "file:///nowhere", "name": "n"}
 DOCUMENT = {"uri": URI, "version": 1}
 
 TOLD: Mapping[str, Any] = {
+    "pygent/client/toolProgress": {"callId": "call-1", "text": "half way"},
     "textDocument/didOpen": {"textDocument": {**DOCUMENT, "languageId": "x", "text": "a"}},
     "textDocument/didChange": {"textDocument": DOCUMENT, "contentChanges": [{"range": RANGE, "text": "b"}]},
     "textDocument/didSave": {"textDocument": DOCUMENT},

@@ -65,7 +65,7 @@ local function last_end(session)
   for index = #conversation.items, 1, -1 do
     local item = conversation.items[index]
     if item.type == "end" then
-      local turn = conversation.turns[item.turn_id]
+      local turn = conversation.turns[item.turnId]
       return not (turn and turn.is_taken_back) and item --[[@as pygent.EndItem]] or nil
     end
     if item.type ~= "notice" and item.type ~= "hook" then
@@ -78,7 +78,7 @@ end
 ---@return boolean
 local function is_plan(session)
   local last = last_end(session)
-  return last ~= nil and session.info.mode == "plan" and last.stop_reason == "end_turn" and last.usage.totalTokens > 0
+  return last ~= nil and session.info.mode == "plan" and last.stopReason == "end_turn" and last.usage.totalTokens > 0
 end
 
 ---@param session pygent.FollowedSession
@@ -89,7 +89,7 @@ function M.of(session)
     return PLAN, "Approve the plan?"
   end
   local last = last_end(session)
-  local title = last and CONTINUE[last.stop_reason]
+  local title = last and CONTINUE[last.stopReason]
   if title == nil then
     return {}
   end
@@ -133,7 +133,7 @@ end
 ---@param session pygent.FollowedSession
 function M.continue(session)
   local last = last_end(session)
-  if last == nil or CONTINUE[last.stop_reason] == nil then
+  if last == nil or CONTINUE[last.stopReason] == nil then
     return notifications.user("there is nothing to continue", vim.log.levels.WARN)
   end
   if not taken[session] then

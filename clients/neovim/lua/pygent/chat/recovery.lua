@@ -15,7 +15,7 @@ function M.prompt_at(view, line)
   local items = view.session.conversation.items
   for index = #items, 1, -1 do
     local item = items[index]
-    if item.type == "prompt" and not item.steered and (here == nil or item.turn_id == here.turn_id) then
+    if item.type == "prompt" and not item.steered and (here == nil or item.turnId == here.turnId) then
       return item --[[@as pygent.PromptItem]]
     end
   end
@@ -38,11 +38,11 @@ end
 local function turn_before(items, item, turn_ids)
   local before = nil ---@type string?
   for _, each in ipairs(items) do
-    if each.turn_id == item.turn_id then
+    if each.turnId == item.turnId then
       return before
     end
-    if vim.list_contains(turn_ids, each.turn_id) then
-      before = each.turn_id
+    if vim.list_contains(turn_ids, each.turnId) then
+      before = each.turnId
     end
   end
   return before
@@ -72,7 +72,7 @@ end
 ---@param session pygent.FollowedSession
 ---@param item pygent.PromptItem
 function M.restore(session, item)
-  require("pygent.commands.checkpoints").before(session, item.turn_id, function()
+  require("pygent.commands.checkpoints").before(session, item.turnId, function()
     write_prompt(item)
   end)
 end

@@ -35,7 +35,6 @@ local MANY_ITEMS = 100
 ---@field private _is_due boolean
 ---@field private _footer_lines? string[] as they were drawn
 ---@field private _hint_mark? integer
----@field private _is_learning? boolean
 ---@field private _is_highlighted boolean
 ---@field private _bar? string as it was drawn
 ---@field private _tick integer of the text as the chat left it
@@ -210,17 +209,7 @@ function View:_learn()
   for _, item in ipairs(conversation.stand(session.conversation, session.info)) do
     self:_enqueue(item)
   end
-  if self._is_learning or not conversation.is_missing(session.conversation, session.info) then
-    return
-  end
-  self._is_learning = true
-  session:request("pygent/session/load", { sessionId = session.id, messages = true }, function(err, loaded)
-    self._is_learning = false
-    if err == nil and vim.api.nvim_buf_is_loaded(self.buffer) then
-      conversation.put_before(session.conversation, loaded.messages)
-      self:redraw()
-    end
-  end)
+  session:learn_earlier()
 end
 
 ---@param items pygent.Item[]

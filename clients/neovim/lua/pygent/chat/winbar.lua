@@ -39,6 +39,9 @@ local function settings_of(session)
   if info.agent ~= "" and info.agent ~= "default" then
     table.insert(parts, plain_text.line(info.agent, 20))
   end
+  if info.worktree then
+    table.insert(parts, 1, "worktree " .. plain_text.line(info.worktree, 20))
+  end
   return table.concat(parts, " · ")
 end
 

@@ -79,6 +79,20 @@ M.ask = {
 }
 
 ---@type pygent.Subcommand
+M.btw = {
+  summary = "Ask about the conversation in a float, also while a turn runs; it leaves no trace in the conversation.",
+  arguments = "{question}",
+  run = function(given)
+    if not given.text:find("%S") then
+      return notifications.user("btw: add the question, as in `:Pygent btw why?`", vim.log.levels.ERROR)
+    end
+    local region = region_of(given)
+    local attachments = { region and about.region(region) }
+    sender.send_at_once({ text = "/btw " .. given.text, attachments = attachments }, "prompt")
+  end,
+}
+
+---@type pygent.Subcommand
 M.chat = {
   summary = "Show or hide the chat. With ! begin a new session.",
   run = function(given)

@@ -1,6 +1,7 @@
 --- `:Pygent accept`, `reject`, `review`, `changes`: go to the edits of the agent, list them, and decide about them.
 
 local changes = require("pygent.review.changes")
+local decisions = require("pygent.review.decisions")
 local navigation = require("pygent.review.navigation")
 local review = require("pygent.review")
 local notifications = require("pygent.notifications")
@@ -52,9 +53,20 @@ M.reject = {
 
 ---@type pygent.Subcommand
 M.review = {
-  summary = "Go to the next edit that waits for review, in this file or another one; with ! to the previous one.",
+  summary = "Go to the next edit to review, in any file, with ! to the previous one; or `undo` the last rejection.",
+  arguments = "[undo]",
   run = function(given)
+    if given.text == "undo" then
+      return decisions.undo_rejection()
+    end
+    if given.text ~= "" then
+      local problem = ("unknown argument %s: use `undo`, or none for the next edit"):format(given.text)
+      return notifications.user(problem, vim.log.levels.ERROR)
+    end
     navigation.go(given.bang and -1 or 1)
+  end,
+  complete = function()
+    return { "undo" }
   end,
 }
 

@@ -1,5 +1,4 @@
 --- The daemon as Neovim's own LSP client: one for each project.
-
 local config = require("pygent.config")
 local consent = require("pygent.daemon.consent")
 local process = require("pygent.daemon.process")
@@ -13,6 +12,9 @@ M.NAME = "pygent"
 
 ---Version of the protocol that this plugin speaks: `protocolVersion` of the daemon.
 M.PROTOCOL_VERSION = require("pygent.protocol").VERSION
+
+---Requests `pygent/client/…` about code that `pygent.language` answers.
+M.LANGUAGE_FEATURES = { "diagnostics", "locations", "hover", "symbols", "calls", "rename", "codeActions", "format" }
 
 ---The code of the error that a request has when the daemon ends before it has answered, which the user is told anyway.
 M.ENDED = -32099
@@ -61,8 +63,8 @@ function M.watch(watcher)
   table.insert(watchers, watcher)
 end
 
----Take the events that come on a new `partialResultToken`.
----@param take fun(events: pygent.Event[])
+---Take the values that come on a new `partialResultToken`.
+---@param take fun(value: pygent.Events|pygent.Items)
 ---@return string token
 ---@return fun() stop
 function M.follow(take)
@@ -240,7 +242,9 @@ local function before_init(params, _)
       contextUpdates = true,
       textDigests = true,
       reviewRequest = options.review.when == "each",
+      pendingReview = options.review.when == "after",
       chatPanel = true,
+      languageFeatures = M.LANGUAGE_FEATURES,
     },
   })
 end
@@ -356,7 +360,7 @@ local function handlers()
   made["$/progress"] = function(err, params, ctx)
     local take = followers[params.token]
     if take then
-      return take(params.value.events)
+      return take(params.value)
     end
     if type(params.value) == "table" and params.value.kind then
       return vim.lsp.handlers["$/progress"](err, params, ctx)

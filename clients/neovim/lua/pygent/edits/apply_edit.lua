@@ -6,14 +6,6 @@ local disk_changes = require("pygent.edits.disk_changes")
 
 local M = {}
 
----Content of a file before and after an edit; nil if it did not exist.
----@class pygent.Applied
----@field path string
----@field before? string
----@field after? string
----@field removed? pygent.RawFile what was on the disk, if the edit deleted it
----@field label string
-
 ---@class pygent.Applying
 ---@field edit lsp.WorkspaceEdit
 ---@field label string
@@ -134,19 +126,6 @@ function M.prepared(applying)
   return parts
 end
 
----A file that is created and filled was changed once.
----@param applied pygent.Applied[]
----@param next pygent.Applied
-local function note(applied, next)
-  for _, each in ipairs(applied) do
-    if each.path == next.path then
-      each.after, each.removed = next.after, next.removed or each.removed
-      return
-    end
-  end
-  table.insert(applied, next)
-end
-
 ---A file that did not exist when all was looked at.
 ---@param part pygent.Part
 ---@param client vim.lsp.Client
@@ -162,25 +141,14 @@ end
 ---Make them. Raises what Neovim says: with the first part nothing is made by then.
 ---@param parts pygent.Part[]
 ---@param applying pygent.Applying
----@return pygent.Applied[]
 function M.make(parts, applying)
-  local applied = {} ---@type pygent.Applied[]
   for _, part in ipairs(parts) do
-    local path = part.path
-    local before, removed = documents.text_of(path), nil
     if part.operation then
-      removed = part.operation.kind == "delete" and files.raw(path) or nil
       files.carry_out(part.operation)
     else
-      local rewrite = part.rewrite or fit_new(part, applying.client)
-      documents.rewrite(rewrite, applying.join_key)
-    end
-    if not (part.operation and part.operation.kind == "rename") then
-      local after = documents.text_of(path)
-      note(applied, { path = path, before = before, after = after, removed = removed, label = applying.label })
+      documents.rewrite(part.rewrite or fit_new(part, applying.client), applying.join_key)
     end
   end
-  return applied
 end
 
 ---The rows of a loaded document that these parts change.

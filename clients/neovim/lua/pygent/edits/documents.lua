@@ -120,21 +120,10 @@ function M.is_text_of(buffer, digest)
   return digest == vim.fn.sha256(ending and text:gsub("\n", ending) or text)
 end
 
----Return the text of a file, from its buffer or from disk; nil if the file does not exist, or is too large.
+---Return the text with "\n" between lines; nil if the file does not exist, or is too large.
 ---@param path string
 ---@return string?
-function M.text_of(path)
-  local buffer = M.loaded(path)
-  if buffer and (vim.bo[buffer].modified or vim.uv.fs_stat(path)) then
-    return M.text(buffer)
-  end
-  return M.text_on_disk(path)
-end
-
----Return the bytes of a file; nil if it does not exist, or is too large.
----@param path string
----@return string?
-function M.bytes_on_disk(path)
+function M.text_on_disk(path)
   local stat = vim.uv.fs_stat(path)
   if stat == nil or stat.type ~= "file" or stat.size > M.MAX_BYTES then
     return nil
@@ -143,19 +132,8 @@ function M.bytes_on_disk(path)
   if file == nil then
     return nil
   end
-  local bytes = file:read("*a") ---@type string
+  local text = file:read("*a") ---@type string
   file:close()
-  return bytes
-end
-
----Return the text with "\n" between lines; nil if the file does not exist, or is too large.
----@param path string
----@return string?
-function M.text_on_disk(path)
-  local text = M.bytes_on_disk(path)
-  if text == nil then
-    return nil
-  end
   if text:find("^\n") or text:find("[^\r]\n") then
     return text -- Neovim does the same: a carriage return does not end a line if any line lacks one
   end
@@ -303,37 +281,6 @@ function M.rewrite(made, join_key)
   if made.ends_with_break ~= vim.bo[buffer].endofline or (made.is_end_changed and not made.ends_with_break) then
     set_end(made)
   end
-end
-
----@param lines string[]
----@return string
-local function joined(lines)
-  return #lines == 0 and "" or table.concat(lines, "\n") .. "\n"
-end
-
----Give the buffer that text: the lines that differ are changed, in one step of undo. Raises as `rewrite` does.
----@param buffer integer
----@param text string with "\n" between lines
-function M.replace(buffer, text)
-  local is_empty = M.text(buffer) == ""
-  local old = is_empty and {} or api.nvim_buf_get_lines(buffer, 0, -1, true)
-  local ends_with_break = vim.endswith(text, "\n")
-  local new = text == "" and {} or vim.split(ends_with_break and text:sub(1, -2) or text, "\n", { plain = true })
-  local places = vim.diff(joined(old), joined(new), { result_type = "indices" }) --[[@as integer[][] ]]
-  M.rewrite({
-    buffer = buffer,
-    blocks = vim.tbl_map(function(place)
-      local start, count, new_start, new_count = unpack(place)
-      return {
-        first = count == 0 and start or start - 1,
-        count = count,
-        lines = new_count == 0 and {} or vim.list_slice(new, new_start, new_start + new_count - 1),
-      }
-    end, places),
-    is_empty = is_empty,
-    ends_with_break = ends_with_break,
-    is_end_changed = not ends_with_break,
-  })
 end
 
 return M

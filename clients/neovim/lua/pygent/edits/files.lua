@@ -134,7 +134,14 @@ local function close(buffer)
   api.nvim_buf_delete(buffer, { force = true })
 end
 
----A buffer with unsaved changes stays, since they are in it alone.
+---Whether a buffer has changes that are in it alone, other than a text of the agent that the user has just rejected.
+---@param buffer integer
+---@return boolean
+local function has_own_changes(buffer)
+  local is_rejected = require("pygent.review.decisions").may_go(api.nvim_buf_get_name(buffer), documents.text(buffer))
+  return vim.bo[buffer].modified and not is_rejected
+end
+
 ---@param path string
 ---@param options lsp.DeleteFileOptions
 local function delete(path, options)
@@ -142,7 +149,7 @@ local function delete(path, options)
     vim.fs.rm(path, { recursive = options.recursive, force = options.ignoreIfNotExists })
   end
   for _, buffer in ipairs(M.buffers_at(path)) do
-    if not vim.bo[buffer].modified then
+    if not has_own_changes(buffer) then
       close(buffer)
     end
   end
@@ -159,48 +166,6 @@ function M.carry_out(operation)
   else
     delete(vim.uri_to_fname(operation.uri), options)
   end
-end
-
----A file as it is on the disk, to be put back exactly: its encoding, line breaks and permissions are in no buffer.
----@class pygent.RawFile
----@field bytes string of a symbolic link, its target
----@field mode? integer permission bits; those of a new file if it is not known
----@field is_link boolean
-
----Read it; nil if there is no such file, or it is a folder or larger than the daemon reads.
----@param path string
----@return pygent.RawFile?
-function M.raw(path)
-  local stat = vim.uv.fs_lstat(path)
-  if stat and stat.type == "link" then
-    return { bytes = assert(vim.uv.fs_readlink(path)), is_link = true }
-  end
-  local bytes = documents.bytes_on_disk(path)
-  return stat and bytes and { bytes = bytes, mode = stat.mode % 4096, is_link = false } or nil
-end
-
----Write a file that does not exist; nil if that worked.
----@param path string
----@param raw pygent.RawFile
----@return string? problem
-function M.put_back(path, raw)
-  vim.fn.mkdir(vim.fs.dirname(path), "p")
-  if raw.is_link then
-    local is_made, problem = vim.uv.fs_symlink(raw.bytes, path)
-    return not is_made and problem or nil
-  end
-  local descriptor, problem = vim.uv.fs_open(path, "wx", raw.mode or tonumber("666", 8))
-  if descriptor == nil then
-    return problem
-  end
-  local n_written, failure = vim.uv.fs_write(descriptor, raw.bytes)
-  if n_written ~= #raw.bytes then
-    failure = failure or "it could not be written"
-  elseif raw.mode then
-    failure = select(2, vim.uv.fs_fchmod(descriptor, raw.mode)) -- despite the umask
-  end
-  vim.uv.fs_close(descriptor)
-  return failure
 end
 
 ---The buffers of a file, or of all files in a folder.

@@ -10,29 +10,6 @@ local user_activity = require("pygent.edits.user_activity")
 
 local M = {}
 
----Hears of each edit, before it is made and when it is.
----@class pygent.EditWatcher
----@field before fun(paths: string[])
----@field after fun(applied: pygent.Applied[])
----@field moved fun(from: string, to: string)
-
----@type pygent.EditWatcher[]
-local watchers = {}
-
----@param parts pygent.Part[]
----@param applied pygent.Applied[]
-local function tell_watchers(parts, applied)
-  for _, watcher in ipairs(watchers) do
-    for _, part in ipairs(parts) do
-      local operation = part.operation
-      if operation and operation.kind == "rename" then
-        watcher.moved(vim.uri_to_fname(operation.oldUri), part.path)
-      end
-    end
-    watcher.after(applied)
-  end
-end
-
 ---@param problem any
 ---@return string
 local function reason(problem)
@@ -47,16 +24,11 @@ local function make(parts, given)
   local buffer = vim.api.nvim_get_current_buf()
   local row = user_activity.row(buffer)
   local is_typed_in = row ~= nil and user_activity.is_changed(apply_edit.blocks_in(parts, buffer), row)
-  for _, watcher in ipairs(watchers) do
-    watcher.before(vim.tbl_map(function(part)
-      return part.path
-    end, parts))
-  end
-  local is_well, applied = xpcall(apply_edit.make, function(problem)
+  local is_well, raised = xpcall(apply_edit.make, function(problem)
     return problem
   end, parts, given)
   if not is_well then
-    local problem = tostring(applied)
+    local problem = tostring(raised)
     if problem:find("E565") or problem:find("E523") then
       return "is in a state in which Neovim allows no change of text"
     end
@@ -65,7 +37,6 @@ local function make(parts, given)
   if is_typed_in then
     user_activity.tell(buffer, given.label)
   end
-  tell_watchers(parts, applied)
   return nil, { applied = true }
 end
 
@@ -91,10 +62,11 @@ local function try(given)
 end
 
 ---The turns that run in the project: what they change in a buffer is one step of undo, where the user wants that.
+---What the user decides about is a step of its own.
 ---@param root string
 ---@return string?
 local function join_key(root)
-  if not config.get().edits.undojoin then
+  if not config.get().edits.undojoin or require("pygent.review.decisions").is_changing() then
     return nil
   end
   local turns = {} ---@type string[]
@@ -147,11 +119,6 @@ function M.begin()
       end
     end,
   })
-end
-
----@param watcher pygent.EditWatcher
-function M.watch(watcher)
-  table.insert(watchers, watcher)
 end
 
 return M

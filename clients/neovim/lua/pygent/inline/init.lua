@@ -59,11 +59,9 @@ end
 ---@param session pygent.FollowedSession
 ---@param change pygent.Change
 local function listen(edit, session, change)
-  for _, event in ipairs(change.events or {}) do
-    if event.turnId == edit.turn_id and event.type == "tool_call" then
-      edit.doing = event.title
-    elseif event.turnId == edit.turn_id and event.type == "tool_result" then
-      edit.doing = nil
+  for _, item in ipairs(change.items or {}) do
+    if item.type == "tool" and item.turnId == edit.turn_id then
+      edit.doing = item.result == nil and item.title or nil
     end
   end
   say(edit, session)

@@ -71,16 +71,20 @@ local function take(draft, prompt)
   return false
 end
 
----What the daemon tells of the prompt's turn.
+---The session has changed: see what has become of the prompt's turn.
 ---@param draft pygent.Draft
 ---@param session pygent.FollowedSession
 ---@param prompt pygent.SentPrompt
----@param event pygent.Event
-local function follow(draft, session, prompt, event)
-  if event.type == "turn_started" then
+local function follow(draft, session, prompt)
+  local turn = session.conversation.turns[prompt.turn_id]
+  if turn and turn.state ~= "queued" then
     take(draft, prompt)
-    prompt.stop_listening()
-  elseif event.type == "turn_queued" and event.held then
+    return prompt.stop_listening()
+  end
+  local is_held = vim.iter(session.conversation.queue):any(function(waiting)
+    return waiting.turnId == prompt.turn_id and waiting.held
+  end)
+  if is_held then
     -- The prompt was restored when its daemon ended: it must not be sent twice.
     session:request("pygent/turn/dequeue", { sessionId = session.id, turnId = prompt.turn_id }, function() end)
     prompt.stop_listening()
@@ -108,18 +112,31 @@ end
 ---@param draft pygent.Draft
 ---@param session pygent.FollowedSession
 ---@param prompt pygent.SentPrompt
+---@param question string
+local function ask_beside(draft, session, prompt, question)
+  local asked = blocks_of({ text = question, attachments = prompt.attachments }, session.root)
+  require("pygent.side_question").ask(session, question, asked, function()
+    drafts.give_back(draft, prompt)
+    M.on_change(draft, true)
+  end)
+  M.on_change(draft, false)
+end
+
+---@param draft pygent.Draft
+---@param session pygent.FollowedSession
+---@param prompt pygent.SentPrompt
 ---@param way pygent.Way
 local function deliver(draft, session, prompt, way)
   history.add(draft, prompt.text)
+  local question = require("pygent.side_question").question_of(prompt.text)
+  if question then
+    return ask_beside(draft, session, prompt, question)
+  end
   require("pygent.chat").follow(session)
   table.insert(draft.sent, prompt)
   prompt.turn_id = vim.text.hexencode(vim.uv.random(12))
-  prompt.stop_listening = session:listen(function(change)
-    for _, event in ipairs(change.events or {}) do
-      if event.turnId == prompt.turn_id then
-        follow(draft, session, prompt, event)
-      end
-    end
+  prompt.stop_listening = session:listen(function()
+    follow(draft, session, prompt)
   end)
   local function on_end(err)
     local is_lost = err ~= nil and err.code ~= -32800

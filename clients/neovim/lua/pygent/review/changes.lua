@@ -1,7 +1,6 @@
 --- What the last turn of each session changed, as a list of places.
 
 local documents = require("pygent.edits.documents")
-local patches = require("pygent.review.patches")
 local plain_text = require("pygent.chat.renderer.plain_text")
 
 local M = {}
@@ -48,11 +47,34 @@ local function item(path, line, text)
   }
 end
 
+---Return the places that a patch changes: for each hunk its first changed line in the new text, from 1, and its text.
+---@param patch string
+---@return {line: integer, text: string}[]
+local function places_of(patch)
+  local places = {} ---@type {line: integer, text: string}[]
+  local line, is_told = 0, true
+  for _, each in ipairs(vim.split(patch, "\n", { plain = true })) do
+    local start = each:match("^@@ %-%d+,?%d* %+(%d+)")
+    local sign = each:sub(1, 1)
+    if start then
+      line, is_told =
+        tonumber(start), --[[@as integer]]
+        false
+    elseif not is_told and (sign == "+" or sign == "-") then
+      is_told = true
+      table.insert(places, { line = math.max(1, line), text = each })
+    elseif sign == " " then
+      line = line + 1
+    end
+  end
+  return places
+end
+
 ---@param items vim.quickfix.entry[]
 ---@param path string
 ---@param change pygent.FileChange
 local function add(items, path, change)
-  local places = change.kind == "edit" and patches.places(change.patch) or {}
+  local places = change.kind == "edit" and places_of(change.patch) or {}
   for _, place in ipairs(places) do
     table.insert(items, item(path, place.line, place.text))
   end

@@ -1,31 +1,28 @@
 --- Inline review of the agent's edits: each hunk is accepted or rejected, after the edit was made or, with `review.when
 --- = "each"`, before the turn continues.
 
-local requested_review = require("pygent.review.requested_review")
-local pending_files = require("pygent.review.pending_files")
 local changes = require("pygent.review.changes")
 local config = require("pygent.config")
+local conversation = require("pygent.conversation")
 local decisions = require("pygent.review.decisions")
 local documents = require("pygent.edits.documents")
 local highlights = require("pygent.review.highlights")
 local keys = require("pygent.review.keys")
 local marks = require("pygent.review.marks")
-local rejections = require("pygent.review.rejections")
 local notifications = require("pygent.notifications")
+local published = require("pygent.review.published")
+local requested_review = require("pygent.review.requested_review")
 
 local M = {}
 
 local api = vim.api
+local namespace = api.nvim_create_namespace("pygent.review.decided_lines")
 
----A hunk that waits: of an edit that the daemon waits with for the user, or of a file that was edited.
+---A hunk that waits for the user.
 ---@class pygent.WaitingHunk
 ---@field path string
 ---@field hunk pygent.ReviewHunk
----@field id? string of `pygent.AskedHunk`, where the daemon waits
-
----Results of calls that were taken in; a session that is followed anew tells of all of them again.
----@type table<string, true>
-local taken = {}
+---@field file? pygent.PublishedFile nil if the daemon waits with the turn for the decision
 
 ---@param path string
 local function changed(path)
@@ -46,34 +43,21 @@ local function changed(path)
   keys.map(buffer)
 end
 
+---The chat says how many changes of a turn are rejected.
+---@param session_id string
+local function count_rejected(session_id)
+  local session = require("pygent.sessions").get(session_id)
+  if session then
+    session:tell({ items = conversation.count_untold(session.conversation, published.rejected(session_id)) })
+  end
+end
+
 ---Called once, with the first client.
 function M.begin()
   highlights.define()
-  pending_files.begin()
-  pending_files.watch(changed)
+  published.begin(changed, count_rejected)
   requested_review.watch(changed)
-  rejections.begin()
   changes.begin()
-  local began = os.date("!%Y-%m-%dT%H:%M:%S")
-  api.nvim_create_autocmd("User", {
-    group = api.nvim_create_augroup("pygent.review", {}),
-    pattern = "PygentToolResult",
-    desc = "pygent: what a call has changed waits for review",
-    callback = function(about)
-      local event = about.data.event ---@type pygent.ToolResultEvent
-      local call = requested_review.call(about.data.session_id, event.turnId, event.toolId)
-      local told = call .. " " .. event.timestamp
-      if event.timestamp < began or taken[told] or requested_review.was_judged(call) then
-        return
-      end
-      taken[told] = true
-      vim.schedule(function() -- after files that it changed were read again
-        for _, change in ipairs(event.changes or {}) do
-          pending_files.changed(about.data.session_id, change)
-        end
-      end)
-    end,
-  })
 end
 
 ---Let the user decide about an edit with which the turn waits.
@@ -93,15 +77,7 @@ end
 ---@param path? string
 ---@return pygent.WaitingHunk[]
 function M.waiting(path)
-  local found = {} ---@type pygent.WaitingHunk[]
-  for _, each in ipairs(requested_review.open(path)) do
-    table.insert(found, { path = each.path, hunk = each.hunk, id = each.id })
-  end
-  for _, entry in ipairs(path and { pending_files.entry(path) } or pending_files.all()) do
-    for _, hunk in ipairs(entry.hunks) do
-      table.insert(found, { path = entry.path, hunk = hunk })
-    end
-  end
+  local found = vim.list_extend(requested_review.waiting(path), published.waiting(path))
   table.sort(found, function(one, other)
     if one.path ~= other.path then
       return one.path < other.path
@@ -111,6 +87,20 @@ function M.waiting(path)
   return found
 end
 
+---Note lines of a buffer, which move with its text.
+---@param buffer integer
+---@param first integer from 1
+---@param last integer
+---@return fun(): integer, integer current returns their current places, once
+local function follow(buffer, first, last)
+  local mark = api.nvim_buf_set_extmark(buffer, namespace, first - 1, 0, { end_row = last - 1, end_col = 0 })
+  return function()
+    local place = api.nvim_buf_get_extmark_by_id(buffer, namespace, mark, { details = true })
+    api.nvim_buf_del_extmark(buffer, namespace, mark)
+    return place[1] + 1, place[3].end_row + 1
+  end
+end
+
 ---Decide about what waits at these lines of a buffer, counted from 1; about all of the file without lines.
 ---@param buffer integer
 ---@param is_accepted boolean
@@ -118,26 +108,34 @@ end
 ---@param last? integer
 function M.decide(buffer, is_accepted, first, last)
   local path = api.nvim_buf_get_name(buffer)
-  pending_files.look(path)
-  local waiting = M.waiting(path)
-  local chosen = first and M.at(buffer, waiting, first, last or first) or waiting
-  if #chosen == 0 then
-    return notifications.user(M.nothing_here(#waiting), vim.log.levels.WARN)
-  end
-  decisions.decide(chosen, is_accepted)
+  local current = first and follow(buffer, first, last or first)
+  published.when_current({ path }, function()
+    if not api.nvim_buf_is_loaded(buffer) then
+      return
+    end
+    local waiting = M.waiting(path)
+    local chosen = current and M.at(buffer, waiting, current()) or waiting
+    if #chosen == 0 then
+      return notifications.user(M.nothing_here(#waiting), vim.log.levels.WARN)
+    end
+    decisions.decide(chosen, is_accepted)
+  end)
 end
 
 ---Decide about all that waits anywhere.
 ---@param is_accepted boolean
 function M.decide_all(is_accepted)
-  for _, entry in ipairs(pending_files.all()) do
-    pending_files.look(entry.path)
+  local paths = {} ---@type table<string, true>
+  for _, each in ipairs(published.waiting()) do
+    paths[each.path] = true
   end
-  local waiting = M.waiting()
-  if #waiting == 0 then
-    return notifications.user("no edit waits for review", vim.log.levels.WARN)
-  end
-  decisions.decide(waiting, is_accepted)
+  published.when_current(vim.tbl_keys(paths), function()
+    local waiting = M.waiting()
+    if #waiting == 0 then
+      return notifications.user("no edit waits for review", vim.log.levels.WARN)
+    end
+    decisions.decide(waiting, is_accepted)
+  end)
 end
 
 ---What waits at these lines of a buffer.

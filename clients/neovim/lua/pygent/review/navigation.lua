@@ -1,8 +1,8 @@
 --- Ways to a hunk that waits for review: the next one, also of another file, and the lines of the one at the cursor.
 
-local pending_files = require("pygent.review.pending_files")
 local documents = require("pygent.edits.documents")
 local notifications = require("pygent.notifications")
+local published = require("pygent.review.published")
 
 local M = {}
 
@@ -47,7 +47,7 @@ local function open(path)
   if not is_open then
     notifications.user(("%s cannot be opened: %s"):format(documents.name(path), problem), vim.log.levels.ERROR)
   end
-  pending_files.look(path) -- its marks and keys are there at once
+  published.look(path) -- its marks and keys are there at once
   return is_open
 end
 

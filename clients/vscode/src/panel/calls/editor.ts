@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import type { Calls, Handlers } from "../../bridge/messages.ts";
-import { textOf, upToDate } from "../../review/daemon_edits.ts";
+import { textOf, upToDate } from "../../editor/document_text.ts";
 import { fileNamed, lastEditor, openAt, placesOf } from "../locations.ts";
 import type { Services } from "../services.ts";
 import type { ShownSession } from "../shown_session.ts";
@@ -66,7 +66,7 @@ async function openChange(
  * the selection, is inserted at the cursor without a selection, and replaces the whole file with `path`.
  */
 async function applyCode(
-	{ reviews: { pendingFiles } }: Reviewed,
+	{ reviews }: Reviewed,
 	shown: Shown,
 	{ code, path }: Calls["applyCode"]["params"],
 ): Promise<null> {
@@ -74,9 +74,9 @@ async function applyCode(
 	if ((await textOf(uri)) !== null) await upToDate(uri);
 	const before = await textOf(uri);
 	const edit = path === null ? overSelection(uri, code) : overFile(uri, code, before);
-	const done = await pendingFiles.edits.during([uri.toString()], () => vscode.workspace.applyEdit(edit));
-	if (!done) throw new Error(`${vscode.workspace.asRelativePath(uri)} could not be changed.`);
-	await pendingFiles.changedBy(shown.sessionId ?? "", uri, before);
+	if (!(await vscode.workspace.applyEdit(edit)))
+		throw new Error(`${vscode.workspace.asRelativePath(uri)} could not be changed.`);
+	if (uri.scheme === "file") await reviews.pending.add(uri.toString(), shown.sessionId ?? "", before);
 	await openAt(uri, null);
 	return null;
 }

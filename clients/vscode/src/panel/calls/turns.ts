@@ -3,19 +3,19 @@
 import { randomUUID } from "node:crypto";
 import type { Attachment, Calls, Handlers } from "../../bridge/messages.ts";
 import type { ContentBlock } from "../../protocol/protocol.ts";
-import type { Report } from "../../review/hunks/rejections.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import { completedSymbols, mentioned, withEditorsWords } from "../mentions.ts";
 import type { Services } from "../services.ts";
 import { folderOfTheUser } from "../session_folder.ts";
 import type { NewChat, ShownSession } from "../shown_session.ts";
+import { type SideQuestions, sideQuestionOf } from "./side_questions.ts";
 
 type TurnCall = "send" | "stop" | "retry" | "dequeue" | "resume" | "complete";
 
-type Used = Pick<Services, "daemon" | "sessions" | "reviews" | "contexts" | "terminals">;
+type Used = Pick<Services, "daemon" | "sessions" | "contexts" | "terminals">;
 type Shown = Pick<ShownSession, "sessionId" | "session" | "newChat" | "begin">;
 
-export function turnCalls(services: Used, shown: Shown): Pick<Handlers, TurnCall> {
+export function turnCalls(services: Used, shown: Shown, asides: SideQuestions): Pick<Handlers, TurnCall> {
 	const { daemon, sessions } = services;
 	let sending: Promise<unknown> = Promise.resolve();
 	return {
@@ -23,6 +23,8 @@ export function turnCalls(services: Used, shown: Shown): Pick<Handlers, TurnCall
 			// One after the other, so that the daemon takes them in the order in which they were sent
 			const { session, newChat: chat } = shown;
 			const cwd = session?.sessionId === params.sessionId ? session.cwd : folderOfTheUser();
+			const question = sideQuestionOf(params.text);
+			if (question !== null) return askAside(services, shown, asides, { ...params, question }, { chat, cwd });
 			const sent = sending.then(() => send(services, shown, params, { chat, cwd }));
 			sending = sent.catch(() => undefined);
 			return sent;
@@ -67,27 +69,35 @@ interface SentIn {
 	readonly cwd: string | null;
 }
 
+/** Asks a side question at once, whatever runs or waits. */
+async function askAside(
+	{ daemon }: Used,
+	shown: Shown,
+	asides: SideQuestions,
+	{ question, attachments, ...params }: Calls["send"]["params"] & { readonly question: string },
+	{ chat, cwd }: SentIn,
+): Promise<Taken> {
+	await daemon.settled();
+	const sessionId = params.sessionId ?? (await shown.begin(chat, cwd));
+	await asides.ask(sessionId, question, promptOf(question, attachments));
+	return { turnId: null };
+}
+
 async function send(
 	services: Used,
 	shown: Shown,
 	{ text, attachments, steer, ...params }: Calls["send"]["params"],
 	{ chat, cwd }: SentIn,
 ): Promise<Taken> {
-	const { daemon, reviews, sessions } = services;
+	const { daemon, sessions } = services;
 	await daemon.settled(); // a prompt is not refused because it came a moment too early
 	const known = new Set(attachments.map(({ id }) => id));
 	const meant = (await mentioned(services, cwd, text)).filter(({ id }) => !known.has(id));
 	const sessionId = params.sessionId ?? (await shown.begin(chat, cwd));
-	// A command may not call a model, and the report would be lost: a turn that does is given the report once it runs.
-	const report = text.startsWith("/") ? null : reviews.pendingFiles.report(sessionId);
-	const prompt = promptOf(text, [...attachments, ...meant], report);
-	const told = (turnId: string | null): Taken => {
-		if (report !== null) reviews.pendingFiles.reported(report);
-		return { turnId };
-	};
+	const prompt = promptOf(text, [...attachments, ...meant]);
 	const { runningTurnId } = sessions.feed(sessionId).conversation;
 	if (steer && runningTurnId !== null) {
-		if (await steered(services, sessionId, runningTurnId, text, prompt)) return told(null);
+		if (await steered(services, sessionId, runningTurnId, text, prompt)) return { turnId: null };
 	}
 	const turnId = randomUUID();
 	const start = () =>
@@ -97,7 +107,7 @@ async function send(
 		await daemon.settled(); // it ended before it had taken the prompt, which goes to the next one
 		await start();
 	});
-	return told(turnId);
+	return { turnId };
 }
 
 /** Shows a message at once, although the model reads it only with its next call. */
@@ -132,17 +142,15 @@ async function taken(sessions: Sessions, sessionId: string, turnId: string, over
 	const feed = sessions.feed(sessionId);
 	await new Promise<unknown>((resolve, reject) => {
 		const looking = feed.onDidChange((change) => {
-			if (change.type === "events" && change.events.some((event) => event.turnId === turnId)) resolve(null);
+			if (change.type === "items" && change.items.turns?.some((turn) => turn.turnId === turnId)) resolve(null);
 		});
 		over.then(resolve, reject).finally(() => looking.dispose());
 	});
 }
 
-/** What the user rejected of the edits before, then the words, then what is attached. */
-function promptOf(text: string, attachments: readonly Attachment[], report: Report | null): string | ContentBlock[] {
-	if (attachments.length === 0 && report === null) return text;
-	const before: ContentBlock[] = report === null ? [] : [report.content];
-	const words: ContentBlock[] =
-		text === "" ? [] : [{ type: "text", text: report?.content.type === "text" ? `\n\n${text}` : text }];
-	return [...before, ...words, ...attachments.map(({ block }) => block)];
+/** The words, then what is attached. */
+function promptOf(text: string, attachments: readonly Attachment[]): string | ContentBlock[] {
+	if (attachments.length === 0) return text;
+	const words: ContentBlock[] = text === "" ? [] : [{ type: "text", text }];
+	return [...words, ...attachments.map(({ block }) => block)];
 }

@@ -1,7 +1,7 @@
 /** Marks the lines that wait for review in the editor, with the actions above each hunk. */
 
 import * as vscode from "vscode";
-import type { PendingHunk } from "../hunks/pending_file.ts";
+import type { Hunk } from "../pending_review.ts";
 import type { Reviews } from "../reviews.ts";
 
 /** Maximum number of deleted lines in a hover; a diff editor shows all. */
@@ -76,7 +76,7 @@ export class HunkDecorations implements vscode.Disposable, vscode.CodeLensProvid
 /** A plain space between an icon and its text is not drawn. */
 const NBSP = "\u00a0";
 
-function lensesOf(document: vscode.TextDocument, hunk: PendingHunk, place: string): vscode.CodeLens[] {
+function lensesOf(document: vscode.TextDocument, hunk: Hunk, place: string): vscode.CodeLens[] {
 	const line = lineOf(document, hunk);
 	return [
 		lens(line, `$(check)${NBSP}Accept`, "acceptHunk", [document.uri, hunk.id]),
@@ -93,14 +93,14 @@ function lens(line: number, title: string, command: string, args: readonly unkno
 	});
 }
 
-function addedMark(hunk: PendingHunk): vscode.DecorationOptions {
+function addedMark(hunk: Hunk): vscode.DecorationOptions {
 	return {
 		range: new vscode.Range(hunk.newLine, 0, hunk.newLine + hunk.newLines.length - 1, 0),
 		hoverMessage: hoverOf(hunk),
 	};
 }
 
-function removedMark(document: vscode.TextDocument, hunk: PendingHunk): vscode.DecorationOptions {
+function removedMark(document: vscode.TextDocument, hunk: Hunk): vscode.DecorationOptions {
 	const line = lineOf(document, hunk);
 	const contentText = beforeOf(hunk);
 	return {
@@ -111,7 +111,7 @@ function removedMark(document: vscode.TextDocument, hunk: PendingHunk): vscode.D
 }
 
 /** What stood there, in a few words; the hover and the diff have all of it. */
-function beforeOf({ oldLines, newLines }: PendingHunk): string {
+function beforeOf({ oldLines, newLines }: Hunk): string {
 	const [line = ""] = oldLines;
 	if (newLines.length === 0) return `− ${countOf(oldLines.length)} removed here`;
 	if (oldLines.length > 1 || line.trim() === "") return `− ${countOf(oldLines.length)} before`;
@@ -119,11 +119,11 @@ function beforeOf({ oldLines, newLines }: PendingHunk): string {
 }
 
 /** Lines that are gone stand, for the editor, at the one that follows them, or at the end. */
-function lineOf(document: vscode.TextDocument, { newLine }: PendingHunk): number {
+function lineOf(document: vscode.TextDocument, { newLine }: Hunk): number {
 	return Math.min(newLine, document.lineCount - 1);
 }
 
-function hoverOf({ oldLines }: PendingHunk): vscode.MarkdownString {
+function hoverOf({ oldLines }: Hunk): vscode.MarkdownString {
 	const hover = new vscode.MarkdownString();
 	if (oldLines.length === 0) return hover.appendText("Added by pygent.");
 	hover.appendText("Before pygent's edit:");

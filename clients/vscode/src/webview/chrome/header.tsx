@@ -6,7 +6,7 @@ import { markdownOf } from "../../conversation/markdown.ts";
 import type { AppProps } from "../app_props.ts";
 import { useView } from "../store.ts";
 import { ask } from "./host_calls.ts";
-import { IconButton } from "./icon.tsx";
+import { Icon, IconButton } from "./icon.tsx";
 import { type Action, Menu } from "./menu.tsx";
 import { RenameField } from "./rename_field.tsx";
 
@@ -56,7 +56,11 @@ function OfChat(props: AppProps): ReactElement {
 					}}
 				/>
 			) : (
-				<Title name={sessionId === null ? null : (session?.name ?? "…")} onRename={() => setRenaming(true)} />
+				<Title
+					name={sessionId === null ? null : (session?.name ?? "…")}
+					worktree={session?.worktree}
+					onRename={() => setRenaming(true)}
+				/>
 			)}
 			<IconButton icon="add" label="New session" onClick={() => void begin()} />
 			<IconButton icon="history" label="Sessions" onClick={() => store.update({ page: "sessions" })} />
@@ -83,14 +87,25 @@ function OfChat(props: AppProps): ReactElement {
 	);
 }
 
+interface TitleProps {
+	readonly name: string | null;
+	readonly worktree: string | undefined;
+	readonly onRename: () => void;
+}
+
 /** A session that has not begun cannot be renamed. */
-function Title({ name, onRename }: { readonly name: string | null; readonly onRename: () => void }): ReactElement {
+function Title({ name, worktree, onRename }: TitleProps): ReactElement {
 	if (name === null) return <h1 className="header-title">New session</h1>;
 	return (
 		<h1 className="header-title">
 			<button type="button" className="header-name" title={`${name} (rename)`} onClick={onRename}>
 				{name}
 			</button>
+			{worktree !== undefined && (
+				<span className="header-worktree" title={`This session works in the worktree ${worktree}`}>
+					<Icon name="git-branch" /> {worktree}
+				</span>
+			)}
 		</h1>
 	);
 }

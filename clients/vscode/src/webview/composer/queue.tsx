@@ -1,7 +1,7 @@
 /** Prompts that wait: for the turn that runs, for the daemon to start, or, held since it ended, for the user. */
 
 import type { ReactElement } from "react";
-import type { QueuedTurn } from "../../conversation/state.ts";
+import type { WaitingTurn } from "../../protocol/protocol.ts";
 import type { AppProps } from "../app_props.ts";
 import { shown } from "../chrome/host_calls.ts";
 import { Icon, IconButton } from "../chrome/icon.tsx";
@@ -26,14 +26,14 @@ export function Queue({ store, host, drafts, onEdit }: QueueProps): ReactElement
 		if (outcome.done && !outcome.result) store.update({ problem: RUNS_ALREADY });
 		return outcome.done && outcome.result;
 	};
-	const edit = async (turn: QueuedTurn): Promise<void> => {
+	const edit = async (turn: WaitingTurn): Promise<void> => {
 		if (await settle(() => drafts.editQueued(turn.turnId, turn.prompt))) onEdit();
 	};
-	const remove = async (turn: QueuedTurn): Promise<void> => {
+	const remove = async (turn: WaitingTurn): Promise<void> => {
 		await settle(async () => (await host.call("dequeue", { turnId: turn.turnId })).removed);
 		onEdit();
 	};
-	const resume = async (turn: QueuedTurn): Promise<void> => {
+	const resume = async (turn: WaitingTurn): Promise<void> => {
 		await shown(store, host.call("resume", { turnId: turn.turnId }));
 		onEdit();
 	};

@@ -53,7 +53,8 @@ interface RowProps {
 
 function Row({ command, onStop }: RowProps): ReactElement {
 	const { running, ending, startedAt, lastOutput } = command;
-	const line = visible(command.command);
+	const what = visible(command.command);
+	const line = command.kind === "agent" ? `Agent: ${what}` : what;
 	return (
 		<li className="row background-command" aria-label={line}>
 			<div className="background-head">

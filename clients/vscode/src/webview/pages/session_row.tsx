@@ -102,7 +102,7 @@ interface FactsProps {
 }
 
 function Facts({ session, isRunning, showsFolder }: FactsProps): ReactElement {
-	const { updatedAt, messageCount, interrupted, cwd } = session;
+	const { updatedAt, messageCount, interrupted, cwd, worktree } = session;
 	return (
 		<span className="row-facts">
 			{isRunning && (
@@ -117,6 +117,11 @@ function Facts({ session, isRunning, showsFolder }: FactsProps): ReactElement {
 			)}
 			<span title={momentOf(updatedAt)}>{agoOf(updatedAt, Date.now())}</span>
 			<span className="row-messages">{many(messageCount, "message")}</span>
+			{worktree !== undefined && (
+				<span className="row-worktree" title={`Works in the worktree ${worktree}: ${cwd}`}>
+					<Icon name="git-branch" /> {worktree}
+				</span>
+			)}
 			{showsFolder && <span title={cwd}>{cwd.split(/[\\/]/).findLast((part) => part !== "") ?? cwd}</span>}
 		</span>
 	);

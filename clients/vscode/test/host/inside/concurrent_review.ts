@@ -3,9 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import * as vscode from "vscode";
-import { DaemonEdits } from "../../../src/review/daemon_edits.ts";
-import { hunksOf } from "../../../src/review/hunks/pending_file.ts";
-import { PendingFiles } from "../../../src/review/pending_files.ts";
+import { applyEdit } from "../../../src/daemon/apply_edit.ts";
 import { finished, put, uriOf } from "./agent.ts";
 import { model, test, until } from "./harness.ts";
 
@@ -99,7 +97,10 @@ test("a file that another program changed since keeps that, and loses what is re
 
 	await decide("rejectFile", "elsewhere.py");
 
-	assert.equal(await textOf("elsewhere.py"), `# by another program\n# two lines of it\n${BEFORE}`);
+	const text = `# by another program\n# two lines of it\n${BEFORE}`;
+	assert.equal(await textOf("elsewhere.py"), text);
+	assert.equal(await (await shown("elsewhere.py")).save(), true);
+	assert.equal(await readFile(path, "utf8"), text);
 });
 
 test("a rejection in an open file keeps what another program has written at that moment", async () => {
@@ -122,7 +123,7 @@ test("an edit of a closed file that another program changes at that moment is re
 	const edit = { range: { start: { line: 1, character: 4 }, end: { line: 1, character: 5 } }, newText: "3" };
 	const versions: (number | null)[] = [];
 	const apply = () =>
-		new DaemonEdits().apply({ edit: { documentChanges: [{ textDocument, edits: [edit] }] } }, async (params) => {
+		applyEdit({ edit: { documentChanges: [{ textDocument, edits: [edit] }] } }, async (params) => {
 			const [change] = params.edit.documentChanges ?? [];
 			versions.push(change !== undefined && "textDocument" in change ? change.textDocument.version : null);
 			return { applied: true };
@@ -241,135 +242,4 @@ test("a state that the user goes back to is no change to judge", async () => {
 	});
 
 	await waits(document, 0);
-});
-
-/** As the window keeps it, for pending files of this test's own. */
-class Memory implements vscode.Memento {
-	readonly #values = new Map<string, string>();
-
-	keys(): readonly string[] {
-		return [...this.#values.keys()];
-	}
-
-	get<Value>(key: string, otherwise?: Value): Value {
-		const value = this.#values.get(key);
-		return value === undefined ? (otherwise as Value) : (JSON.parse(value) as Value);
-	}
-
-	async update(key: string, value: unknown): Promise<void> {
-		this.#values.set(key, JSON.stringify(value));
-	}
-}
-
-test("what was rejected, and what waits, is there when the window is", async () => {
-	const memory = new Memory();
-	for (const name of ["judged.py", "waiting.py", "removed.py"]) await put(name, AFTER);
-	const first = new PendingFiles(new DaemonEdits(), memory);
-	for (const name of ["judged.py", "waiting.py", "removed.py"]) await first.changedBy("s1", uriOf(name), BEFORE);
-	await first.decide(uriOf("judged.py"), false);
-	const report = first.report("s1");
-	if (report?.content.type !== "review") return assert.fail("nothing was rejected");
-	first.dispose();
-	await vscode.workspace.fs.delete(uriOf("removed.py"));
-	await put("waiting.py", `# mine\n${AFTER}`);
-
-	const second = new PendingFiles(new DaemonEdits(), memory);
-
-	try {
-		assert.match(report.content.text, /\+total = 1/);
-		assert.deepEqual(report.content.files, [{ uri: uriOf("judged.py").toString(), rejected: 2 }]);
-		assert.deepEqual(second.report("s1")?.content, report.content);
-		await until("the files that are gone to be forgotten", () => second.files.length === 1);
-		await second.decide(uriOf("waiting.py"), false);
-		assert.equal(await textOf("waiting.py"), `# mine\n${BEFORE}`);
-		second.reported(second.report("s1") ?? report);
-		assert.equal(second.report("s1"), null);
-	} finally {
-		second.dispose();
-	}
-});
-
-/** In the editor, as the daemon restores a file that is open. */
-async function replaced(name: string, text: string): Promise<void> {
-	const document = await shown(name);
-	const edit = new vscode.WorkspaceEdit();
-	edit.replace(document.uri, new vscode.Range(0, 0, document.lineCount, 0), text);
-	assert(await vscode.workspace.applyEdit(edit));
-}
-
-test("a rejection that a restore takes back waits again and is not reported, and one that it brings back is", async () => {
-	await put("replayed.py", AFTER);
-	await put("other.py", AFTER);
-	const pendingFiles = new PendingFiles(new DaemonEdits(), new Memory());
-	const uri = uriOf("replayed.py");
-	const waiting = () => hunksOf(pendingFiles.file(uri) ?? { uri: "", baseline: "", current: "" }).length;
-	const restored = async (text: string): Promise<void> => {
-		await replaced("replayed.py", text);
-		await pendingFiles.restored();
-	};
-	try {
-		for (const name of ["replayed.py", "other.py"]) await pendingFiles.changedBy("s1", uriOf(name), BEFORE);
-		await pendingFiles.decide(uri, false);
-		await pendingFiles.decide(uriOf("other.py"), false);
-		const [own, other] = [uri, uriOf("other.py")].map((each) => ({ uri: each.toString(), rejected: 2 }));
-		await pendingFiles.restored();
-		assert.deepEqual([waiting(), pendingFiles.untold("s1")], [0, [own, other]], "neither was restored");
-
-		await restored(AFTER);
-		assert.deepEqual([waiting(), pendingFiles.untold("s1")], [2, [other]]);
-		assert.doesNotMatch(pendingFiles.report("s1")?.content.text ?? "", /replayed/);
-
-		await restored(BEFORE);
-		assert.deepEqual([waiting(), pendingFiles.untold("s1")], [0, [own, other]]);
-
-		const told = pendingFiles.report("s1");
-		assert(told !== null);
-		pendingFiles.reported(told);
-		await restored(AFTER);
-		assert.match(pendingFiles.report("s1")?.content.text ?? "", /^I undid the rejection[\s\S]*replayed/);
-	} finally {
-		pendingFiles.dispose();
-	}
-});
-
-test("a restore takes back a rejection of an earlier window, too", async () => {
-	const memory = new Memory();
-	await put("earlier.py", AFTER);
-	const first = new PendingFiles(new DaemonEdits(), memory);
-	await first.changedBy("s1", uriOf("earlier.py"), BEFORE);
-	await first.decide(uriOf("earlier.py"), false);
-	first.dispose();
-	const second = new PendingFiles(new DaemonEdits(), memory);
-	try {
-		await second.restored();
-		assert.match(second.report("s1")?.content.text ?? "", /earlier/);
-
-		await replaced("earlier.py", AFTER);
-		await second.restored();
-		assert.equal(second.report("s1"), null);
-	} finally {
-		second.dispose();
-	}
-});
-
-test("what waited for review waits again after a restore, also under a name that the user gave the file since", async () => {
-	await put("first.py", AFTER);
-	const pendingFiles = new PendingFiles(new DaemonEdits(), new Memory());
-	try {
-		await pendingFiles.changedBy("s1", uriOf("first.py"), BEFORE);
-		const edit = new vscode.WorkspaceEdit();
-		edit.renameFile(uriOf("first.py"), uriOf("second.py"));
-		assert(await vscode.workspace.applyEdit(edit));
-		await until("the new name", () => pendingFiles.file(uriOf("second.py")));
-		await pendingFiles.decide(uriOf("second.py"), false);
-		assert.equal(pendingFiles.file(uriOf("second.py")), null);
-
-		await replaced("second.py", AFTER);
-		await pendingFiles.restored();
-
-		assert.equal(pendingFiles.file(uriOf("second.py"))?.baseline, BEFORE);
-		assert.equal(pendingFiles.report("s1"), null);
-	} finally {
-		pendingFiles.dispose();
-	}
 });

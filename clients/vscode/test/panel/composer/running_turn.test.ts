@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { changed, prompt, put } from "../conversation_items.ts";
 import { Panel } from "../panel.ts";
 import { holds, promptOf } from "../prompt.ts";
 import { CONVERSATION, FILE, RUNNING } from "../shown_session.ts";
@@ -44,10 +45,7 @@ test("what is said to the running turn stands in the conversation until the mode
 	await panel.send({ type: "change", sessionId: "s1", change: { type: "steering", steering } });
 	await waits.waitFor();
 	await panel.page.getByRole("article", { name: "You" }).getByText("Leave the tests alone").waitFor();
-	const seq = RUNNING.lastSeq + 1;
-	const common = { seq, turnId: "t1", iteration: 1, totalTokens: 0, timestamp: "2026-03-02T09:30:00Z" } as const;
-	const event = { ...common, type: "steered", content: "Leave the tests alone" } as const;
-	await panel.send({ type: "change", sessionId: "s1", change: { type: "events", events: [event] } });
+	await panel.send(changed(put(prompt({ key: "41", steered: true, text: "Leave the tests alone" }))));
 
 	await waits.waitFor({ state: "detached" });
 	await panel.page.getByText("Sent during this turn").waitFor();

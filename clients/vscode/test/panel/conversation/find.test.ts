@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Item } from "../../../src/conversation/state.ts";
 import {
+	append,
+	changed,
 	conversation,
 	end,
 	outcome,
 	permission,
 	prompt,
-	SESSION,
 	text,
 	thinking,
 	tool,
@@ -201,9 +202,7 @@ test("what streams in is counted, and of rows that did not change the highlights
 	await count.getByText("1 of 2").waitFor();
 	assert.deepEqual(await painted(panel), { others: 1, current: "plum" });
 	const held = await panel.page.evaluateHandle(() => [...(CSS.highlights.get("pygent-find-current") ?? [])][0]);
-	const at = { turnId: "t1", iteration: 1, seq: 1001, timestamp: "2026-01-02T03:04:06.000Z", totalTokens: 1 };
-	const events = [{ type: "text_delta" as const, sessionId: SESSION, ...at, itemId: "2", content: "Plums." }];
-	await panel.send({ type: "change", sessionId: SESSION, change: { type: "events", events } });
+	await panel.send(changed(append("2", "Plums.")));
 
 	await count.getByText("1 of 3").waitFor();
 	assert.deepEqual(await painted(panel), { others: 2, current: "plum" });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import type { Note } from "../../../src/bridge/messages.ts";
 import type { Item } from "../../../src/conversation/state.ts";
-import { conversation, end, outcome, prompt, SESSION, text, tool } from "../conversation_items.ts";
+import { append, changed, conversation, end, outcome, prompt, text, tool } from "../conversation_items.ts";
 import { Panel } from "../panel.ts";
 
 const ANSWER =
@@ -26,28 +26,15 @@ function many(count: number): readonly Item[] {
 				return end({ key });
 		}
 	});
-	return [...items, text({ key: `${count}`, itemId: "last", text: "Begins. ", streaming: true })];
+	return [...items, text({ key: "last", text: "Begins. ", streaming: true })];
 }
 
 function open(count: number, size = { width: 400, height: 700 }): Promise<Panel> {
 	return Panel.open({ size, conversation: conversation(many(count), { runningTurnId: "t1", lastSeq: 1000 }) });
 }
 
-let seq = 1000;
-
 function delta(content: string): Note {
-	seq += 1;
-	const event = {
-		type: "text_delta",
-		seq,
-		turnId: "t1",
-		iteration: 1,
-		totalTokens: 0,
-		timestamp: "2026-01-02T03:05:00.000Z",
-		itemId: "last",
-		content,
-	} as const;
-	return { type: "change", sessionId: SESSION, change: { type: "events", events: [event] } };
+	return changed(append("last", content));
 }
 
 /** Resolves when the end of the list is in sight. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Conversation, Item, Turn } from "../../../src/conversation/state.ts";
+import type { Conversation, Item } from "../../../src/conversation/state.ts";
+import type { Turn } from "../../../src/protocol/protocol.ts";
 import { conversation, end, prompt, text, USAGE } from "../conversation_items.ts";
 import { Panel } from "../panel.ts";
 import { turn } from "../shown_session.ts";

@@ -1,20 +1,26 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import type { Note } from "../../../src/bridge/messages.ts";
-import type { PendingRequest } from "../../../src/conversation/state.ts";
-import type { Event, PermissionRequest, QuestionRequest } from "../../../src/protocol/protocol.ts";
-import { REPOSITORY } from "../../paths.ts";
+import type { Change, PendingRequest } from "../../../src/conversation/state.ts";
+import type { Items, PermissionRequest, QuestionRequest } from "../../../src/protocol/protocol.ts";
+import { PYTHON, REPOSITORY } from "../../paths.ts";
 import { conversation, SESSION } from "../conversation_items.ts";
 import { Panel } from "../panel.ts";
 
-const FOLDER = join(REPOSITORY, "tests/transcripts/events");
-
 interface Line {
-	readonly events?: readonly Event[];
+	readonly items?: Items;
 	readonly asked?: { readonly method: string; readonly params: unknown };
 }
+
+/** Lines of the scenes by name, with what the daemon makes of their events. */
+const SCENES: Readonly<Record<string, readonly Line[]>> = JSON.parse(
+	execFileSync(PYTHON, ["-m", "tests.editors.lsp.conversation.transcripts"], {
+		cwd: REPOSITORY,
+		encoding: "utf8",
+		maxBuffer: 2 ** 26,
+	}),
+);
 
 function askOf({ method, params }: NonNullable<Line["asked"]>): PendingRequest | null {
 	if (method === "pygent/permission/request") {
@@ -27,28 +33,23 @@ function askOf({ method, params }: NonNullable<Line["asked"]>): PendingRequest |
 }
 
 /** What the extension host sends of a recorded scene. */
-function notesOf(name: string): readonly Note[] {
-	const lines = readFileSync(join(FOLDER, name), "utf8").trimEnd().split("\n");
-	return lines.flatMap((text): Note[] => {
-		const { events, asked }: Line = JSON.parse(text);
+function notesOf(lines: readonly Line[]): readonly Note[] {
+	const changes = lines.flatMap(({ items, asked }): Change[] => {
+		if (items !== undefined) return [{ type: "items", items }];
 		const ask = asked === undefined ? null : askOf(asked);
-		return [
-			...(events === undefined
-				? []
-				: [{ type: "change", sessionId: SESSION, change: { type: "events", events } } as const]),
-			...(ask === null ? [] : [{ type: "change", sessionId: SESSION, change: { type: "asked", ask } } as const]),
-		];
+		return ask === null ? [] : [{ type: "asked", ask }];
 	});
+	return changes.map((change) => ({ type: "change", sessionId: SESSION, change }));
 }
 
-for (const name of readdirSync(FOLDER).filter((file) => file.endsWith(".jsonl"))) {
+for (const [name, lines] of Object.entries(SCENES)) {
 	test(`a recorded scene is shown to its end as it comes, and nothing goes on behind it: ${name}`, async () => {
 		await using panel = await Panel.open({
 			conversation: conversation([], { lastSeq: 0 }),
 			size: { width: 500, height: 3000 },
 		});
 
-		for (const note of notesOf(name)) await panel.send(note);
+		for (const note of notesOf(lines)) await panel.send(note);
 
 		await panel.page.getByRole("article", { name: "End of the turn" }).last().waitFor();
 		assert.deepEqual(

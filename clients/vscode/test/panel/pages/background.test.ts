@@ -12,6 +12,7 @@ function twoMinutesAgo(): string {
 function command(more: Partial<BackgroundCommand>): BackgroundCommand {
 	return {
 		id: "shell_1",
+		kind: "command",
 		command: "npm run dev",
 		startedAt: twoMinutesAgo(),
 		running: true,

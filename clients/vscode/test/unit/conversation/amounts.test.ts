@@ -11,19 +11,8 @@ import {
 	UNKNOWN,
 } from "../../../src/conversation/amounts.ts";
 import { markdownOf } from "../../../src/conversation/markdown.ts";
-import {
-	called,
-	failed,
-	finished,
-	NOTHING_USED,
-	resulted,
-	shown,
-	started,
-	text,
-	textDelta,
-	thinking,
-	within,
-} from "./reducer/story.ts";
+import { end, failure, notice, outcome, prompt, text, thinking, tool } from "../../panel/conversation_items.ts";
+import { NOTHING_USED } from "../../panel/shown_session.ts";
 
 test("what is not known is not shown as nothing", () => {
 	const usage = { ...NOTHING_USED, totalTokens: 45_600, contextTokens: 12_345 };
@@ -68,22 +57,24 @@ test("counts and durations have as many digits as a person reads", () => {
 });
 
 test("a conversation is copied as markdown: what was said in full, what was done in a line", () => {
-	const { items } = shown(
-		started("Fix `app.py`"),
-		thinking("Hm."),
-		textDelta("Half", "a"),
-		{ ...failed(1), withdrawn: ["a"] },
-		text("Let me *see*.\n", "b"),
-		called("c1", "Read\napp.py"),
-		...within("c1", text("Not said to the user.", "x")),
-		resulted("c1"),
-		called("c2", "Run tests"),
-		{ ...resulted("c2"), isError: true },
-		{ type: "steered", content: "Use tabs" },
-		text("Done.", "c"),
-		{ type: "notice", content: "The disk is\nfull.", level: "warning" },
-		finished(),
-	);
+	const items = [
+		prompt({ key: "1", text: "Fix `app.py`" }),
+		thinking({ key: "2" }),
+		text({ key: "3", text: "Half", withdrawn: true }),
+		failure({ key: "4", state: "retried" }),
+		text({ key: "5", text: "Let me *see*.\n" }),
+		tool({
+			key: "6",
+			title: "Read\napp.py",
+			result: outcome("ok"),
+			children: [text({ key: "7", text: "Not said to the user." })],
+		}),
+		tool({ key: "8", title: "Run tests", status: "failed" }),
+		prompt({ key: "9", text: "Use tabs", steered: true }),
+		text({ key: "10", text: "Done." }),
+		notice({ key: "11", text: "The disk is\nfull.", level: "warning" }),
+		end({ key: "12" }),
+	];
 
 	assert.equal(
 		markdownOf(items),
@@ -105,15 +96,15 @@ test("a conversation is copied as markdown: what was said in full, what was done
 });
 
 test("what a turn ended with stands in its copy", () => {
-	const { items } = shown(started(), { ...failed(5), willRetry: false }, { ...finished(), stopReason: "token_limit" });
+	const items = [failure({ key: "1", message: "Busy (5)" }), end({ key: "2", stopReason: "token_limit" })];
 
-	assert.equal(markdownOf(items), "## You\n\nDo it\n\n## pygent\n\n> failed: Busy (5)\n\n> stopped: token limit\n");
+	assert.equal(markdownOf(items), "## pygent\n\n> failed: Busy (5)\n\n> stopped: token limit\n");
 });
 
 test("a code block that was cut off does not swallow what follows its copy", () => {
 	const cut = "So:\n\n````python\n```\nprint(1)";
 	const whole = "```\na\n```\n\n~~~ts\nb\n~~~~\n\n`` ` ``\n```no `fence`\n```\n```ts\n```";
 
-	assert.equal(markdownOf(shown(started(), text(cut)).items), `## You\n\nDo it\n\n## pygent\n\n${cut}\n\`\`\`\`\n`);
-	assert.equal(markdownOf(shown(started(), text(whole)).items), `## You\n\nDo it\n\n## pygent\n\n${whole}\n`);
+	assert.equal(markdownOf([text({ key: "1", text: cut })]), `## pygent\n\n${cut}\n\`\`\`\`\n`);
+	assert.equal(markdownOf([text({ key: "1", text: whole })]), `## pygent\n\n${whole}\n`);
 });

@@ -6,10 +6,10 @@ import { CLIENT } from "../../paths.ts";
 import { importsOf, packageOf, type Source, sourcesIn } from "./sources.ts";
 
 /** What runs anywhere, the tests included: values in, values out. */
-const PURE = [/^src\/bridge\//, /^src\/conversation\//, /^src\/protocol\//, /^src\/review\/hunks\//];
+const PURE = [/^src\/bridge\//, /^src\/conversation\//, /^src\/protocol\//];
 
 /** The rooms that speak to the editor. A new one is named here when it has a reason to. */
-const EDITOR = [/^src\/extension\.ts$/, /^src\/(?:commands|daemon|editor|panel|review|sessions)\//];
+const EDITOR = [/^src\/extension\.ts$/, /^src\/(?:commands|daemon|editor|panel|review|sessions|tools)\//];
 
 /** The page of the panel, which has neither Node nor the editor. */
 const PAGE = [/^src\/webview\//];

@@ -48,10 +48,10 @@ end
 local function draw_live(footer, conversation)
   for index = #conversation.items, 1, -1 do
     local item = conversation.items[index]
-    if item.turn_id ~= conversation.running_turn_id then
+    if item.turnId ~= conversation.running_turn_id then
       return
     end
-    if item.type == "tool" and item.status == "running" and #item.output_parts > 0 then
+    if item.type == "tool" and (item.status == "running" or item.status == "writing") and #item.output_parts > 0 then
       local output = plain_text.output(vim.trim(live.output(item)))
       for _, line in ipairs(vim.list_slice(output, math.max(1, #output - LIVE_LINES + 1))) do
         add(footer, "│ " .. plain_text.line(line, 200), "PygentChatNote")

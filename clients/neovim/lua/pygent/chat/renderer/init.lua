@@ -25,7 +25,7 @@ end
 ---@type table<string, fun(item: any, conversation: pygent.Conversation): pygent.chat.Drawing>
 local DRAWN = {
   prompt = function(item, conversation)
-    return items.prompt(item, conversation.turns[item.turn_id])
+    return items.prompt(item, conversation.turns[item.turnId])
   end,
   tool = function(item)
     return tool.call(item)
@@ -71,7 +71,7 @@ end
 function M.thinking(item)
   local chunks = nil ---@type pygent.chat.Chunk[]?
   if not item.streaming then
-    chunks = { { number_format.duration(timestamps.elapsed_ms(item.at, item.ended_at)), "PygentChatTime" } }
+    chunks = { { number_format.duration(timestamps.elapsed_ms(item.at, item.endedAt)), "PygentChatTime" } }
   end
   return { lines = { "◇ Thinking" }, marks = { { line = 1, group = "PygentChatThinking", chunks = chunks } } }
 end

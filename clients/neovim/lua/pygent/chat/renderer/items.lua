@@ -166,17 +166,17 @@ end
 ---@param item pygent.FailureItem
 ---@return pygent.chat.Drawing
 function M.failure(item)
-  local title = TITLES[item.error_type] or TITLES.unknown
+  local title = TITLES[item.errorType] or TITLES.unknown
   if item.state == "retried" then
-    local what = "retried" .. (item.fallback_model and " with " .. plain_text.line(item.fallback_model, 60) or "")
+    local what = "retried" .. (item.fallbackModel and " with " .. plain_text.line(item.fallbackModel, 60) or "")
     return draw_line(("! %s; %s."):format(title, what), "PygentChatNote")
   end
   local lines = { ("! %s: %s"):format(title, plain_text.line(item.message, 1000)) }
   if item.state == "final" then
     return { lines = lines, marks = all(1, "PygentChatError") }
   end
-  local with = item.fallback_model and " with " .. plain_text.line(item.fallback_model, 60) or ""
-  local when = os.date("%H:%M:%S", math.floor(item.retry_at or 0))
+  local with = item.fallbackModel and " with " .. plain_text.line(item.fallbackModel, 60) or ""
+  local when = os.date("%H:%M:%S", math.floor(timestamps.seconds(item.retryAt)))
   lines[2] = ("  Attempt %d failed; next attempt%s at %s."):format(item.attempt or 1, with, when)
   return { lines = lines, marks = all(2, "PygentChatWarning") }
 end
@@ -212,7 +212,7 @@ local LIMITS = {
 ---@param item pygent.LimitItem
 ---@return pygent.chat.Drawing
 function M.limit(item)
-  local words = LIMITS[item.limit_type]
+  local words = LIMITS[item.limitType]
   return draw_line("! " .. (words and words(item) or "Limit of the turn reached."), "PygentChatWarning")
 end
 
@@ -221,9 +221,9 @@ end
 function M.compacted(item)
   return draw_line(
     ("· Compacted %s: %s → %s tokens"):format(
-      number_format.many(item.messages_summarised, "message"),
-      number_format.count(item.tokens_before),
-      number_format.count(item.tokens_after)
+      number_format.many(item.messagesSummarised, "message"),
+      number_format.count(item.tokensBefore),
+      number_format.count(item.tokensAfter)
     ),
     "PygentChatNote"
   )
@@ -234,13 +234,13 @@ end
 function M.hook(item)
   local drawing = draw_line(
     ("· Hook %s: %s%s"):format(
-      plain_text.line(item.hook_event, 40),
+      plain_text.line(item.hookEvent, 40),
       plain_text.line(item.command, 200),
       item.decision == "" and "" or " → " .. plain_text.line(item.decision, 100)
     ),
     "PygentChatNote"
   )
-  drawing.marks[1].chunks = { { number_format.duration(item.duration_ms), "PygentChatTime" } }
+  drawing.marks[1].chunks = { { number_format.duration(item.durationMs), "PygentChatTime" } }
   return drawing
 end
 
@@ -276,8 +276,8 @@ local STOPPED = {
 ---@param item pygent.EndItem
 ---@return pygent.chat.Drawing
 function M.finished(item)
-  local is_done = item.stop_reason == "end_turn"
-  local line = is_done and "· Done" or ("! %s"):format(STOPPED[item.stop_reason] or plain_text.line(item.stop_reason))
+  local is_done = item.stopReason == "end_turn"
+  local line = is_done and "· Done" or ("! %s"):format(STOPPED[item.stopReason] or plain_text.line(item.stopReason))
   local n_rejected = vim.iter({ item.rejected, item.untold }):flatten():fold(0, function(sum, each)
     return sum + each
   end)
@@ -285,7 +285,7 @@ function M.finished(item)
     line = ("%s · %s rejected"):format(line, number_format.many(n_rejected, "change"))
   end
   local usage, cost = item.usage, item.usage.costUsd
-  local facts = { number_format.duration(item.duration_ms) }
+  local facts = { number_format.duration(item.durationMs) }
   if usage.totalTokens > 0 then
     table.insert(facts, number_format.count(usage.totalTokens) .. " tokens")
   end
@@ -293,11 +293,11 @@ function M.finished(item)
     table.insert(facts, number_format.dollars(cost))
   end
   local chunks = { { table.concat(facts, " · "), "PygentChatTime" } }
-  if #item.files_changed > 0 then
-    M.add_counts(chunks, item.files_changed, number_format.many(#item.files_changed, "file") .. " changed")
+  if #item.filesChanged > 0 then
+    M.add_counts(chunks, item.filesChanged, number_format.many(#item.filesChanged, "file") .. " changed")
   end
   local group = is_done and "PygentChatNote"
-    or (item.stop_reason == "cancelled" and "PygentChatWarning" or "PygentChatError")
+    or (item.stopReason == "cancelled" and "PygentChatWarning" or "PygentChatError")
   return { lines = { line }, marks = { { line = 1, group = group, chunks = chunks } } }
 end
 

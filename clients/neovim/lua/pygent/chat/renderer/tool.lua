@@ -21,6 +21,7 @@ local MAX_INPUT_LINES = 40
 
 ---@type table<pygent.ToolStatus, pygent.chat.State>
 local STATES = {
+  writing = { sign = "…", words = "being written", group = "PygentChatRunning" },
   asked = { sign = "⏸", words = "waiting for you", group = "PygentChatAsked" },
   running = { sign = "…", words = "running", group = "PygentChatRunning" },
   done = { sign = "✓", group = "PygentChatDone" },
@@ -32,14 +33,14 @@ local STATES = {
 ---@param result pygent.ToolOutcome
 ---@return string
 local function took(result)
-  return result.cached and "cached" or number_format.duration(result.duration_ms)
+  return result.cached and "cached" or number_format.duration(result.durationMs)
 end
 
 ---How its command failed.
 ---@param item pygent.ToolItem
 ---@return string?
 local function ending(item)
-  local exit_code = item.result and item.result.exit_code or 0
+  local exit_code = item.result and item.result.exitCode or 0
   if exit_code == 0 then
     return nil
   end
@@ -142,10 +143,10 @@ end
 ---@return pygent.chat.Drawing
 function M.call(item, show_all)
   local state = STATES[item.status] or STATES.running
-  local title = plain_text.line(item.title ~= "" and item.title or item.tool_name, 300)
+  local title = plain_text.line(item.title ~= "" and item.title or item.toolName, 300)
   local lines = { ("%s %s"):format(state.sign, title) }
-  if item.denied_reason and item.denied_reason ~= "" then
-    vim.list_extend(lines, quoted(plain_text.lines(item.denied_reason)))
+  if item.deniedReason and item.deniedReason ~= "" then
+    vim.list_extend(lines, quoted(plain_text.lines(item.deniedReason)))
   end
   if #item.changes == 0 then
     vim.list_extend(lines, input_lines(item.input))

@@ -1,11 +1,13 @@
---- `:Pygent new`, `sessions`, `resume`, `search`: which session prompts go to.
+--- `:Pygent new`, `worktree`, `sessions`, `resume`, `search`: which session prompts go to.
 
 local ages = require("pygent.commands.ages")
 local number_format = require("pygent.conversation.number_format")
+local lists = require("pygent.commands.lists")
 local session_actions = require("pygent.commands.sessions.actions")
 local session_names = require("pygent.commands.sessions.names")
 local picker = require("pygent.commands.picker")
 local plain_text = require("pygent.chat.renderer.plain_text")
+local prompts = require("pygent.commands.prompts")
 local sessions = require("pygent.sessions")
 local notifications = require("pygent.notifications")
 
@@ -22,6 +24,33 @@ M.new = {
   arguments = "[{name}]",
   run = function(given)
     sessions.begin(show, given.text ~= "" and { name = given.text } or nil)
+  end,
+}
+
+---Subcommands of `/worktree`, which the session answers.
+local WORKTREE_WORDS = { "discard", "list", "merge" }
+
+---@type pygent.Subcommand
+M.worktree = {
+  summary = "Start a session in a git worktree beside your files, merge one, or discard it; without a name, list them.",
+  arguments = "[[merge|discard] {name}]",
+  run = function(given)
+    if given.text ~= "" and not vim.tbl_contains(WORKTREE_WORDS, given.words[1]) then
+      return sessions.begin(show, { worktree = given.text })
+    end
+    sessions.need(function(session)
+      prompts.show(session)
+      session:send(vim.trim("/worktree " .. given.text))
+    end)
+  end,
+  complete = function(_, words)
+    local found = #words == 0 and vim.deepcopy(WORKTREE_WORDS) or {}
+    for _, session in ipairs(lists.get("pygent/session/list", "sessions", session_names.params())) do
+      if session.worktree and #words < 2 and not vim.tbl_contains(found, session.worktree) then
+        table.insert(found, session.worktree)
+      end
+    end
+    return found
   end,
 }
 
@@ -61,6 +90,9 @@ end
 ---@return string
 local function described(session)
   local parts = { session_names.name(session), ages.age(session.updatedAt), plain_text.line(session.model) }
+  if session.worktree then
+    table.insert(parts, 2, "worktree " .. plain_text.line(session.worktree))
+  end
   if session.usage.costUsd then
     table.insert(parts, number_format.dollars(session.usage.costUsd))
   end

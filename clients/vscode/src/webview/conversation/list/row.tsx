@@ -1,7 +1,8 @@
 /** One row of the conversation. */
 
 import { memo, type ReactElement, type ReactNode } from "react";
-import type { Item, PendingRequest, TextItem } from "../../../conversation/state.ts";
+import type { Item, PendingRequest } from "../../../conversation/state.ts";
+import type { TextItem } from "../../../protocol/protocol.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { Clock } from "../clock.tsx";
 import { CopyButton } from "../markdown/code_block.tsx";

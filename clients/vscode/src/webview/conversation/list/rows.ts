@@ -78,7 +78,7 @@ function isBusy(item: Item | undefined): boolean {
 		case "thinking":
 			return item.streaming;
 		case "tool":
-			return item.status === "running" || item.status === "asked";
+			return item.status === "running" || item.status === "asked" || item.status === "writing";
 		case "failure":
 			return item.state === "waiting";
 		default:

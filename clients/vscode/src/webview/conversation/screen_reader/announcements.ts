@@ -1,19 +1,17 @@
 /** What a screen reader is told as it happens: sentences and steps, not every word that streams in. */
 
+import type { Conversation, Item, PendingRequest } from "../../../conversation/state.ts";
+import { plainOf } from "../../../conversation/terminal_text.ts";
 import type {
 	CompactedItem,
-	Conversation,
 	EndItem,
 	HookItem,
-	Item,
 	LimitItem,
 	NoticeItem,
-	PendingRequest,
 	PromptItem,
 	ReviewItem,
 	ThinkingItem,
-} from "../../../conversation/state.ts";
-import { plainOf } from "../../../conversation/terminal_text.ts";
+} from "../../../protocol/protocol.ts";
 import { many, STOPPED } from "../labels.ts";
 
 export interface Announcements {
@@ -104,10 +102,12 @@ type Status = Extract<Item, { type: "tool" }>["status"];
 function toolWords(before: Status | null, after: Status, title: string): readonly string[] {
 	if (before === after) return [];
 	switch (after) {
+		case "writing":
+			return []; // the call says it
 		case "asked":
 			return []; // the question says it
 		case "running":
-			return before === null ? [`${title}.`] : [];
+			return before === null || before === "writing" ? [`${title}.`] : [];
 		case "done":
 			return before === null ? [`${title}: done.`] : [`Done: ${title}.`];
 		case "failed":

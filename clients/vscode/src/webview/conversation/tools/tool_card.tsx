@@ -2,7 +2,8 @@
 
 import { memo, type ReactElement, type ReactNode, useState } from "react";
 import { durationOf } from "../../../conversation/amounts.ts";
-import type { ToolItem, ToolStatus } from "../../../conversation/state.ts";
+import type { ToolItem } from "../../../conversation/state.ts";
+import type { ToolStatus } from "../../../protocol/protocol.ts";
 import { Icon, IconButton } from "../../chrome/icon.tsx";
 import { Clock } from "../clock.tsx";
 import { useAskOf, useConversationContext, useFold, useFolder } from "../context.tsx";
@@ -25,6 +26,7 @@ export const KIND_ICON: Readonly<Record<ToolItem["kind"], string>> = {
 };
 
 const STATUS: Readonly<Record<ToolStatus, { readonly icon: string; readonly words: string }>> = {
+	writing: { icon: "loading", words: "being written" },
 	asked: { icon: "question", words: "waiting for your permission" },
 	running: { icon: "loading", words: "running" },
 	done: { icon: "check", words: "done" },
@@ -56,7 +58,8 @@ export const ToolCard = memo(function ToolCard({ item, steps }: ToolCardProps): 
 
 function isOpenAtFirst({ status, changes, output, children }: ToolItem): boolean {
 	if (children.length > 0) return false;
-	return changes.length > 0 || status === "failed" || (status === "running" && output !== "");
+	const isLive = status === "running" || status === "writing";
+	return changes.length > 0 || status === "failed" || (isLive && output !== "");
 }
 
 /** Maximum number of characters of a path's end; longer text is not a file name. */
@@ -79,7 +82,7 @@ function Head({ item, open, onFold }: HeadProps): ReactElement {
 				<Marks item={item} />
 				<Took item={item} />
 				<span className={`status ${item.status}`} title={status.words}>
-					<Icon name={status.icon} spin={item.status === "running"} />
+					<Icon name={status.icon} spin={status.icon === "loading"} />
 				</span>
 			</button>
 			<Place item={item} />
@@ -132,7 +135,11 @@ function Took({ item: { result, status, runsSince } }: { readonly item: ToolItem
 	if (result !== null && result.durationMs < 100) return null;
 	return (
 		<span className="took">
-			{result !== null ? durationOf(result.durationMs) : status === "running" ? <Clock since={runsSince} /> : null}
+			{result !== null ? (
+				durationOf(result.durationMs)
+			) : status === "running" || status === "writing" ? (
+				<Clock since={runsSince} />
+			) : null}
 		</span>
 	);
 }
@@ -174,14 +181,20 @@ function answerOf({ outcome, by }: NonNullable<ToolItem["decision"]>): string {
 
 function Body({ item }: { readonly item: ToolItem }): ReactElement {
 	const { changes, result, output, status } = item;
-	const live = status === "running" && result === null;
+	const live = (status === "running" || status === "writing") && result === null;
 	return (
 		<div className="tool-body">
 			<Asked item={item} />
 			<Places item={item} />
 			<Changes item={item} />
 			{result === null && output !== "" && (
-				<Output foldKey={`live ${item.key}`} text={output} label={`Output of ${item.title}`} live={live} fromEnd />
+				<Output
+					foldKey={`live ${item.key}`}
+					text={output}
+					label={`${status === "writing" ? "Text" : "Output"} of ${item.title}`}
+					live={live}
+					fromEnd
+				/>
 			)}
 			{result !== null && <Result item={item} content={result.content} folded={changes.length > 0} />}
 		</div>

@@ -2,10 +2,8 @@
 
 import { memo, type ReactElement, type ReactNode } from "react";
 import { countOf, dollarsOf, durationOf } from "../../../conversation/amounts.ts";
-import { endThatChanged, rejectionsIn } from "../../../conversation/reducer/prompts.ts";
-import { lastHeldTurn, wasTakenBack } from "../../../conversation/selectors.ts";
-import type { EndItem } from "../../../conversation/state.ts";
-import type { FileChanged, RejectedFile } from "../../../protocol/protocol.ts";
+import { endThatChanged, lastHeldTurn, rejectionsIn, wasTakenBack } from "../../../conversation/selectors.ts";
+import type { EndItem, FileChanged, RejectedFile } from "../../../protocol/protocol.ts";
 import { Icon, IconButton } from "../../chrome/icon.tsx";
 import { useView } from "../../store.ts";
 import { forkAt, useConversationContext, useFold, useFolder, useIsUndone } from "../context.tsx";

@@ -2,8 +2,8 @@
 
 import { memo, type ReactElement } from "react";
 import { durationOf } from "../../../conversation/amounts.ts";
-import type { Conversation, FailureItem } from "../../../conversation/state.ts";
-import type { ErrorType } from "../../../protocol/protocol.ts";
+import type { Conversation } from "../../../conversation/state.ts";
+import type { ErrorType, FailureItem } from "../../../protocol/protocol.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { useNow } from "../clock.tsx";
 import { useConversationContext } from "../context.tsx";

@@ -1,8 +1,7 @@
 /** What the user can do after the last turn: have its plan implemented, continue it, or try again. */
 
 import type { ReactElement, ReactNode } from "react";
-import type { EndItem } from "../../../conversation/state.ts";
-import type { Mode, StopReason } from "../../../protocol/protocol.ts";
+import type { EndItem, Mode, StopReason } from "../../../protocol/protocol.ts";
 import { useView } from "../../store.ts";
 import { useConversationContext } from "../context.tsx";
 

@@ -2,7 +2,7 @@
 
 import { memo, type ReactElement } from "react";
 import { countOf, dollarsOf, durationOf } from "../../../conversation/amounts.ts";
-import type { CompactedItem, HookItem, LimitItem, NoticeItem } from "../../../conversation/state.ts";
+import type { CompactedItem, HookItem, LimitItem, NoticeItem } from "../../../protocol/protocol.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { many } from "../labels.ts";
 import { visible } from "../markdown/invisible_characters.ts";

@@ -3,7 +3,7 @@
 import { memo, type ReactElement, type ReactNode } from "react";
 import { nameOf } from "../../../conversation/amounts.ts";
 import { continuedTakenBack, lastHeldTurn } from "../../../conversation/selectors.ts";
-import type { PromptItem } from "../../../conversation/state.ts";
+import type { PromptItem } from "../../../protocol/protocol.ts";
 import { IconButton } from "../../chrome/icon.tsx";
 import { useView } from "../../store.ts";
 import { forkAt, useConversationContext, useFold } from "../context.tsx";

@@ -1,8 +1,7 @@
 /** What a prompt carried besides its words, as chips. */
 
 import type { ReactElement } from "react";
-import type { PromptAttachment } from "../../../conversation/state.ts";
-import type { Range } from "../../../protocol/protocol.ts";
+import type { PromptAttachment, Range } from "../../../protocol/protocol.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { useConversationContext, useFolder } from "../context.tsx";
 import { many, pathOf } from "../labels.ts";

@@ -2,7 +2,7 @@
 
 import { memo, type ReactElement } from "react";
 import { rejectionsOf } from "../../../conversation/amounts.ts";
-import type { ReviewItem } from "../../../conversation/state.ts";
+import type { ReviewItem } from "../../../protocol/protocol.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { useFold } from "../context.tsx";
 import { visible } from "../markdown/invisible_characters.ts";

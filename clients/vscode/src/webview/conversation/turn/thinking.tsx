@@ -2,7 +2,7 @@
 
 import { memo, type ReactElement } from "react";
 import { durationOf } from "../../../conversation/amounts.ts";
-import type { ThinkingItem } from "../../../conversation/state.ts";
+import type { ThinkingItem } from "../../../protocol/protocol.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { Clock } from "../clock.tsx";
 import { useFold } from "../context.tsx";

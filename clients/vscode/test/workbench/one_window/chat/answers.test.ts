@@ -23,7 +23,7 @@ test("an answer is shown as it comes, formatted, and the turn ends", async () =>
 	await conversation.getByText("That is all.").waitFor();
 	await conversation.locator("strong").filter({ hasText: "the plan" }).waitFor();
 	await conversation.locator("pre .hljs-keyword").filter({ hasText: "def" }).first().waitFor();
-	await chat.getByRole("button", { name: /^Stop/ }).waitFor({ state: "detached" });
+	await workbench.turnEnds();
 	await progress.waitFor({ state: "detached" });
 	const [request] = await model.requests();
 	assert.match(JSON.stringify(request?.messages.at(-1)), /Write a total/);

@@ -5,7 +5,7 @@ import { cpus, loadavg, platform, release } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Note } from "../../../../src/bridge/messages.ts";
-import type { ItemEvent } from "../../../../src/protocol/protocol.ts";
+import type { Items } from "../../../../src/protocol/protocol.ts";
 import { REPOSITORY } from "../../../paths.ts";
 import { Workbench } from "../../workbench.ts";
 
@@ -52,15 +52,14 @@ function watch(): void {
 	const now = () => performance.timeOrigin + performance.now();
 	Object.assign(window, { delays });
 	let said = "";
-	const deltasOf = (note: Note): readonly ItemEvent[] =>
-		note.type === "change" && note.change.type === "events"
-			? note.change.events.filter((event): event is ItemEvent => event.type === "text_delta")
-			: [];
+	const deltasOf = ({ at, items }: Items) =>
+		items.flatMap((each) => (each.op === "append" ? [{ text: each.text, made: Date.parse(at ?? "") }] : []));
 	window.addEventListener("message", ({ data: note }: MessageEvent<Note>) => {
-		for (const event of deltasOf(note)) {
-			said += event.content;
+		if (note.type !== "change" || note.change.type !== "items") return;
+		for (const { text, made } of deltasOf(note.change.items)) {
+			said += text;
 			const word = /(word\d+) \S*$/.exec(said)?.[1]; // the last that is whole
-			if (word !== undefined) waiting.push({ word, made: Date.parse(event.timestamp), arrived: now() });
+			if (word !== undefined) waiting.push({ word, made, arrived: now() });
 		}
 	});
 	const look = (): void => {
@@ -90,8 +89,7 @@ async function write(figures: object): Promise<void> {
 		load_1m: Math.round((loadavg()[0] ?? 0) * 100) / 100,
 		node: process.versions.node,
 	};
-	const what =
-		"from a text_delta's timestamp in the daemon to the end of the frame that paints it, in the workbench, in ms";
+	const what = "from the time of a delta in the daemon to the end of the frame that paints it, in the workbench, in ms";
 	const text = JSON.stringify({ machine, what, ...figures }, null, 2);
 	await writeFile(join(REPOSITORY, "benchmarks/results/painting.json"), `${text}\n`);
 }

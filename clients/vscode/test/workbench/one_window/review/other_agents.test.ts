@@ -44,6 +44,7 @@ test("an agent that others wrote asks, edits what is unsaved, and its edit is re
 		await workbench.prompt("Make it three");
 		await chat.getByRole("button", { name: /Allow once/ }).click();
 		await conversation.getByText("It is three.").waitFor();
+		await workbench.turnEnds();
 		await workbench.lines.filter({ hasText: "two = 3" }).waitFor();
 		await workbench.lines.filter({ hasText: "typed = 0" }).waitFor();
 		assert.equal(readFileSync(path, "utf8"), "one = 1\ntwo = 2\n");
@@ -55,6 +56,7 @@ test("an agent that others wrote asks, edits what is unsaved, and its edit is re
 		await workbench.prompt("Once more");
 		await chat.getByRole("button", { name: /Allow once/ }).click();
 		await conversation.getByText("Once more.").waitFor();
+		await workbench.turnEnds();
 		await workbench.lines.filter({ hasText: "two = 3" }).waitFor();
 		await workbench.prompt("/undo");
 		await workbench.lines.filter({ hasText: "two = 2" }).waitFor();

@@ -18,6 +18,7 @@ test("changed lines are judged one by one where they stand, and the model hears 
 	await workbench.acceptEdits();
 	await workbench.prompt("Change them");
 	await conversation.getByText("All three are changed.").waitFor();
+	await workbench.turnEnds();
 
 	const bar = chat.getByRole("region", { name: "Changes to review" });
 	const lens = (title: string) => page.locator(".codelens-decoration a").filter({ hasText: title });

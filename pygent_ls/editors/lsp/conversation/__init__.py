@@ -1,0 +1,1 @@
+"""The items of a conversation, reduced from the events of its session. Pure."""

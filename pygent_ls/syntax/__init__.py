@@ -1,0 +1,1 @@
+"""Source text as syntax trees: its languages, its definitions and its references. Imports nothing of ours."""

@@ -1,0 +1,1 @@
+"""Text of Jupyter notebooks, with the places of its cells."""
