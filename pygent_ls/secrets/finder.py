@@ -31,7 +31,7 @@ def find_secrets(text: str, path: str | None = None) -> Sequence[Finding]:
 # Passwords in URLs, and tokens after `Bearer`
 
 _IN_ADDRESS = re.compile(r"(?<=://)[^\s/:@\"'<>`{}]{0,128}:([^\s/@\"'<>`]{1,256})(?=@[\w.\[-])")
-_IN_HEADER = re.compile(r"(?:[Bb]earer|BEARER|[Bb]asic|[Tt]oken)[ \t]+([A-Za-z0-9._~+/-]{16,2048}={0,2})(?![\w(])")
+_IN_HEADER = re.compile(r"(?:[Bb]earer|BEARER|[Bb]asic|[Tt]oken)[ \t]+([A-Za-z0-9._~+/-]{16,}+={0,2}+)(?![\w(])")
 
 _EVERYBODYS = re.compile(
     r"pass|passwd|password|pwd|secret|token|user|username|test|testing|postgres|mysql|root|admin|guest|change-?_?me"

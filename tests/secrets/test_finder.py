@@ -40,6 +40,7 @@ def found(text: str, path: str | None = None) -> list[str]:
         ("redis://:Zq81kd0P@cache:6379/0", "Zq81kd0P"),
         ("git remote add origin https://x-token:0a1b2c3d4e@git.example.org/a.git", "0a1b2c3d4e"),
         ("curl -H 'Authorization: Bearer 8f2kd93jKDk29fjKs02'", "8f2kd93jKDk29fjKs02"),
+        ("Authorization: Bearer " + "8f2kd93jKDk29fjKs02." * 200, "8f2kd93jKDk29fjKs02." * 200),
         ("Authorization: Basic YWRhOnNlY3JldDEyMw==", "YWRhOnNlY3JldDEyMw=="),
         ('API_KEY = "k8Fj2LmQ9zXw"', "k8Fj2LmQ9zXw"),
         ("  apiKey: 'k8Fj2LmQ9zXw',", "k8Fj2LmQ9zXw"),

@@ -56,6 +56,7 @@ def test_a_prompt_to_the_running_turn_is_shown_with_what_it_is_about_until_the_m
     type_keys(editor, "use tabs<M-CR>")
 
     editor.until(lambda: "… sent to the running turn: use tabs · code.py:2" in chat(editor), what="the prompt")
+    editor.until("return #require('pygent.prompt.drafts').current().sent == 0", what="the daemon to take the prompt")
     (editor.folder / "go").touch()
     editor.until(lambda: n_ends(editor) == 1)
 
