@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from lsprotocol import types
 
 from tests.e2e.command_line import clean_environment, run, script, tool
-from tests.e2e.lsp_client import CAPABILITIES, EditorClient, editor_client
+from tests.e2e.lsp_client import CAPABILITIES, WAIT_S, EditorClient, editor_client
 from tests.e2e.raw import RawClient, raw_client
 from tests.e2e.test_mcp import have_ended
 
@@ -194,6 +198,101 @@ async def test_a_text_is_formatted_before_its_diff_is_shown(code: Path, home: Pa
     assert "+    return width * height * 2" in asked
     assert "The formatter has changed your text of shapes.py" in tidy
     assert "formatter" not in left
+
+
+class WrittenFormatter:
+    """ruff, as an editor that formats only the text that a document has."""
+
+    def __init__(self, editor: EditorClient) -> None:
+        self.editor = editor
+        self.when_asked: Callable[[str, str], None] = lambda _uri, _text: None
+
+        @editor.client.feature("pygent/client/format")
+        def answer(params: Any) -> Any:
+            return {"result": self.formatted(params["uri"], params["text"])}
+
+        _ = answer
+
+    def formatted(self, uri: str, text: str) -> str | None:
+        held = self.editor.documents.open_documents.get(uri)
+        if text != (held.text if held else Path(unquote(urlsplit(uri).path)).read_text()):
+            return None
+        self.when_asked(uri, text)
+        given = [BIN / "ruff", "format", "-"]
+        done = subprocess.run(given, input=text, capture_output=True, text=True, check=True, timeout=WAIT_S)
+        return done.stdout
+
+
+@asynccontextmanager
+async def with_written_formatter(code: Path) -> AsyncIterator[tuple[EditorClient, WrittenFormatter]]:
+    capabilities = types.ClientCapabilities(
+        workspace=CAPABILITIES.workspace,
+        general=CAPABILITIES.general,
+        experimental={"pygent": {"languageFeatures": ["formatWritten"], "pendingReview": True}},
+    )
+    environment = {"PYGENT_EDITS_FORMAT": "on", "PYGENT_EDITS_DIAGNOSTICS_WAIT_S": "0"}
+    async with editor_client(code, environment, capabilities=capabilities) as editor:
+        yield editor, WrittenFormatter(editor)
+
+
+WIDE = tool("edit_file", path="shapes.py", old="width * height", new="width  *  height*2")
+
+FORMATTED = SHAPES.replace("height\n", "height * 2\n")
+
+
+async def test_an_editor_that_formats_only_what_is_written_formats_before_the_review(code: Path) -> None:
+    (code / "ugly.py").write_text("x   =  1\ny = 2\n")
+    async with with_written_formatter(code) as (editor, _):
+        uri = editor.documents.open(code / "shapes.py")
+        ended = await play(
+            code,
+            editor,
+            WIDE,
+            tool("edit_file", path="ugly.py", old="y = 2", new="y   =  3"),
+            tool("create_file", path="new.py", content="z   =  1\n"),
+        )
+        (_, tidy), (_, left), (_, new) = editor.results()
+        [hunk] = editor.pending[uri]["hunks"]
+        texts = [editor.documents.text(uri), *((code / name).read_text() for name in ("ugly.py", "new.py"))]
+        [change] = [each for each in ended["filesChanged"] if each["uri"] == uri]
+        await editor.ask("pygent/review/reject", {"uri": uri, "hunkIds": [hunk["hunkId"]]})
+        rejected = editor.documents.text(uri)
+
+    assert texts == [FORMATTED, "x   =  1\ny   =  3\n", "z = 1\n"]
+    assert "The formatter has changed your text of shapes.py:" in tidy
+    assert "+    return width * height * 2" in tidy
+    assert "formatter" not in left
+    assert "The formatter has changed your text of new.py:" in new
+    assert (change["added"], change["removed"]) == (1, 1)
+    assert rejected == SHAPES
+
+
+async def test_what_is_typed_while_an_edit_is_formatted_stays(code: Path) -> None:
+    async with with_written_formatter(code) as (editor, formatter):
+        uri = editor.documents.open(code / "shapes.py")
+
+        def type_after_the_edit(where: str, text: str) -> None:
+            if "height*2" in text:
+                editor.documents.insert(where, "def", "# typed\n")
+
+        formatter.when_asked = type_after_the_edit
+        await play(code, editor, WIDE)
+        [(is_made, said)] = editor.results()
+        text = editor.documents.text(uri)
+
+    assert (is_made, text) == (True, "# typed\n" + SHAPES.replace("width * height", "width  *  height*2"))
+    assert "formatter" not in said
+
+
+async def test_an_undo_takes_back_the_edit_and_its_formatting(code: Path) -> None:
+    async with with_written_formatter(code) as (editor, _):
+        uri = editor.documents.open(code / "shapes.py")
+        ended = await play(code, editor, WIDE)
+        formatted = editor.documents.text(uri)
+        await editor.turn("/undo", sessionId=ended["sessionId"])
+        undone = editor.documents.text(uri)
+
+    assert (formatted, undone) == (FORMATTED, SHAPES)
 
 
 async def test_without_servers_no_tool_is_offered_for_them(code: Path, home: Path) -> None:

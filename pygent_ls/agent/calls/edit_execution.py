@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from pygent_ls.agent.calls.edit_formatting import formatting_notes, formatting_plan
 from pygent_ls.agent.edits.commit import is_being_cancelled, standing, to_its_end
 from pygent_ls.agent.edits.diffs import changes_of, kind_of_both, touched_by
 from pygent_ls.agent.edits.reviewer import ReviewedCall
-from pygent_ls.agent.ports.workspace import Applied, EditPlan, FileChange
+from pygent_ls.agent.ports.workspace import Applied, EditPlan, FileChange, FileOperation, WriteText
 from pygent_ls.agent.rules import globs
 from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.read_updates import learn_applied
-from pygent_ls.errors import UnprovenEditError
+from pygent_ls.errors import ToolError, UnprovenEditError
 
 NOT_REVIEWED = "The turn was stopped before the user had reviewed this edit, so the whole edit was kept."
 
 
 async def make_edit(
-    context: RunContext, plan: EditPlan, changes: Sequence[FileChange], call: ReviewedCall
+    context: RunContext,
+    plan: EditPlan,
+    changes: Sequence[FileChange],
+    call: ReviewedCall,
+    tidy: Collection[Path] = (),
 ) -> tuple[Applied, tuple[FileChange, ...]]:
-    """Apply a plan, whose changes are known, and let the user review it; return the changes that remain.
+    """Apply a plan, whose changes are known, and let the user review it; return the changes that remain. `tidy` are the
+    files to format once they are written.
 
     A cancellation does not interrupt an edit that has begun, as long as it takes its usual time: its real outcome is
     recorded even then, and the caller raises the cancellation. Raises as `Workspace.apply` does, and `CancelledError`
@@ -32,6 +39,7 @@ async def make_edit(
         applied = await _carried_out(context, plan)
         stands: tuple[FileChange, ...] = ()
         try:
+            applied = await _formatted(context, applied, tidy)
             applied = await _reviewed(context, applied, call)
         finally:
             shown = context.environment.workspace.shown
@@ -52,6 +60,41 @@ async def _carried_out(context: RunContext, plan: EditPlan) -> Applied:
         raise
     finally:  # also after an unproven edit
         _invalidate(context, plan)
+
+
+async def _formatted(context: RunContext, applied: Applied, tidy: Collection[Path]) -> Applied:
+    """Format what was written; if that fails, it stays as it is. What the user has seen hunk by hunk stays, too."""
+    if not tidy or applied.rejected or is_being_cancelled():
+        return applied
+    workspace = context.environment.workspace
+    try:
+        plan = await formatting_plan(context.environment, applied.stands, tidy)
+    except asyncio.CancelledError:
+        if not is_being_cancelled():
+            raise
+        return applied
+    try:
+        if plan.operations:
+            await to_its_end(workspace.apply(plan))
+    except (asyncio.CancelledError, ToolError):  # the user has typed, for example; part of it may have been applied
+        plan = await standing(plan, workspace)
+    made = [_with_text(each, plan) for each in applied.stands.operations]
+    notes = await formatting_notes(context, applied.stands.operations, made)
+    stands = replace(applied.stands, operations=tuple(made))
+    result = "\n".join([applied.asked.result, *notes])
+    return replace(applied, asked=replace(stands, result=result), stands=stands)
+
+
+def _with_text(operation: FileOperation, formatting: EditPlan) -> FileOperation:
+    """Return the operation with the text that it has after the formatting of what it wrote."""
+    for each in formatting.operations:
+        if (
+            isinstance(operation, WriteText)
+            and isinstance(each, WriteText)
+            and (each.path, each.before and each.before.text) == (operation.path, operation.text)
+        ):
+            return replace(operation, text=each.text, diff=None)
+    return operation
 
 
 async def _reviewed(context: RunContext, applied: Applied, call: ReviewedCall) -> Applied:

@@ -27,7 +27,7 @@ from pygent_ls.agent.calls.call_hooks import run_hooks_after, run_hooks_before, 
 from pygent_ls.agent.calls.call_record import CallRecord
 from pygent_ls.agent.calls.edit_checks import check_after, check_before, prepare_checks
 from pygent_ls.agent.calls.edit_execution import make_edit
-from pygent_ls.agent.calls.edit_formatting import formatted
+from pygent_ls.agent.calls.edit_formatting import formatted, tidy_files
 from pygent_ls.agent.calls.no_processes import NoProcesses
 from pygent_ls.agent.calls.results import Outcome, finalize
 from pygent_ls.agent.edits.commit import is_being_cancelled
@@ -166,7 +166,7 @@ async def _authorize_input(context: RunContext, record: CallRecord) -> None:
         plan = await _timed(record, record.context)
         if not isinstance(plan, EditPlan):
             raise TypeError(f"{tool.name} returned {type(plan).__name__}, not an edit plan")
-        record.plan = plan = await formatted(context.environment, plan)
+        record.plan = plan = await formatted(context, plan)
         prepare_checks(context.environment, plan)
         verdict = await judge(context, record)
         record.changes = tuple(changes_of(plan, context.environment.workspace.shown))
@@ -337,12 +337,13 @@ async def _timed(record: CallRecord, tool_context: ToolContext) -> str | EditPla
 async def _apply(context: RunContext, record: CallRecord, plan: EditPlan) -> Outcome:
     call, memory, workspace = record.call, context.memory, context.environment.workspace
     before = await check_before(context.environment, plan)
+    tidy = await tidy_files(context.environment, plan)
     async with context.share.changing:
         await memory.settle()
         await context.checkpoints.before_change(tool_of(record).title_for(call.input))
         reviewed = ReviewedCall(session_id=memory.session_id, turn_id=context.spec.turn_id, tool_id=call.id)
         record.has_begun = True
-        applied, stand = await make_edit(context, plan, record.changes, reviewed)
+        applied, stand = await make_edit(context, plan, record.changes, reviewed, tidy)
     memory.secrets.masks.moved(plan)
     said = await memory.secrets.requoted(told(applied, workspace.shown), quotes_of(applied))
     problems = await check_after(context.environment, applied.stands, before)

@@ -28,6 +28,7 @@ Feature = Literal[
     "rename",
     "code_actions",
     "format",
+    "format_written",
 ]
 
 
@@ -147,10 +148,11 @@ class LanguageFeatures(Protocol):
         nothing checks it."""
         ...
 
-    async def formatted(self, path: Path, text: str, *, on_save_only: bool) -> str | None:
+    async def formatted(self, path: Path, text: str, *, on_save_only: bool, is_written: bool = False) -> str | None:
         """Return a text that is about to be written, formatted; None if nothing formats it.
 
-        With `on_save_only`, only an editor that formats the file on each save answers.
+        With `is_written`, the text is that of the file, and an editor answers that formats nothing else (the feature
+        `format_written`). With `on_save_only`, only an editor that formats the file on each save answers.
         """
         ...
 
@@ -199,6 +201,6 @@ class NoLanguageFeatures:
         """Return None."""
         return None
 
-    async def formatted(self, path: Path, text: str, *, on_save_only: bool) -> str | None:
+    async def formatted(self, path: Path, text: str, *, on_save_only: bool, is_written: bool = False) -> str | None:
         """Return None."""
         return None

@@ -52,10 +52,11 @@ writes the file of a notebook without unsaved changes, and refuses to edit anoth
 
 `languageFeatures` lists requests `pygent/client/…` about code that the client answers from the editor's other language
 servers, never from this one: `diagnostics`, `locations`, `hover`, `symbols`, `calls`, `rename`, `codeActions` and
-`format`. Parameters and results have the shapes of LSP, and an answer names the encoding of its positions if it is not
-that of the connection. The client applies nothing: renamings and code actions become edits of the daemon, which are
-shown, allowed and verified like any other. What the client does not answer, or answers with null or an empty list, the
-daemon's own language servers are asked ([language-servers.md](language-servers.md)).
+`format`. A client that can only format what a document holds lists `formatWritten` in place of `format`. Parameters and
+results have the shapes of LSP, and an answer names the encoding of its positions if it is not that of the connection.
+The client applies nothing: renamings and code actions become edits of the daemon, which are shown, allowed and verified
+like any other. What the client does not answer, or answers with null or an empty list, the daemon's own language
+servers are asked ([language-servers.md](language-servers.md)).
 
 Commands of `workspace/executeCommand` are answered at once. `pygent.ask`, `pygent.fix`, `pygent.explain`,
 `pygent.test`, `pygent.refactor` and `pygent.doc` start a turn in the session that all commands of the client share.

@@ -157,12 +157,13 @@ class LspFeatures:
                 )
         return None
 
-    async def formatted(self, path: Path, text: str, *, on_save_only: bool) -> str | None:
+    async def formatted(self, path: Path, text: str, *, on_save_only: bool, is_written: bool = False) -> str | None:
+        feature: Feature = "format_written" if is_written else "format"
         for source in self._sources:
-            if "format" not in source.offered:
+            if feature not in source.offered:
                 continue
             for peer in await source.peers(path):
-                if not peer.has("format"):
+                if not peer.has(feature):
                     continue
                 try:
                     found = await peer.format(path, text, on_save_only=on_save_only)

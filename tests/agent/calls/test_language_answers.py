@@ -25,7 +25,7 @@ class OddAnswers(NoLanguageFeatures):
     async def checked(self, document: Document, wait_s: float) -> CheckedFile | None:
         raise OverflowError("cannot convert float infinity to integer")
 
-    async def formatted(self, path: Path, text: str, *, on_save_only: bool) -> str | None:
+    async def formatted(self, path: Path, text: str, *, on_save_only: bool, is_written: bool = False) -> str | None:
         raise TypeError("a list")
 
 

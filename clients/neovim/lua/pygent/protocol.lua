@@ -304,7 +304,7 @@
 ---@field restricted? boolean
 ---@field tools? any[]
 ---@field hooks? any[]
----@field languageFeatures? ("diagnostics"|"locations"|"hover"|"symbols"|"calls"|"rename"|"codeActions"|"format")[]
+---@field languageFeatures? ("diagnostics"|"locations"|"hover"|"symbols"|"calls"|"rename"|"codeActions"|"format"|"formatWritten")[]
 ---@field windowId? string
 
 --- A hook callback of a client. `id` is the client's own. `matcher`, a regular expression, must match the whole name
@@ -694,8 +694,10 @@
 ---@class pygent.Forgotten
 ---@field forgotten boolean
 
---- A text that is about to be written to the file, to be formatted as the editor formats the file. With
---- `onSaveOnly`, only if the editor formats it on each save. The result is the formatted text, or null.
+--- A text that is about to be written to the file, to be formatted as the editor formats the file; a client that
+--- offers `formatWritten` is asked for the text before an edit and for that after it, while the document holds it.
+--- With `onSaveOnly`, only if the editor formats the file on each save. The result is the formatted text, or null. The
+--- client does not change the document.
 ---@class pygent.FormatRequest
 ---@field uri string
 ---@field text string

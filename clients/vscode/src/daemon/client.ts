@@ -59,8 +59,16 @@ class OwnCapabilities implements StaticFeature {
 			notebookEdits: true,
 			chatPanel: true,
 			pendingReview: true,
-			// Not `format`: VS Code formats documents, not a text that is about to be written.
-			languageFeatures: ["diagnostics", "locations", "hover", "symbols", "calls", "rename", "codeActions"],
+			languageFeatures: [
+				"diagnostics",
+				"locations",
+				"hover",
+				"symbols",
+				"calls",
+				"rename",
+				"codeActions",
+				"formatWritten", // not `format`: VS Code formats documents, not a text that is about to be written
+			],
 			// Else the daemon does not wait: changes are reviewed whenever the user likes.
 			reviewRequest: vscode.workspace.getConfiguration("pygent").get("review") === "each",
 			windowId: this.#windowId,

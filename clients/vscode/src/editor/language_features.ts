@@ -5,6 +5,7 @@ import type { RequestHandlers } from "../daemon/daemon.ts";
 import type {
 	CallsRequest,
 	CodeActionsRequest,
+	FormatRequest,
 	LanguageAnswer,
 	LocationsRequest,
 	Position,
@@ -12,6 +13,7 @@ import type {
 } from "../protocol/protocol.ts";
 import { diagnosticOut, rangeIn, rangeOut } from "./conversion.ts";
 import type { DiagnosticsWatch } from "./diagnostics_watch.ts";
+import { upToDate } from "./document_text.ts";
 
 /** Requests about code that are answered here; `daemon/client.ts` says so to the daemon. */
 type LanguageRequest =
@@ -48,7 +50,7 @@ export function languageHandlers(watch: DiagnosticsWatch): Pick<RequestHandlers,
 		"pygent/client/rename": async ({ uri, position, newName }) =>
 			answer(await renaming(vscode.Uri.parse(uri), positionIn(position), newName)),
 		"pygent/client/codeActions": async (request) => answer(await codeActions(request)),
-		"pygent/client/format": async () => answer(null),
+		"pygent/client/format": async (request) => answer(await formatted(request)),
 	};
 }
 
@@ -184,6 +186,32 @@ function editOut(edit: vscode.WorkspaceEdit): unknown {
 			edits: edits.map(({ range, newText }) => ({ range: rangeOut(range), newText })),
 		})),
 	};
+}
+
+/**
+ * A text of a document, formatted; null if the document has another text. The command takes the first formatter that
+ * changes anything, and not the user's default one: a file that it leaves alone is formatted by all of them.
+ */
+async function formatted({ uri, text, onSaveOnly }: FormatRequest): Promise<string | null> {
+	const file = vscode.Uri.parse(uri);
+	if (file.path.endsWith(".ipynb")) return null; // its text is not to be open beside its cells
+	const document = await upToDate(file);
+	if (onSaveOnly && vscode.workspace.getConfiguration("editor", document).get("formatOnSave") !== true) return null;
+	if (document.getText() !== text) return null;
+	const edits = await ask<vscode.TextEdit[]>("vscode.executeFormatDocumentProvider", document.uri);
+	return document.getText() === text ? edited(document, edits ?? []) : null;
+}
+
+/** The text after edits, which do not overlap. */
+function edited(document: vscode.TextDocument, edits: readonly vscode.TextEdit[]): string {
+	const text = document.getText();
+	const lineEnd = document.eol === vscode.EndOfLine.CRLF ? "\r\n" : "\n";
+	let [made, end] = ["", 0];
+	for (const { range, newText } of edits.toSorted((left, right) => left.range.start.compareTo(right.range.start))) {
+		made += text.slice(end, document.offsetAt(range.start)) + newText.replaceAll(/\r\n|\r|\n/g, lineEnd);
+		end = document.offsetAt(range.end);
+	}
+	return made + text.slice(end);
 }
 
 function positionIn({ line, character }: Position): vscode.Position {

@@ -343,7 +343,7 @@ export interface ClientCapabilities {
 	readonly restricted?: boolean;
 	readonly tools?: readonly unknown[];
 	readonly hooks?: readonly unknown[];
-	readonly languageFeatures?: ReadonlyArray<"diagnostics" | "locations" | "hover" | "symbols" | "calls" | "rename" | "codeActions" | "format">;
+	readonly languageFeatures?: ReadonlyArray<"diagnostics" | "locations" | "hover" | "symbols" | "calls" | "rename" | "codeActions" | "format" | "formatWritten">;
 	readonly windowId?: string;
 }
 
@@ -827,8 +827,10 @@ export interface Forgotten {
 }
 
 /**
- * A text that is about to be written to the file, to be formatted as the editor formats the file. With
- * `onSaveOnly`, only if the editor formats it on each save. The result is the formatted text, or null.
+ * A text that is about to be written to the file, to be formatted as the editor formats the file; a client that
+ * offers `formatWritten` is asked for the text before an edit and for that after it, while the document holds it.
+ * With `onSaveOnly`, only if the editor formats the file on each save. The result is the formatted text, or null. The
+ * client does not change the document.
  */
 export interface FormatRequest {
 	readonly uri: string;

@@ -30,8 +30,9 @@ FEATURES: Mapping[str, tuple[Feature, ...]] = {
     "rename": ("rename",),
     "codeActions": ("code_actions",),
     "format": ("format",),
+    "formatWritten": ("format_written",),
 }
-"""Features by the request `pygent/client/…`, whose names the client lists in its capabilities."""
+"""Features by what the client lists in its capabilities: names of requests `pygent/client/…`, and `formatWritten`."""
 
 REQUESTS: Mapping[Feature, str] = {feature: name for name, features in FEATURES.items() for feature in features}
 
@@ -97,7 +98,7 @@ class LanguageClient:
                 given = {**document, "range": params["range"], "title": None}
             case "hover":
                 given = {**document, **position}
-            case "diagnostics" | "format":
+            case "diagnostics" | "format" | "format_written":
                 raise ValueError(f"{feature} has a method of its own")
         bases = self._bases()
         answer = await self._ask(REQUESTS[feature], given)

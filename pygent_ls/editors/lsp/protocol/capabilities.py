@@ -7,7 +7,7 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 LanguageFeatureName = Literal[
-    "diagnostics", "locations", "hover", "symbols", "calls", "rename", "codeActions", "format"
+    "diagnostics", "locations", "hover", "symbols", "calls", "rename", "codeActions", "format", "formatWritten"
 ]
 
 
@@ -41,7 +41,8 @@ class ClientCapabilities(TypedDict, total=False):
     hooks: list[Any]
     """Hooks of the client, each a `ClientHook`, as in `pygent/hooks/register`."""
     languageFeatures: list[LanguageFeatureName]
-    """The client answers these requests `pygent/client/…` about code."""
+    """The client answers these requests `pygent/client/…` about code. `formatWritten` in place of `format`: it answers
+    `pygent/client/format` only for a text that the file's document holds."""
     windowId: str
     """The client's id of its window, kept across reloads. On a socket with `--linger`, its turns continue meanwhile."""
 

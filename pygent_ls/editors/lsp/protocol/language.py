@@ -71,8 +71,10 @@ class DiagnosticsRequestOut(TypedDict):
 
 
 class FormatRequestOut(TypedDict):
-    """A text that is about to be written to the file, to be formatted as the editor formats the file. With
-    `onSaveOnly`, only if the editor formats it on each save. The result is the formatted text, or null."""
+    """A text that is about to be written to the file, to be formatted as the editor formats the file; a client that
+    offers `formatWritten` is asked for the text before an edit and for that after it, while the document holds it.
+    With `onSaveOnly`, only if the editor formats the file on each save. The result is the formatted text, or null. The
+    client does not change the document."""
 
     uri: str
     text: str

@@ -23,8 +23,8 @@ async function results(workbench: Workbench): Promise<readonly string[]> {
 		);
 }
 
-async function opened(): Promise<Workbench> {
-	const workbench = await Workbench.share(FILES);
+async function opened(files: Readonly<Record<string, string>> = FILES): Promise<Workbench> {
+	const workbench = await Workbench.share(files);
 	await workbench.openFile("shapes.ts");
 	await workbench.openFile("main.ts");
 	await workbench.page.locator(".squiggly-error").first().waitFor();
@@ -84,4 +84,28 @@ test("the editor's TypeScript looks up, renames and mends code", async () => {
 	assert.match(renamed ?? "", /^Renamed area to surface in 2 files:/);
 	assert.match(actions ?? "", /Move to a new file|Convert|Generate/);
 	await workbench.lines.filter({ hasText: "console.log(surface(2," }).waitFor();
+});
+
+test("an edit is formatted by the editor's TypeScript before it is reviewed, if the file is formatted on save", async () => {
+	const settings = '{ "[typescript]": { "editor.formatOnSave": true } }\n';
+	await using workbench = await opened({ ...FILES, ".vscode/settings.json": settings });
+	const { conversation, model } = workbench;
+	const widths = { path: "shapes.ts", old: "width * height;", new: "width*height  * 2;" };
+	await model.script(
+		call("edit_file", widths),
+		call("create_file", { path: "new.ts", content: "export  const  one=1\n" }),
+		call("read_file", { path: "new.ts" }),
+		{ text: "Enough." },
+	);
+
+	await workbench.prompt("Edit it");
+	await conversation.getByText("Enough.").waitFor();
+
+	const [edited = "", created = "", read = ""] = await results(workbench);
+	assert.match(edited, /The formatter has changed your text of shapes\.ts:/);
+	assert.match(edited, /\+\treturn width \* height \* 2;/);
+	assert.match(created, /The formatter has changed your text of new\.ts:/);
+	assert.match(read, /export const one = 1/);
+	await workbench.openFile("shapes.ts");
+	await workbench.lines.filter({ hasText: "return width * height * 2;" }).waitFor();
 });
