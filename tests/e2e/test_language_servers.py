@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -224,7 +224,7 @@ class WrittenFormatter:
 
 
 @asynccontextmanager
-async def with_written_formatter(code: Path) -> AsyncIterator[tuple[EditorClient, WrittenFormatter]]:
+async def with_written_formatter(code: Path) -> AsyncGenerator[tuple[EditorClient, WrittenFormatter]]:
     capabilities = types.ClientCapabilities(
         workspace=CAPABILITIES.workspace,
         general=CAPABILITIES.general,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -91,7 +91,7 @@ def _is_wanted(environment: Environment, plan: EditPlan, feature: Feature) -> bo
 
 
 @asynccontextmanager
-async def _attempted() -> AsyncIterator[None]:
+async def _attempted() -> AsyncGenerator[None]:
     """Bound the formatting of one edit, which goes on with what is formatted by then."""
     try:
         async with asyncio.timeout(FORMAT_S):
