@@ -15,6 +15,7 @@ import pytest
 
 from pygent_ls.agent.ports.hooks import HookEvent, HookInput, HookOutcome
 from pygent_ls.config.entries import Hook
+from pygent_ls.config.table import converted
 from pygent_ls.extensions.hooks import CommandHooks, HookCommand, said_by
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from tests.extensions.test_hooks import ended
@@ -31,7 +32,7 @@ def blocks(language: str) -> list[str]:
 def examples() -> list[HookCommand]:
     """All hooks of the page, as the settings take them."""
     tables = [table for block in blocks("toml") for table in tomllib.loads(block)["hooks"]]
-    return [HookCommand(**Hook.model_validate(table, strict=True).model_dump()) for table in tables]
+    return [HookCommand(**converted(Hook, table).fields()) for table in tables]
 
 
 def example(text: str) -> HookCommand:

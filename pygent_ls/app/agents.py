@@ -40,7 +40,7 @@ def profiles_of(settings: Settings) -> list[AgentProfile]:
 
     found: list[AgentProfile] = []
     for name, table in settings.agents.items():
-        given = {key: getattr(table, key) for key in _SAME if key in table.model_fields_set}
+        given = {key: value for key in _SAME if (value := getattr(table, key)) is not None}
         shipped = SHIPPED.get(name, AgentProfile(name=name))
         if table.model and table.model.partition("/")[0] != shipped.model.partition("/")[0]:
             shipped = replace(shipped, api_base="")  # the shipped address belongs to another provider
@@ -64,7 +64,7 @@ def variants_of(taken: Taken) -> Variants:
     return variants(own, may_bypass=settings.allow_bypass)
 
 
-def _with_prompt(profile: AgentProfile, named: str, taken: Taken) -> AgentProfile:
+def _with_prompt(profile: AgentProfile, named: str | None, taken: Taken) -> AgentProfile:
     if not named:
         return profile
     from pygent_ls.app.prompt import place_in

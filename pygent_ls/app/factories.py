@@ -120,7 +120,7 @@ def limits_of(settings: Settings) -> SessionLimits:
             ),
             provider_search=settings.web_search.provider,
             fallback_models=tuple(settings.fallback_models),
-            context=ContextRules(**settings.context.model_dump()),
+            context=ContextRules(**settings.context.fields()),
             compaction=CompactionRules(strategy=settings.compaction.strategy, at=settings.compaction.at),
         ),
         stream_flush_s=settings.stream_flush_ms / 1000,
@@ -171,7 +171,7 @@ def endpoints_of(loaded: Loaded, model: str) -> Endpoints:
         model=model,
         top_level=top_level.pop(model),
         set_with_other_models=top_level,
-        providers={name: ProviderSettings(**table.model_dump()) for name, table in settings.providers.items()},
+        providers={name: ProviderSettings(**table.fields()) for name, table in settings.providers.items()},
         common=_common_endpoint(settings),
     )
 
@@ -220,7 +220,7 @@ def _common_endpoint(settings: Settings) -> Endpoint:
         cache_ttl="" if settings.cache_ttl == "5m" else settings.cache_ttl,
         first_byte_timeout_s=settings.first_byte_timeout_s,
         idle_timeout_s=settings.stream_idle_timeout_s,
-        own_facts={name: OwnFacts(**table.model_dump()) for name, table in settings.models.items()},
+        own_facts={name: OwnFacts(**table.fields()) for name, table in settings.models.items()},
         programs={
             name: CliProgram(command=each.command, form=each.format, stream=each.stream)
             for name, each in settings.cli_models.items()

@@ -182,7 +182,7 @@ def _logout(given: argparse.Namespace) -> tuple[str, int]:
 
 async def _with_server(name: str, do: Callable[[McpServers], Awaitable[str]]) -> tuple[str, int]:
     table = _settings().mcp_servers.get(name)
-    servers = _servers({} if table is None else {name: table.model_copy(update={"enabled": False})})
+    servers = _servers({} if table is None else {name: table.changed(enabled=False)})
     try:
         return await do(servers), 0
     except ToolError as error:
@@ -232,7 +232,7 @@ def _servers(tables: Mapping[str, McpServerTable]) -> McpServers:
 
 
 async def _tried(name: str, table: McpServerTable) -> tuple[str, int]:
-    servers = _servers({name: table.model_copy(update={"enabled": True})})
+    servers = _servers({name: table.changed(enabled=True)})
     try:
         await servers.until_started(table.startup_timeout_s * 2)
         [status] = servers.statuses

@@ -6,13 +6,12 @@ The entries of all layers are combined; if two have the same name, the stronger 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, cast
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, cast
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValue, model_validator
-
-from pygent_ls.config.tables import MOST, STRICT, ContextMode
+from pygent_ls.config.table import MOST, Table, Words, about
+from pygent_ls.config.tables import ContextMode
 from pygent_ls.secrets.log_mask import MASK
 
 Mode = Literal["default", "accept_edits", "plan", "trust", "bypass"]
@@ -36,292 +35,237 @@ HookEvent = Literal[
 """Hook events of the core, duplicated for the same reason."""
 
 
-def words(given: object) -> object:
-    """Convert a list (files, editors) or comma-separated text (environment, command line)."""
-    if isinstance(given, str):
-        return tuple(part for each in given.split(",") if (part := each.strip()))
-    return tuple(cast("Sequence[object]", given)) if isinstance(given, list) else given
-
-
-Words = Annotated[tuple[str, ...], BeforeValidator(words)]
-
-
-def _pattern(given: str) -> str:
+def _pattern(given: str) -> None:
     try:
         re.compile(given)
     except (re.error, RecursionError):
         raise ValueError("not a regular expression") from None
-    return given
 
 
-class Hook(BaseModel):
+class Hook(Table, frozen=True, kw_only=True):
     """Entry of `[[hooks]]`."""
 
-    model_config = STRICT
+    checks: ClassVar = {"matcher": _pattern}
 
-    event: HookEvent = Field(description="Event that runs the hook.")
-    command: str = Field(min_length=1, description="Shell command to run in the workspace folder.")
-    matcher: Annotated[str, AfterValidator(_pattern)] = Field(
-        default="", description="Regular expression that must match the full tool name; if empty, all tools match."
-    )
-    timeout_s: float = Field(default=60.0, gt=0, le=MOST, description="Timeout in seconds.")
-
-
-class AgentTable(BaseModel):
-    """Entry `[agents.NAME]`."""
-
-    model_config = STRICT
-
-    description: str = Field(
-        default="", description="Purpose of the agent, shown to users and to models that can call it."
-    )
-    model: str = Field(default="", description="Model of the agent; if empty, the default model.")
-    prompt: str = Field(default="", description="Text that is added to the system prompt.")
-    prompt_file: str = Field(
-        default="", description="File with the prompt, relative to the settings file that names it."
-    )
-    tools: Words | None = Field(
-        default=None, description="Tools that are available to the agent, as names or globs; if omitted, all tools."
-    )
-    disallowed_tools: Words = Field(default=(), description="Tools that are not available to the agent.")
-    mode: Mode | None = Field(default=None, description="Permission mode of the agent.")
-    max_iterations: int | None = Field(
-        default=None, ge=0, le=MOST, description="Maximum number of model calls per turn; 0 means no limit."
-    )
-    max_tokens: int | None = Field(
-        default=None, ge=0, le=MOST, description="Maximum number of tokens per turn; 0 means no limit."
-    )
-    max_budget_usd: float | None = Field(
-        default=None, ge=0, le=MOST, description="Maximum cost of a turn in US dollars; 0 means no limit."
-    )
-    context_mode: ContextMode | None = Field(default=None, description="Same as `context.mode`, for this agent.")
-    stream: bool = Field(default=True, description="Show answers while they are generated.")
-    api_base: str = Field(default="", description="Same as `api_base`, for the agent's model.")
-    temperature: float | None = Field(default=None, ge=0, le=2, description="Same as `temperature`, for this agent.")
-    effort: Effort | None = Field(default=None, description="Same as `effort`, for this agent.")
+    event: Annotated[HookEvent, about("Event that runs the hook.")]
+    command: Annotated[str, about("Shell command to run in the workspace folder.", min_length=1)]
+    matcher: Annotated[
+        str, about("Regular expression that must match the full tool name; if empty, all tools match.")
+    ] = ""
+    timeout_s: Annotated[float, about("Timeout in seconds.", gt=0, le=MOST)] = 60.0
 
 
-def address(given: str) -> str:
-    """Return an http address, or empty text. Raises ValueError."""
+class AgentTable(Table, frozen=True, kw_only=True):
+    """Entry `[agents.NAME]`. None is what the entry does not set: an agent of ours keeps its own value."""
+
+    description: (
+        Annotated[str, about("Purpose of the agent, shown to users and to models that can call it.")] | None
+    ) = None
+    model: Annotated[str, about("Model of the agent; if empty, the default model.")] | None = None
+    prompt: Annotated[str, about("Text that is added to the system prompt.")] | None = None
+    prompt_file: Annotated[str, about("File with the prompt, relative to the settings file that names it.")] | None = (
+        None
+    )
+    tools: (
+        Annotated[Words, about("Tools that are available to the agent, as names or globs; if omitted, all tools.")]
+        | None
+    ) = None
+    disallowed_tools: Annotated[Words, about("Tools that are not available to the agent.")] | None = None
+    mode: Annotated[Mode, about("Permission mode of the agent.")] | None = None
+    max_iterations: (
+        Annotated[int, about("Maximum number of model calls per turn; 0 means no limit.", ge=0, le=MOST)] | None
+    ) = None
+    max_tokens: Annotated[int, about("Maximum number of tokens per turn; 0 means no limit.", ge=0, le=MOST)] | None = (
+        None
+    )
+    max_budget_usd: (
+        Annotated[float, about("Maximum cost of a turn in US dollars; 0 means no limit.", ge=0, le=MOST)] | None
+    ) = None
+    context_mode: Annotated[ContextMode, about("Same as `context.mode`, for this agent.")] | None = None
+    stream: Annotated[bool, about("Show answers while they are generated, which is the default.")] | None = None
+    api_base: Annotated[str, about("Same as `api_base`, for the agent's model.")] | None = None
+    temperature: Annotated[float, about("Same as `temperature`, for this agent.", ge=0, le=2)] | None = None
+    effort: Annotated[Effort, about("Same as `effort`, for this agent.")] | None = None
+
+
+def address(given: str) -> None:
+    """Check an http address; empty text is valid, too. Raises ValueError."""
     try:
         parts = urlsplit(given)
     except ValueError:
         parts = urlsplit("")
     if given and not (parts.scheme in {"http", "https"} and parts.hostname):
         raise ValueError("expected an address that starts with http:// or https://")
-    return given
 
 
-def address_or_variable(given: str) -> str:
-    """Return an address in which variables such as `${HOST}` may stand. Raises ValueError."""
-    return given if "${" in given else address(given)
+def address_or_variable(given: str) -> None:
+    """Check an address in which variables such as `${HOST}` may stand. Raises ValueError."""
+    if "${" not in given:
+        address(given)
 
 
-def variable_name(given: str) -> str:
-    """Return the name of an environment variable, or empty text. Raises ValueError."""
+def variable_name(given: str) -> None:
+    """Check the name of an environment variable; empty text is valid, too. Raises ValueError."""
     if given and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", given):
         raise ValueError("expected the name of a variable, not the key itself")
-    return given
 
 
-def http_headers(given: dict[str, str]) -> dict[str, str]:
-    """Return names and values of HTTP headers. Raises ValueError."""
+def http_headers(given: Mapping[str, str]) -> None:
+    """Check names and values of HTTP headers. Raises ValueError."""
     for name, content in given.items():
         if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name) or re.search(r"[\r\n\0]", content):
             raise ValueError("expected a table of header names and their text")
-    return given
 
 
-class ProviderTable(BaseModel):
+class ProviderTable(Table, frozen=True, kw_only=True):
     """Entry `[providers.NAME]`."""
 
-    model_config = STRICT
+    checks: ClassVar = {"api_base": address, "api_key_env": variable_name, "extra_headers": http_headers}
 
-    api_base: Annotated[str, AfterValidator(address)] = Field(
-        default="", description="Address of the provider, if it differs from the default."
-    )
-    api_key_env: Annotated[str, AfterValidator(variable_name)] = Field(
-        default="",
-        description="Environment variable that holds the API key; if empty, the provider's default variable.",
-    )
-    extra_headers: Annotated[dict[str, str], AfterValidator(http_headers)] = Field(
-        default_factory=dict[str, str],
-        repr=False,
-        description="HTTP headers for every model call to this provider. Their values are never shown.",
-    )
+    api_base: Annotated[str, about("Address of the provider, if it differs from the default.")] = ""
+    api_key_env: Annotated[
+        str, about("Environment variable that holds the API key; if empty, the provider's default variable.")
+    ] = ""
+    extra_headers: Annotated[
+        dict[str, str], about("HTTP headers for every model call to this provider. Their values are never shown.")
+    ] = {}
 
 
-class CliModelTable(BaseModel):
+class CliModelTable(Table, frozen=True, kw_only=True):
     """Entry `[cli_models.NAME]`."""
 
-    model_config = STRICT
+    command: Annotated[Words, about("Program and its arguments.", min_length=1)]
+    format: Annotated[
+        Literal["plain", "markdown", "json", "xml"],
+        about("Format of the conversation on the program's standard input."),
+    ] = "markdown"
+    stream: Annotated[bool, about("Show output while it is written.")] = True
 
-    command: Words = Field(min_length=1, description="Program and its arguments.")
-    format: Literal["plain", "markdown", "json", "xml"] = Field(
-        default="markdown", description="Format of the conversation on the program's standard input."
-    )
-    stream: bool = Field(default=True, description="Show output while it is written.")
 
-
-class AcpAgentTable(BaseModel):
+class AcpAgentTable(Table, frozen=True, kw_only=True):
     """Entry `[acp_agents.NAME]`."""
 
-    model_config = STRICT
-
-    command: Words = Field(
-        default=(),
-        description="Program and its arguments; it speaks the Agent Client Protocol. Optional for a known agent.",
-    )
-    env: dict[str, str] = Field(
-        default_factory=dict[str, str],
-        repr=False,
-        description="Environment variables of the program. Their values are never shown.",
-    )
-    mode: str = Field(
-        default="",
-        description="Mode of the agent in which it asks before it acts, by its own id. Chosen by name if empty.",
-    )
+    command: Annotated[
+        Words, about("Program and its arguments; it speaks the Agent Client Protocol. Optional for a known agent.")
+    ] = ()
+    env: Annotated[dict[str, str], about("Environment variables of the program. Their values are never shown.")] = {}
+    mode: Annotated[
+        str, about("Mode of the agent in which it asks before it acts, by its own id. Chosen by name if empty.")
+    ] = ""
 
 
-class ModelTable(BaseModel):
+class ModelTable(Table, frozen=True, kw_only=True):
     """Entry `[models.NAME]`."""
 
-    model_config = STRICT
+    input_usd_per_mtok: Annotated[float, about("US dollars per million input tokens.", ge=0, le=MOST)] | None = None
+    output_usd_per_mtok: Annotated[float, about("US dollars per million output tokens.", ge=0, le=MOST)] | None = None
+    cache_read_usd_per_mtok: (
+        Annotated[float, about("US dollars per million tokens read from the provider's cache.", ge=0, le=MOST)] | None
+    ) = None
+    cache_write_usd_per_mtok: (
+        Annotated[float, about("US dollars per million tokens written to the provider's cache.", ge=0, le=MOST)] | None
+    ) = None
+    context_limit: Annotated[int, about("Context window in tokens.", ge=1, le=MOST)] | None = None
+    max_output_tokens: Annotated[int, about("Maximum number of output tokens per answer.", ge=1, le=MOST)] | None = None
+    effort: Annotated[Effort, about("Same as `effort`, for this model.")] | None = None
 
-    input_usd_per_mtok: float | None = Field(
-        default=None, ge=0, le=MOST, description="US dollars per million input tokens."
-    )
-    output_usd_per_mtok: float | None = Field(
-        default=None, ge=0, le=MOST, description="US dollars per million output tokens."
-    )
-    cache_read_usd_per_mtok: float | None = Field(
-        default=None, ge=0, le=MOST, description="US dollars per million tokens read from the provider's cache."
-    )
-    cache_write_usd_per_mtok: float | None = Field(
-        default=None, ge=0, le=MOST, description="US dollars per million tokens written to the provider's cache."
-    )
-    context_limit: int | None = Field(default=None, ge=1, le=MOST, description="Context window in tokens.")
-    max_output_tokens: int | None = Field(
-        default=None, ge=1, le=MOST, description="Maximum number of output tokens per answer."
-    )
-    effort: Effort | None = Field(default=None, description="Same as `effort`, for this model.")
-
-    @model_validator(mode="after")
-    def _both_prices(self) -> ModelTable:
+    def __post_init__(self) -> None:
+        """Raise ValueError if only one price is set."""
         if (self.input_usd_per_mtok is None) != (self.output_usd_per_mtok is None):
             raise ValueError("input_usd_per_mtok and output_usd_per_mtok must be set together")
-        return self
 
 
-class WebSearchTable(BaseModel):
+class WebSearchTable(Table, frozen=True, kw_only=True):
     """Table `[web_search]`."""
 
-    model_config = STRICT
+    checks: ClassVar = {"url": address, "api_key_env": variable_name}
 
-    service: Literal["off", "brave", "tavily", "searxng"] = Field(
-        default="off",
-        description=(
+    service: Annotated[
+        Literal["off", "brave", "tavily", "searxng"],
+        about(
             "Service that the tool `web_search` uses. Without one, and without `provider`, the tool is not offered. "
             "Tools of an MCP server that searches need no setting here."
         ),
-    )
-    provider: bool = Field(
-        default=False,
-        description=(
+    ] = "off"
+    provider: Annotated[
+        bool,
+        about(
             "Whether Claude, OpenAI's models and Gemini search with the web search of their provider. You are not "
             "asked about each search, and each costs extra. Other models use `service`. A rule that denies "
             "`web_search`, or asks about it, prevents it."
         ),
-    )
-    url: Annotated[str, AfterValidator(address)] = Field(
-        default="",
-        description="Address of the SearXNG instance; for the other services, of a proxy in place of the service.",
-        json_schema_extra={"expected": "an address that starts with http:// or https://"},
-    )
-    api_key_env: Annotated[str, AfterValidator(variable_name)] = Field(
-        default="",
-        description=(
-            "Name of the environment variable that holds the key of the service. Defaults to `BRAVE_API_KEY` or "
-            "`TAVILY_API_KEY`; SearXNG needs none."
+    ] = False
+    url: Annotated[
+        str,
+        about(
+            "Address of the SearXNG instance; for the other services, of a proxy in place of the service.",
+            expected="an address that starts with http:// or https://",
         ),
-        json_schema_extra={"expected": "the name of a variable, not the key itself"},
-    )
+    ] = ""
+    api_key_env: Annotated[
+        str,
+        about(
+            "Name of the environment variable that holds the key of the service. Defaults to `BRAVE_API_KEY` or "
+            "`TAVILY_API_KEY`; SearXNG needs none.",
+            expected="the name of a variable, not the key itself",
+        ),
+    ] = ""
 
 
-class McpServerTable(BaseModel):
+class McpServerTable(Table, frozen=True, kw_only=True):
     """Entry `[mcp_servers.NAME]`."""
 
-    model_config = STRICT
+    checks: ClassVar = {"url": address_or_variable, "headers": http_headers}
 
-    command: str = Field(default="", description="Program that is the server; it runs in the workspace folder.")
-    args: Words = Field(default=(), description="Arguments of the program.")
-    env: dict[str, str] = Field(
-        default_factory=dict[str, str],
-        repr=False,
-        description="Environment variables of the program. Their values are never shown.",
-    )
-    cwd: str = Field(default="", description="Folder that the program runs in, if not the workspace folder.")
-    url: Annotated[str, AfterValidator(address_or_variable)] = Field(
-        default="", description="Address of a server that is reached by HTTP, in place of `command`."
-    )
-    headers: Annotated[dict[str, str], AfterValidator(http_headers)] = Field(
-        default_factory=dict[str, str],
-        repr=False,
-        description="HTTP headers for every request to `url`. Their values are never shown.",
-    )
-    enabled: bool = Field(default=True, description="Whether the server is started.")
-    startup_timeout_s: float = Field(
-        default=30.0, gt=0, le=MOST, description="Maximum time until the server has listed its tools, in seconds."
-    )
-    timeout_s: float = Field(default=120.0, gt=0, le=MOST, description="Maximum time of one call, in seconds.")
+    command: Annotated[str, about("Program that is the server; it runs in the workspace folder.")] = ""
+    args: Annotated[Words, about("Arguments of the program.")] = ()
+    env: Annotated[dict[str, str], about("Environment variables of the program. Their values are never shown.")] = {}
+    cwd: Annotated[str, about("Folder that the program runs in, if not the workspace folder.")] = ""
+    url: Annotated[str, about("Address of a server that is reached by HTTP, in place of `command`.")] = ""
+    headers: Annotated[
+        dict[str, str], about("HTTP headers for every request to `url`. Their values are never shown.")
+    ] = {}
+    enabled: Annotated[bool, about("Whether the server is started.")] = True
+    startup_timeout_s: Annotated[
+        float, about("Maximum time until the server has listed its tools, in seconds.", gt=0, le=MOST)
+    ] = 30.0
+    timeout_s: Annotated[float, about("Maximum time of one call, in seconds.", gt=0, le=MOST)] = 120.0
 
-    @model_validator(mode="after")
-    def _one_way(self) -> McpServerTable:
+    def __post_init__(self) -> None:
+        """Raise ValueError if it is both kinds of server, or neither."""
+        super().__post_init__()
         if bool(self.command) == bool(self.url):
             raise ValueError("either command or url must be set")
-        return self
 
 
-class LanguageServerTable(BaseModel):
+class LanguageServerTable(Table, frozen=True, kw_only=True):
     """Entry `[language_servers.NAME]`."""
 
-    model_config = STRICT
-
-    command: Words = Field(
-        min_length=1, description="Program and its arguments; it speaks the Language Server Protocol on its streams."
-    )
-    files: Words = Field(min_length=1, description='Globs of the names of its files, such as `["*.py", "*.pyi"]`.')
-    root_markers: Words = Field(
-        default=(),
-        description=(
+    command: Annotated[
+        Words, about("Program and its arguments; it speaks the Language Server Protocol on its streams.", min_length=1)
+    ]
+    files: Annotated[Words, about('Globs of the names of its files, such as `["*.py", "*.pyi"]`.', min_length=1)]
+    root_markers: Annotated[
+        Words,
+        about(
             "Files or folders that mark the root of a project. The server runs in the nearest folder around a file "
             "that has one, else in the workspace folder."
         ),
-    )
-    language_id: str = Field(
-        default="", description="Language identifier of its files. Chosen by their suffix if empty."
-    )
-    env: dict[str, str] = Field(
-        default_factory=dict[str, str],
-        repr=False,
-        description="Environment variables of the program. Their values are never shown.",
-    )
-    initialization_options: dict[str, JsonValue] = Field(
-        default_factory=dict[str, JsonValue], repr=False, description="Options that its documentation names."
-    )
-    settings: dict[str, JsonValue] = Field(
-        default_factory=dict[str, JsonValue],
-        repr=False,
-        description="Settings that the server asks for, by section, as its documentation names them.",
-    )
-    enabled: bool = Field(default=True, description="Whether the server is used.")
-    startup_timeout_s: float = Field(
-        default=30.0, gt=0, le=MOST, description="Maximum time until the server has started, in seconds."
-    )
-    timeout_s: float = Field(default=10.0, gt=0, le=MOST, description="Maximum time of one request, in seconds.")
+    ] = ()
+    language_id: Annotated[str, about("Language identifier of its files. Chosen by their suffix if empty.")] = ""
+    env: Annotated[dict[str, str], about("Environment variables of the program. Their values are never shown.")] = {}
+    initialization_options: Annotated[dict[str, Any], about("Options that its documentation names.")] = {}
+    settings: Annotated[
+        dict[str, Any], about("Settings that the server asks for, by section, as its documentation names them.")
+    ] = {}
+    enabled: Annotated[bool, about("Whether the server is used.")] = True
+    startup_timeout_s: Annotated[
+        float, about("Maximum time until the server has started, in seconds.", gt=0, le=MOST)
+    ] = 30.0
+    timeout_s: Annotated[float, about("Maximum time of one request, in seconds.", gt=0, le=MOST)] = 10.0
 
 
-TABLES: Mapping[str, type[BaseModel]] = {
+TABLES: Mapping[str, type[Table]] = {
     "providers": ProviderTable,
     "agents": AgentTable,
     "cli_models": CliModelTable,
@@ -364,8 +308,3 @@ def masked(given: object, *, hides_all: bool = False) -> object:
         else:
             shown[str(name)] = MASK
     return shown
-
-
-def dumped(entry: BaseModel | str) -> Any:
-    """Return an entry's explicitly set values as JSON data."""
-    return entry if isinstance(entry, str) else entry.model_dump(mode="json", exclude_unset=True)

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from pydantic import ValidationError
-
 from pygent_ls.config.layer import Layer, ProblemKind, SettingProblem
 from pygent_ls.config.merge import GATHERED
 from pygent_ls.config.settings import (
@@ -16,12 +14,13 @@ from pygent_ls.config.settings import (
     NAMES,
     Settings,
     checked,
-    expected,
+    field_of,
     settings_of,
     shown,
     shown_line,
     value_of,
 )
+from pygent_ls.errors import SettingError
 from pygent_ls.secrets.log_mask import MASK
 
 
@@ -96,9 +95,9 @@ class _AcceptedLayer:
 def _judged(layer: Layer, key: str, raw: object, weaker: object) -> _AcceptedLayer | SettingProblem:
     """Return the typed value, or the reason why it is ignored."""
     try:
-        value = checked(key, _whole(raw), is_text=layer.is_text)
-    except ValidationError:
-        return _problem(layer, key, raw, "invalid", f"expected {expected(key)}")
+        value = checked(key, raw, is_text=layer.is_text)
+    except SettingError:
+        return _problem(layer, key, raw, "invalid", f"expected {field_of(key).expected}")
     if not layer.trusted and not _tightens(key, value, weaker):
         problem = _problem(layer, key, raw, "needs_trust", f"needs trust: an untrusted workspace can only {_MAY_ONLY}")
         return replace(problem, wanted=value)
@@ -133,11 +132,6 @@ def _tightens(key: str, value: object, weaker: object) -> bool:
             return value != 0 and (weaker == 0 or value <= weaker)
         case _:
             return False
-
-
-def _whole(raw: object) -> object:
-    """Convert `50.0` to 50: JSON has a single number type, and some editors write integers this way."""
-    return int(raw) if isinstance(raw, float) and raw.is_integer() else raw
 
 
 def _problem(layer: Layer, key: str, raw: object, kind: ProblemKind, problem: str) -> SettingProblem:

@@ -9,15 +9,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from pydantic import BaseModel, ValidationError
+from msgspec import to_builtins
 
-from pygent_ls.config.entries import MASKED, TABLES, Hook, dumped, masked, words
+from pygent_ls.config.entries import MASKED, TABLES, Hook, masked
 from pygent_ls.config.layer import Layer, ProblemKind, SettingProblem
 from pygent_ls.config.rules import rules_of
-from pygent_ls.config.settings import shown
+from pygent_ls.config.settings import shown, shown_line
+from pygent_ls.config.table import Table, converted, words
+from pygent_ls.errors import SettingError
 
 NAME = re.compile(r"[^\s\x00-\x1f]{1,200}")
 """Allowed names of entries; model names contain slashes and dots."""
+
+MAX_PROBLEM_CHARS = 500
+"""Maximum length of what is said about an entry: the names of the longest table's keys have that many."""
 
 Found = tuple[Any, Sequence[SettingProblem]]
 """Value of the weaker layers combined with this layer's, and the problems found."""
@@ -29,10 +34,10 @@ def rules(layer: Layer, raw: object, so_far: tuple[Any, ...]) -> Found:
     return (*so_far, *found), problems
 
 
-def tables(key: str) -> Callable[[Layer, object, Mapping[str, BaseModel]], Found]:
+def tables(key: str) -> Callable[[Layer, object, Mapping[str, Table]], Found]:
     """Return the function that merges a table such as `[agents.NAME]`."""
 
-    def gathered(layer: Layer, raw: object, so_far: Mapping[str, BaseModel]) -> Found:
+    def gathered(layer: Layer, raw: object, so_far: Mapping[str, Table]) -> Found:
         found, problems = dict(so_far), list[SettingProblem]()
         for name, given in _named(layer, key, raw, problems):
             judged = _entry(layer, f".{name}", key, TABLES[key], given)
@@ -106,38 +111,22 @@ def _named(layer: Layer, key: str, raw: object, problems: list[SettingProblem]) 
             problems.append(_problem(layer, key, f".{name}", given, "invalid", "invalid name: it contains spaces"))
 
 
-def _entry(
-    layer: Layer, place: str, key: str, table: type[BaseModel], given: object
-) -> _AcceptedEntry | SettingProblem:
+def _entry(layer: Layer, place: str, key: str, table: type[Table], given: object) -> _AcceptedEntry | SettingProblem:
     if not isinstance(given, Mapping):
         return _problem(layer, key, place, given, "invalid", "expected a table")
     if key == "providers" and "/" in place:
         why = "a provider name must not contain a slash"
         return _problem(layer, key, place, cast("object", given), "invalid", why)
-    spelled = {layer.spell(name): name for name in table.model_fields} if not layer.is_text else {}
+    spelled = {layer.spell(name): name for name in table.__struct_fields__} if not layer.is_text else {}
     items = cast("Mapping[object, Any]", given).items()
-    own = {spelled.get(str(name), str(name)): _whole(value) for name, value in items}
+    own = {spelled.get(str(name), str(name)): value for name, value in items}
     try:
-        entry = table.model_validate(own, strict=True)
-    except ValidationError as error:
-        return _problem(layer, key, place, own, "invalid", what_is_wrong(error, table))
+        entry = converted(table, own)
+    except SettingError as error:
+        return _problem(layer, key, place, own, "invalid", shown_line(str(error), MAX_PROBLEM_CHARS))
     if not layer.trusted:
-        return _untrusted(layer, key, place, dumped(entry))
+        return _untrusted(layer, key, place, {name: to_builtins(getattr(entry, name)) for name in own})
     return _AcceptedEntry(entry)
-
-
-def what_is_wrong(error: ValidationError, table: type[BaseModel]) -> str:
-    """Describe the first error in an entry of a table."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    name = ".".join(map(str, first["loc"]))
-    if first["type"] == "extra_forbidden":
-        return f"unknown key {name}; known keys: {', '.join(table.model_fields)}"
-    said = first["msg"].removeprefix("Value error, ")
-    return f"{name}: {said}" if name else said
-
-
-def _whole(raw: Any) -> Any:
-    return int(raw) if isinstance(raw, float) and raw.is_integer() else raw
 
 
 def _untrusted(layer: Layer, key: str, place: str, wanted: object) -> SettingProblem:

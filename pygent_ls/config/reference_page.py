@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
-
 from pygent_ls.config.entries import TABLES, Hook
-from pygent_ls.config.settings import FIELDS, NAMES, expected
+from pygent_ls.config.settings import NAMES, field_of
 from pygent_ls.config.sources import as_variable, camel_case
+from pygent_ls.config.table import Field, Table, fields_of
 
 _HEAD = """\
 # Settings
@@ -119,27 +117,25 @@ def configuration_page() -> str:
 
 
 def _section(name: str) -> str:
-    info = FIELDS[name]
-    default: object = info.get_default(call_default_factory=True, validated_data={})
+    info = field_of(name)
     table = Hook if name == "hooks" else TABLES.get(name)
     return f"""\
 ### `{name}`
 
 {info.description}
 
-- value: {expected(name)}
-- default: `{json.dumps(default)}`
+- value: {info.expected}
+- default: `{json.dumps(info.default)}`
 - environment: `{as_variable(name)}`; editor: `{camel_case(name)}`
 {_entries(table) if table else ""}"""
 
 
-def _entries(table: type[BaseModel]) -> str:
-    lines = [f"  - `{name}`: {info.description}{_default(info)}" for name, info in table.model_fields.items()]
+def _entries(table: type[Table]) -> str:
+    lines = [f"  - `{name}`: {info.description}{_default(info)}" for name, info in fields_of(table).items()]
     return "\n".join(["- fields:", *lines, ""])
 
 
-def _default(info: FieldInfo) -> str:
-    if info.is_required():
+def _default(info: Field) -> str:
+    if info.is_required:
         return " Required."
-    default: object = info.get_default(call_default_factory=True, validated_data={})
-    return f" Default: `{json.dumps(default)}`." if default not in (None, "", (), {}) else ""
+    return f" Default: `{json.dumps(info.default)}`." if info.default not in (None, "", (), {}) else ""

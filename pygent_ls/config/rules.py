@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import cast
 
 from pygent_ls.agent.rules.rule import Rule, RuleDecision
-from pygent_ls.agent.rules.rule_settings import rule_from
 from pygent_ls.config.layer import Layer, ProblemKind, SettingProblem
 from pygent_ls.config.settings import shown
 from pygent_ls.errors import SettingError
@@ -44,6 +43,8 @@ def _judged(layer: Layer, raw: object) -> Iterator[Rule | SettingProblem]:
 
 
 def _rule(layer: Layer, decision: RuleDecision, given: object) -> Rule | SettingProblem:
+    from pygent_ls.agent.rules.rule_settings import rule_from  # with the shell's grammar; many settings have no rules
+
     try:
         rule = rule_from(given, decision, layer.origin_of_rules)
     except SettingError as error:

@@ -16,9 +16,10 @@ from typing import Literal, cast
 from pygent_ls.agent.rules.rule import RuleOrigin
 from pygent_ls.config.layer import Layer, SettingProblem
 from pygent_ls.config.mcp_files import MCP_FILES, servers_in
+from pygent_ls.config.merge import GATHERED
 from pygent_ls.config.paths import state_folder as state_folder  # noqa: PLC0414 - re-export for readers
 from pygent_ls.config.paths import user_file as user_file  # noqa: PLC0414 - re-export for readers
-from pygent_ls.config.settings import FIELDS, GROUPS, NAMES, shown
+from pygent_ls.config.settings import GROUPS, NAMES, shown
 from pygent_ls.data_files import read_toml
 
 ENVIRONMENT_PREFIX = "PYGENT_"
@@ -64,7 +65,7 @@ class CommandLine:
     """Text that replaces the default system prompt and the project's instructions; None to keep them."""
 
 
-_TABLES = frozenset(name for name, info in FIELDS.items() if info.default_factory is not None)
+_TABLES = frozenset(GATHERED) - {"disallowed_tools"} | {"extra_headers"}
 """Settings whose text form is JSON."""
 
 

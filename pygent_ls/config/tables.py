@@ -2,237 +2,201 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-
-STRICT = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
-"""Model configuration of all tables and of the settings themselves; errors never repeat input values."""
-
-MOST = 1_000_000_000
-"""Maximum of any count: higher values make no difference, and huge numbers could not be written out."""
+from pygent_ls.config.table import MOST, Table, about
 
 ContextMode = Literal["continue", "fresh", "sliding"]
 
 
-class Edits(BaseModel):
+class Edits(Table, frozen=True, kw_only=True):
     """Table `[edits]`."""
 
-    model_config = STRICT
-
-    review: Literal["off", "ask"] = Field(
-        default="off",
-        description=(
+    review: Annotated[
+        Literal["off", "ask"],
+        about(
             "Preview each edit hunk by hunk before it is applied (`ask`), in editors that support it; other editors "
             "show a notice. Hunks that you deselect are not applied, and the model is informed. Editors with their "
             "own review show it after each edit regardless of this setting."
         ),
-    )
-    diagnostics_wait_s: float = Field(
-        default=2.0,
-        ge=0,
-        le=60,
-        description=(
+    ] = "off"
+    diagnostics_wait_s: Annotated[
+        float,
+        about(
             "Maximum time in seconds that an edit waits for the editor, or for your `language_servers`, to check the "
             "changed files. New errors and warnings are part of the edit's result. 0 turns this off. It costs nothing "
-            "if nothing checks the files."
+            "if nothing checks the files.",
+            ge=0,
+            le=60,
         ),
-    )
-    format: Literal["off", "auto", "on"] = Field(
-        default="auto",
-        description=(
+    ] = 2.0
+    format: Annotated[
+        Literal["off", "auto", "on"],
+        about(
             "Format the text of an edit before its diff is shown: `auto` if your editor formats the file whenever it "
             "is saved, `on` always, also with your `language_servers`, `off` never. A file that was not formatted "
             "before the edit is left as it is."
         ),
-    )
+    ] = "auto"
 
 
-class MemoryTable(BaseModel):
+class MemoryTable(Table, frozen=True, kw_only=True):
     """Table `[memory]`."""
 
-    model_config = STRICT
-
-    enabled: bool = Field(
-        default=True,
-        description=(
+    enabled: Annotated[
+        bool,
+        about(
             "Tell the model the notes about the workspace that earlier sessions kept, and offer it the tool "
             "`remember`, which asks. `/memory` shows the file."
         ),
-    )
-    max_tokens: int = Field(
-        default=1_000,
-        ge=0,
-        le=MOST,
-        description=(
+    ] = True
+    max_tokens: Annotated[
+        int,
+        about(
             "Maximum number of tokens of the notes in each request, estimated at four characters per token. Older "
-            "lines are left out first."
+            "lines are left out first.",
+            ge=0,
+            le=MOST,
         ),
-    )
+    ] = 1_000
 
 
-class ContextTable(BaseModel):
+class ContextTable(Table, frozen=True, kw_only=True):
     """Table `[context]`."""
 
-    model_config = STRICT
-
-    mode: ContextMode = Field(
-        default="continue",
-        description=(
+    mode: Annotated[
+        ContextMode,
+        about(
             "Part of the conversation that is sent to the model: `continue` sends all of it, `fresh` only the "
             "current turn, `sliding` only the most recent messages. A tool call is always sent together with its "
             "result."
         ),
-    )
-    sliding_messages: int = Field(
-        default=50, ge=1, le=MOST, description="Number of most recent messages to send in mode `sliding`."
-    )
-    max_tokens: int = Field(
-        default=0,
-        ge=0,
-        le=MOST,
-        description=(
+    ] = "continue"
+    sliding_messages: Annotated[
+        int, about("Number of most recent messages to send in mode `sliding`.", ge=1, le=MOST)
+    ] = 50
+    max_tokens: Annotated[
+        int,
+        about(
             "Maximum number of tokens per request, estimated at four characters per token; 0 uses the model's "
-            "context window, or 100,000 if it is unknown."
+            "context window, or 100,000 if it is unknown.",
+            ge=0,
+            le=MOST,
         ),
-    )
-    max_messages: int = Field(
-        default=0, ge=0, le=MOST, description="Maximum number of messages per request; 0 means no limit."
-    )
-    max_chars: int = Field(
-        default=0, ge=0, le=MOST, description="Maximum number of characters per request; 0 means no limit."
-    )
-    max_words: int = Field(
-        default=0, ge=0, le=MOST, description="Maximum number of words per request; 0 means no limit."
-    )
+    ] = 0
+    max_messages: Annotated[int, about("Maximum number of messages per request; 0 means no limit.", ge=0, le=MOST)] = 0
+    max_chars: Annotated[int, about("Maximum number of characters per request; 0 means no limit.", ge=0, le=MOST)] = 0
+    max_words: Annotated[int, about("Maximum number of words per request; 0 means no limit.", ge=0, le=MOST)] = 0
 
 
-class CompletionTable(BaseModel):
+class CompletionTable(Table, frozen=True, kw_only=True):
     """Table `[completion]`."""
 
-    model_config = STRICT
-
-    model: str = Field(
-        default="",
-        description=(
+    model: Annotated[
+        str,
+        about(
             "Model that completes code as you type (inline completion), such as `mistral/codestral-latest`; if empty, "
             "there is none. See `docs/completion.md`."
         ),
-    )
-    api: Literal["auto", "fim", "completions", "infill", "chat"] = Field(
-        default="auto",
-        description=(
+    ] = ""
+    api: Annotated[
+        Literal["auto", "fim", "completions", "infill", "chat"],
+        about(
             "Interface of that model: `fim` is Mistral's, `completions` that of OpenAI with a suffix, `infill` that of "
             "llama.cpp, `chat` asks any chat model. `auto` chooses by the provider."
         ),
-    )
-    debounce_ms: int = Field(
-        default=150, ge=0, le=10_000, description="Time in milliseconds without a key before the model is asked."
-    )
-    max_tokens: int = Field(default=128, ge=1, le=4_096, description="Maximum number of tokens of a completion.")
-    max_tokens_per_day: int = Field(
-        default=2_000_000,
-        ge=0,
-        le=MOST,
-        description=(
+    ] = "auto"
+    debounce_ms: Annotated[
+        int, about("Time in milliseconds without a key before the model is asked.", ge=0, le=10_000)
+    ] = 150
+    max_tokens: Annotated[int, about("Maximum number of tokens of a completion.", ge=1, le=4_096)] = 128
+    max_tokens_per_day: Annotated[
+        int,
+        about(
             "Maximum number of tokens of all completions of a day, prompts included, estimated at four characters per "
-            "token; 0 means no limit."
+            "token; 0 means no limit.",
+            ge=0,
+            le=MOST,
         ),
-    )
-    next_edit: bool = Field(
-        default=False,
-        description=(
+    ] = 2_000_000
+    next_edit: Annotated[
+        bool,
+        about(
             "Whether that model also predicts your next edit from your last ones, in editors that can show it. It is "
             "asked by chat."
         ),
-    )
+    ] = False
 
 
-class RepositoryMapTable(BaseModel):
+class RepositoryMapTable(Table, frozen=True, kw_only=True):
     """Table `[repository_map]`."""
 
-    model_config = STRICT
-
-    tokens: int = Field(
-        default=2_000,
-        ge=100,
-        le=9_000,
-        description=(
+    tokens: Annotated[
+        int,
+        about(
             "Maximum number of tokens of the map of the workspace, estimated at four characters per token: of the tool "
-            "`repo_map`, if the model does not ask for another size, and in the prompt."
+            "`repo_map`, if the model does not ask for another size, and in the prompt.",
+            ge=100,
+            le=9_000,
         ),
-    )
-    in_prompt: bool = Field(
-        default=False,
-        description=(
+    ] = 2_000
+    in_prompt: Annotated[
+        bool,
+        about(
             "Include the map in the system prompt of each session. It is made with the first prompt and does not "
             "change, so that the provider's cache applies."
         ),
-    )
+    ] = False
 
 
-class VoiceTable(BaseModel):
+class VoiceTable(Table, frozen=True, kw_only=True):
     """Table `[voice]`."""
 
-    model_config = STRICT
-
-    server: str = Field(
-        default="",
-        description=(
+    server: Annotated[
+        str,
+        about(
             "Name of the MCP server that listens for `/voice`; if empty, the first one that is a speech server. See "
             "`docs/voice.md`."
         ),
-    )
-    poll_ms: int = Field(
-        default=250, ge=50, le=10_000, description="Interval in milliseconds at which the server is asked for text."
-    )
-    silence_s: float = Field(
-        default=300.0,
-        ge=0,
-        le=MOST,
-        description="Time in seconds without speech after which voice input stops; 0 means never.",
-    )
+    ] = ""
+    poll_ms: Annotated[
+        int, about("Interval in milliseconds at which the server is asked for text.", ge=50, le=10_000)
+    ] = 250
+    silence_s: Annotated[
+        float, about("Time in seconds without speech after which voice input stops; 0 means never.", ge=0, le=MOST)
+    ] = 300.0
 
 
-class CompactionTable(BaseModel):
+class CompactionTable(Table, frozen=True, kw_only=True):
     """Table `[compaction]`."""
 
-    model_config = STRICT
-
-    strategy: Literal["summarize", "drop_tool_results", "trim", "off"] = Field(
-        default="summarize",
-        description=(
+    strategy: Annotated[
+        Literal["summarize", "drop_tool_results", "trim", "off"],
+        about(
             "What to do when the conversation exceeds the context window: `summarize` summarizes its middle with a "
             "model, `drop_tool_results` removes older tool results, `trim` removes the oldest messages, `off` does "
             "nothing. The session keeps the full conversation."
         ),
-    )
-    at: float = Field(
-        default=0.8, gt=0, le=1, description="Share of the context window at which the conversation is compacted."
-    )
-    model: str = Field(default="", description="Model for summaries; if empty, the model of the turn.")
+    ] = "summarize"
+    at: Annotated[float, about("Share of the context window at which the conversation is compacted.", gt=0, le=1)] = 0.8
+    model: Annotated[str, about("Model for summaries; if empty, the model of the turn.")] = ""
 
 
-class Retry(BaseModel):
+class Retry(Table, frozen=True, kw_only=True):
     """Table `[retry]`."""
 
-    model_config = STRICT
-
-    max_attempts: int = Field(
-        default=5, ge=1, le=MOST, description="Maximum number of attempts per model call, including the first."
-    )
-    max_seconds: float = Field(
-        default=120.0,
-        ge=0,
-        le=MOST,
-        description="Maximum time in seconds for retries, measured from the first failure of a call.",
-    )
-    initial_delay_s: float = Field(
-        default=1.0,
-        ge=0,
-        le=MOST,
-        description=(
+    max_attempts: Annotated[
+        int, about("Maximum number of attempts per model call, including the first.", ge=1, le=MOST)
+    ] = 5
+    max_seconds: Annotated[
+        float, about("Maximum time in seconds for retries, measured from the first failure of a call.", ge=0, le=MOST)
+    ] = 120.0
+    initial_delay_s: Annotated[
+        float,
+        about(
             "Delay in seconds before the first retry. It doubles with each retry, with some random variation. A "
-            "delay requested by the provider takes precedence."
+            "delay requested by the provider takes precedence.",
+            ge=0,
+            le=MOST,
         ),
-    )
+    ] = 1.0

@@ -44,17 +44,12 @@ def save_model(file: Path, name: str, *, api_base: str = "", former_provider: st
 def save_mcp_server(file: Path, name: str, table: Mapping[str, Any]) -> None:
     """Set `[mcp_servers.NAME]`. Raises `SettingError` if the name or the table is invalid, or the file cannot be
     changed."""
-    from pydantic import ValidationError
-
     from pygent_ls.config.entries import McpServerTable
-    from pygent_ls.config.merge import what_is_wrong
+    from pygent_ls.config.table import converted
 
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
         raise SettingError(f"{name!r} is not a valid name: use letters, digits, - and _")
-    try:
-        McpServerTable.model_validate(dict(table))
-    except ValidationError as error:
-        raise SettingError(what_is_wrong(error, McpServerTable)) from None
+    converted(McpServerTable, table)
 
     def change(document: Any) -> None:
         import tomlkit

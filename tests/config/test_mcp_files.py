@@ -82,7 +82,7 @@ def test_the_workspaces_own_file_takes_precedence_and_values_are_not_shown(tmp_p
         ("[" * 100_000, "not valid JSON: nested too deeply"),
         ('{"mcpServers": {"a": 1}}', "expected a table"),
         ('{"mcpServers": {"a": {}}}', "either command or url must be set"),
-        ('{"mcpServers": {"a": {"command": 1}}}', "command: Input should be a valid string"),
+        ('{"mcpServers": {"a": {"command": 1}}}', "command: expected text"),
     ],
 )
 def test_a_wrong_file_is_told_and_the_rest_counts(text: str, problem: str, tmp_path: Path) -> None:

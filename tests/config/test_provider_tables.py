@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
 from pygent_ls.config.layer import Layer
 from pygent_ls.config.layers import Loaded, load
@@ -25,7 +26,7 @@ def user_file(folder: Path, text: str) -> Layer:
 
 
 def tables(loaded: Loaded) -> dict[str, dict[str, Any]]:
-    return {name: table.model_dump(exclude_unset=True) for name, table in loaded.settings.providers.items()}
+    return {name: to_builtins(table) for name, table in loaded.settings.providers.items()}
 
 
 def test_the_tables_of_all_layers_count_and_the_stronger_of_one_name_stands_whole(tmp_path: Path) -> None:

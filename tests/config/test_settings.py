@@ -337,7 +337,7 @@ def test_a_workspace_cannot_take_back_the_users_plan_mode(tmp_path: Path) -> Non
 def test_a_secret_is_shown_neither_as_a_value_nor_as_a_problem(layer: Layer) -> None:
     loaded = load([layer])
 
-    values = [shown(key, value) for key, value in loaded.settings]
+    values = [shown(key, value) for key, value in loaded.settings.fields().items()]
     assert "opensesame" not in repr([values, [problem.text for problem in loaded.problems], loaded.settings])
     assert "***" in "".join([*values, *(problem.text for problem in loaded.problems)])
 
@@ -345,7 +345,9 @@ def test_a_secret_is_shown_neither_as_a_value_nor_as_a_problem(layer: Layer) -> 
 def test_what_looks_like_a_key_is_masked_wherever_it_stands() -> None:
     loaded = load([editor({"model": KEY, "mode": KEY, "whatever": KEY, "apiBase": "https://me:hunter2@host/v1"})])
 
-    text = "\n".join([*(problem.text for problem in loaded.problems), *(shown(k, v) for k, v in loaded.settings)])
+    text = "\n".join(
+        [*(problem.text for problem in loaded.problems), *(shown(k, v) for k, v in loaded.settings.fields().items())]
+    )
     assert KEY not in text
     assert "hunter2" not in text
     assert "https://***@host/v1" in text
@@ -375,9 +377,9 @@ def test_no_input_keeps_the_settings_from_loading(given: dict[str, Any], name: s
 
     loaded = load([editor(given), environment_layer(text), user_layer_of({name: given.get(name)}), editor(None)])
 
-    assert Settings(**dict(loaded.settings)) == loaded.settings
+    assert Settings(**loaded.settings.fields()) == loaded.settings
     assert all(problem.text.isprintable() for problem in loaded.problems)
-    assert all(shown(key, value).isprintable() for key, value in loaded.settings)
+    assert all(shown(key, value).isprintable() for key, value in loaded.settings.fields().items())
 
 
 @given(st.integers(0, 100), st.integers(-5, 200))
@@ -593,11 +595,15 @@ def test_entries_of_all_layers_count_together_and_of_one_name_the_stronger_layer
         ({"agents": {"a": 1}}, "agents.a", "expected a table"),
         ({"agents": {"a b": {}}}, "agents.a b", "invalid name"),
         ({"agents": {"a": {"mood": "good"}}}, "agents.a", "unknown key mood; known keys: description, model"),
-        ({"agents": {"a": {"mode": "brave"}}}, "agents.a", "mode: Input should be 'default'"),
+        (
+            {"agents": {"a": {"mode": "brave"}}},
+            "agents.a",
+            "mode: expected one of default, accept_edits, plan, trust, bypass",
+        ),
         ({"hooks": {}}, "hooks", "expected a list of tables"),
-        ({"hooks": [{"event": "stop"}]}, "hooks[1]", "command: Field required"),
+        ({"hooks": [{"event": "stop"}]}, "hooks[1]", "command is missing"),
         ({"hooks": [{"event": "stop", "command": "x", "matcher": "("}]}, "hooks[1]", "not a regular expression"),
-        ({"cliModels": {"a": {"command": []}}}, "cliModels.a", "command: Tuple should have at least 1 item"),
+        ({"cliModels": {"a": {"command": []}}}, "cliModels.a", "command: expected a list of text that is not empty"),
         ({"models": {"a": {"inputUsdPerMtok": 1}}}, "models.a", "output_usd_per_mtok must be set together"),
         ({"aliases": {"a": 7}}, "aliases.a", "expected a command, as text"),
         ({"disallowedTools": [7]}, "disallowedTools", "expected a list of tools' names"),

@@ -21,7 +21,7 @@ FORBIDDEN_NAMES = {"manager", "utils", "helpers", "common", "base", "types"}
 OWNERS: Mapping[str, tuple[str, ...]] = {
     "pygls": (),
     "lsprotocol": (),
-    "msgspec": ("editors/lsp/",),
+    "msgspec": ("editors/lsp/", "config/"),
     "litellm": ("llm/litellm/model.py",),
     "aiohttp": ("llm/http/stream.py",),
     "certifi": ("llm/http/environment.py",),
