@@ -128,7 +128,10 @@ def converted(table: type[Given], raw: Mapping[str, object], *, is_text: bool = 
         raise SettingError(_what_is_wrong(str(error), given, table)) from None
 
 
-_TRUTH = {**dict.fromkeys(("true", "1", "yes", "on"), True), **dict.fromkeys(("false", "0", "no", "off"), False)}
+_TRUTH = {
+    **dict.fromkeys(("true", "t", "yes", "y", "on", "1"), True),
+    **dict.fromkeys(("false", "f", "no", "n", "off", "0"), False),
+}
 
 
 def _from_text(value: str, kind: object) -> object:
