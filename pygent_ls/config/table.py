@@ -123,8 +123,9 @@ def converted(table: type[Given], raw: Mapping[str, object], *, is_text: bool = 
             kind = fields[name].kind
             given[name] = words(value) if get_origin(kind) is tuple else _from_text(value, kind) if is_text else value
     try:
+        msgspec.json.encode(given)  # text with half of a character, and numbers of any length, could not be stored
         return msgspec.convert(given, table)
-    except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
+    except (msgspec.ValidationError, OverflowError, RecursionError, ValueError) as error:
         raise SettingError(_what_is_wrong(str(error), given, table)) from None
 
 
@@ -137,12 +138,12 @@ _TRUTH = {
 def _from_text(value: str, kind: object) -> object:
     if kind is bool:
         return _TRUTH.get(value.strip().lower(), value)
-    try:
-        if kind is float:
-            return float(value)
-        return int(value) if kind is int else value
-    except ValueError:
-        return value
+    for number in {int: (int, float), float: (float,)}.get(cast("type", kind), ()):
+        try:
+            return whole(number(value))
+        except ValueError:
+            pass
+    return value
 
 
 def _what_is_wrong(said: str, given: Mapping[str, object], table: type[Table]) -> str:
