@@ -87,9 +87,10 @@ test("the editor's TypeScript looks up, renames and mends code", async () => {
 });
 
 test("an edit is formatted by the editor's TypeScript before it is reviewed, if the file is formatted on save", async () => {
-	const settings = '{ "[typescript]": { "editor.formatOnSave": true } }\n';
+	const settings = '{ "editor.lineNumbers": "off", "[typescript]": { "editor.formatOnSave": true } }\n';
 	await using workbench = await opened({ ...FILES, ".vscode/settings.json": settings });
-	const { conversation, model } = workbench;
+	const { conversation, model, page } = workbench;
+	await page.locator(".monaco-editor .line-numbers").first().waitFor({ state: "hidden" }); // the settings are read
 	const widths = { path: "shapes.ts", old: "width * height;", new: "width*height  * 2;" };
 	await model.script(
 		call("edit_file", widths),
