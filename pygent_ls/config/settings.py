@@ -185,7 +185,13 @@ class Settings(BaseModel):
         json_schema_extra={"expected": "a table with the lists `allow`, `ask` and `deny`"},
     )
     stream_flush_ms: int = Field(
-        default=16, ge=0, le=1000, description="Maximum time in milliseconds to collect events into one message."
+        default=16,
+        ge=0,
+        le=1000,
+        description=(
+            "Maximum time in milliseconds to collect events into one message while they come faster than they are "
+            "sent, or while the editor does not read."
+        ),
     )
     first_byte_timeout_s: float = Field(
         default=300.0,
