@@ -131,7 +131,7 @@ class EventStream:
     async def publish(self, stamped: Stamped, turn_id: str, subscriber: Subscriber, *, waits: bool = True) -> None:
         """Queue an event for delivery. Waits only while too much text is undelivered; pass `waits=False` for a
         cancelled turn, which must not wait."""
-        self._add(_Pending(stamped, turn_id, subscriber, now()))
+        self._add(stamped, turn_id, subscriber)
         self._n_published += 1
         loop = asyncio.get_running_loop()
         if self._timer is None:
@@ -181,13 +181,18 @@ class EventStream:
         if ready:
             self._deliver(ready)
 
-    def _add(self, new: _Pending) -> None:
-        event = new.stamped.event
+    def _add(self, new: Stamped, turn_id: str, subscriber: Subscriber) -> None:
+        event = new.event
         last = self._pending[-1] if self._pending else None
-        if last and _is_of_one(last, new) and _continues(last.stamped.event, event):
-            last.stamped = replace(new.stamped, event=last.stamped.event)
+        if (
+            last
+            and last.turn_id == turn_id
+            and last.stamped.parent_tool_id == new.parent_tool_id
+            and _continues(last.stamped.event, event)
+        ):
+            last.stamped = new  # only the contents differ, which are joined on delivery
         else:
-            self._pending.append(last := new)
+            self._pending.append(last := _Pending(new, turn_id, subscriber, now()))
         n_chars = _chars(event)
         last.n_chars += n_chars
         self._pending_chars += n_chars
@@ -210,11 +215,6 @@ class EventStream:
             timestamp=each.timestamp,
             parent_tool_id=each.stamped.parent_tool_id,
         )
-
-
-def _is_of_one(last: _Pending, new: _Pending) -> bool:
-    """Whether both events come from the same agent in the same turn."""
-    return last.turn_id == new.turn_id and last.stamped.parent_tool_id == new.stamped.parent_tool_id
 
 
 def _comes_before_a_question(event: AgentEvent) -> bool:
