@@ -12,23 +12,26 @@ usage: python benchmarks/peers.py [ROUNDS [PROGRAM ...]]     (first: .ci/benchma
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import isfinite
 from pathlib import Path
+from threading import Event, Thread
 from time import monotonic, sleep
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from machine import write_result
-from peer_programs import MANY_SESSIONS, Program, installed
+from peer_programs import MANY_SESSIONS, Program, Pygent, installed
 from provider import Told, calls, flood, paced, provider, stall, told_by
 
 ROUNDS = 5
@@ -54,11 +57,23 @@ N_AT_ONCE, N_EACH, EACH_US = 8, 1_000, 1_000
 CLOSED_WITHIN_S = 2.0
 """How long the provider is asked whether a connection was closed."""
 
+FIRST_REQUEST_WITHIN_S = 30.0
+
+DOCUMENT = 'value = compute(1, "some text")\n' * 31_250
+"""1 MB."""
+
+N_CHANGES, CHANGE_S = 100, 0.1
+"""Changes of the document while an answer streams, and the time between two."""
+
 OFFLINE = ["bwrap", "--dev-bind", "/", "/", "--unshare-net", "--die-with-parent", "--"]
 
 OURS = "pygent_ls"
 
 Figures = dict[str, float]
+"""Figures of one round; infinite for what did not happen."""
+
+Medians = dict[str, float | None]
+"""None for what did not happen."""
 
 
 def main() -> None:
@@ -83,6 +98,8 @@ def main() -> None:
             for name, program in programs.items():
                 with Run(program, folder, homes[name], url) as run:
                     runs[name].append(run.everything(many=name in MANY_SESSIONS))
+                if program is Pygent:
+                    runs[name][-1] |= first_ask(folder, homes[name], url)
                 print(name, runs[name][-1], file=sys.stderr, flush=True)
     figures = {name: median(each) for name, each in runs.items()}
     result = {
@@ -128,6 +145,8 @@ class Run:
         figures |= self._cancel()
         if many:
             figures |= self._at_once()
+        if isinstance(self.program, Pygent):
+            figures |= self._typing(self.program)
         return figures
 
     def turn(self, prompt: str) -> list[tuple[float, str]]:
@@ -199,6 +218,39 @@ class Run:
         all_of_them = self._streamed([self.program.open() for _ in range(N_AT_ONCE)])
         return {"one_session_tokens_per_s": one, "sessions_at_once_tokens_per_s": all_of_them}
 
+    def _typing(self, program: Pygent) -> Figures:
+        """How late deltas are while a document of 1 MB is sent again and again."""
+        document = {"uri": (self.folder / "typed.py").as_uri(), "version": 1}
+        opened = {**document, "languageId": "python", "text": DOCUMENT}
+        program.daemon.tell("textDocument/didOpen", {"textDocument": opened})
+        changes = [
+            framed(
+                "textDocument/didChange", {"textDocument": {**document, "version": 2 + at}, "contentChanges": [each]}
+            )
+            for at, each in enumerate([{"text": f"{DOCUMENT}{at}"} for at in range(N_CHANGES)])
+        ]
+        assert program.process.stdin is not None
+        stdin = program.process.stdin
+        over = Event()
+
+        def type_on() -> None:
+            for each in changes:
+                if over.wait(CHANGE_S):
+                    return
+                stdin.write(each)
+                stdin.flush()
+
+        self.session = program.open()
+        told_by(self.url)
+        typing = Thread(target=type_on)
+        program.ask(self.session, paced(N_PACED, PAUSE_US))
+        typing.start()
+        pieces = list(self._pieces())
+        over.set()
+        typing.join()
+        late = sorted(lateness(pieces, told_by(self.url)[-1]))
+        return {"typing_delta_ms": statistics.median(late), "typing_delta_p95_ms": late[len(late) * 95 // 100]}
+
     def _streamed(self, sessions: Sequence[str]) -> float:
         running = set(sessions)
         for each in sessions:
@@ -211,6 +263,28 @@ class Run:
             elif said is not None:
                 last_s = monotonic()
         return len(sessions) * N_EACH / (last_s - min(each.sent_s[0] for each in told_by(self.url)))
+
+
+def first_ask(folder: Path, home: Path, url: str) -> Figures:
+    """From `initialized` to the answer to the first `pygent.ask`, and to its request to the model."""
+    told_by(url)
+    program = Pygent(folder, home, url)
+    initialized_s = monotonic()
+    asked = program.daemon.begin("workspace/executeCommand", {"command": "pygent.ask", "arguments": ["Hello."]})
+    program.daemon.result(asked)
+    figures = {"first_ask_answered_ms": (monotonic() - initialized_s) * 1000}
+    until_s = initialized_s + FIRST_REQUEST_WITHIN_S
+    while not (told := told_by(url, forget=False)) and monotonic() < until_s:
+        sleep(0.01)
+    program.process.kill()
+    program.process.wait()
+    return {**figures, "first_ask_requested_ms": (told[0].began_s - initialized_s) * 1000}
+
+
+def framed(method: str, params: Mapping[str, Any]) -> bytes:
+    """A notification with its header."""
+    body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode()
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 def lateness(pieces: Sequence[tuple[float, str]], told: Told) -> list[float]:
@@ -244,16 +318,21 @@ def memory_mb(pid: int) -> tuple[float, float]:
     return sizes[0], sizes[1]
 
 
-def median(runs: Sequence[Figures]) -> Figures:
+def median(runs: Sequence[Figures]) -> Medians:
     """Medians of the rounds."""
-    return {name: round(statistics.median(each[name] for each in runs), 2) for name in runs[0]}
+    medians = {name: statistics.median(each[name] for each in runs) for name in runs[0]}
+    return {name: round(value, 2) if isfinite(value) else None for name, value in medians.items()}
 
 
-def ratios(figures: dict[str, Figures]) -> dict[str, Any]:
+def ratios(figures: dict[str, Medians]) -> dict[str, Any]:
     """Ours to the others'."""
     others = {name: each for name, each in figures.items() if name != OURS}
     return {
-        f"to_{name}": {figure: round(figures[OURS][figure] / value, 2) for figure, value in each.items()}
+        f"to_{name}": {
+            figure: round(mine / theirs, 2)
+            for figure, mine in figures[OURS].items()
+            if mine and (theirs := each.get(figure))
+        }
         for name, each in others.items()
         if OURS in figures
     }
