@@ -126,7 +126,7 @@ class Chat:
     """Chat completions."""
 
     def __init__(self, request: dict[str, Any]) -> None:
-        self.tools = [each["function"]["name"] for each in request.get("tools") or [] if "function" in each]
+        self.tools: list[str] = [each["function"]["name"] for each in request.get("tools", ()) if "function" in each]
         messages = request["messages"]
         asked = max((at for at, each in enumerate(messages) if each["role"] == "user"), default=0)
         self.prompt = json.dumps(messages[asked].get("content"))
@@ -166,14 +166,14 @@ class Responses:
     _ITEM: ClassVar[dict[str, Any]] = {"type": "message", "id": "msg_1", "role": "assistant", "status": "in_progress"}
 
     def __init__(self, request: dict[str, Any]) -> None:
-        self.tools = [each["name"] for each in request.get("tools") or [] if "name" in each]
+        self.tools: list[str] = [each["name"] for each in request.get("tools", ()) if "name" in each]
         items = request["input"]
         asked = max((at for at, each in enumerate(items) if each.get("role") == "user"), default=0)
         self.prompt = json.dumps(items[asked].get("content"))
         self.n_results = sum(str(each.get("type", "")).endswith("call_output") for each in items[asked:])
 
     def begin(self) -> list[bytes]:
-        part = {"type": "output_text", "text": "", "annotations": []}
+        part: dict[str, Any] = {"type": "output_text", "text": "", "annotations": []}
         return [
             self._event("created", response=self._response("in_progress", [])),
             self._event("output_item.added", output_index=0, item={**self._ITEM, "content": []}),
@@ -195,7 +195,7 @@ class Responses:
         ]
 
     def end(self, texts: Sequence[str], call: tuple[str, str, str] | None) -> list[bytes]:
-        content = [{"type": "output_text", "text": "".join(texts), "annotations": []}]
+        content: list[dict[str, Any]] = [{"type": "output_text", "text": "".join(texts), "annotations": []}]
         item = {**self._ITEM, "status": "completed", "content": content}
         output = [item, *([self._call(*call)] if call else [])]
         return [

@@ -6,6 +6,9 @@ of an answer and `{"end": true}` after it. It has one tool, `read_file`, and kee
 usage: python benchmarks/python_loops.py httpx|aiohttp|pydantic-ai|openai-agents URL FOLDER
 """
 
+# pyright: basic, reportMissingImports=false
+# The two agent libraries have an environment of their own.
+
 from __future__ import annotations
 
 import asyncio
