@@ -26,7 +26,7 @@ INSTALLED = ROOT / "build" / "benchmark-peers"
 
 @dataclass(frozen=True)
 class Said:
-    """Text of an answer, or its end (`text` is None)."""
+    """Text of an answer; None at its end."""
 
     session: str
     text: str | None

@@ -274,7 +274,7 @@ class Run:
 
 
 def first_ask(folder: Path, home: Path, url: str) -> Figures:
-    """From `initialized` to the answer to the first `pygent.ask`, and to its request to the model."""
+    """Time after `initialized` until the first `pygent.ask` is answered, and until its request reaches the model."""
     told_by(url)
     program = Pygent(folder, home, url)
     initialized_s = monotonic()
