@@ -5,7 +5,7 @@ PYTHON := .venv/bin/python
 # Else pyright asks the network whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test test-vscode test-agents recordings git sandbox editors litellm-proxy peers test-nightly check docs bench pins upgrade clean
+.PHONY: demo test test-vscode test-agents recordings git sandbox editors litellm-proxy peers benchmark-peers test-nightly check docs bench pins upgrade clean
 .DEFAULT_GOAL := test
 .NOTPARALLEL: # two installers in one .venv
 
@@ -44,6 +44,10 @@ litellm-proxy: .venv/.installed-dev
 peers: .venv/.installed-dev
 	@.ci/peers/install
 
+# Agents that benchmarks/peers.py measures beside this one. `make bench` leaves out what is not installed.
+benchmark-peers: .venv/.installed-dev
+	@.ci/benchmark-peers/install
+
 # The Python tests with 500 random examples of each property instead of 15: hours.
 test-nightly: git sandbox .venv/.installed-dev editors litellm-proxy peers
 	$(PYTHON) -m pytest -n auto --hypothesis-profile=nightly -o timeout=0
@@ -65,7 +69,7 @@ docs: .venv/.installed
 	fi
 
 bench: .venv/.installed
-	@for each in benchmarks/*.py; do echo "# $$each"; $(PYTHON) "$$each" || exit 1; done
+	@for each in $$(grep -l 'import write_result' benchmarks/*.py); do echo "# $$each"; $(PYTHON) "$$each" || exit 1; done
 
 # The versions that the tests have run with, for everybody: .ci/pins.txt. Run it after `make test`.
 pins: .venv/.installed-dev

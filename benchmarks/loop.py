@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -23,14 +24,15 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from daemon import Daemon
 from machine import write_result
-from provider import provider, told_by
+from peer_programs import Httpx
+from provider import Told, calls, provider, stall, told_by
 
 N_CALLS = 200
 
 AROUND = 5
 """Calls on either side of the one that is looked at: a median of eleven."""
 
-PROMPT = "Read all files."
+PROMPT = calls(N_CALLS)
 
 
 def main() -> None:
@@ -57,7 +59,7 @@ def main() -> None:
 
 def ours(folder: Path, home: Path, model: str) -> dict[str, float]:
     """The daemon's loop."""
-    with provider(N_CALLS) as url, Daemon(folder, home, **environment(url, model)) as daemon:
+    with provider() as url, Daemon(folder, home, **environment(url, model)) as daemon:
         result = daemon.request("pygent/turn/start", {"prompt": PROMPT})
         assert result["iterations"] == N_CALLS + 1, result
         return {**between(told_by(url)), "resident_mb": round(daemon.resident_mb, 1)}
@@ -76,20 +78,25 @@ def environment(url: str, model: str) -> dict[str, str]:
 
 
 def plain(folder: Path) -> dict[str, float]:
-    """The loop below, in a process of its own."""
-    with provider(N_CALLS) as url:
-        subprocess.run([sys.executable, "-c", PLAIN_LOOP, url, str(folder), PROMPT], check=True)
+    """The loop over httpx of `python_loops.py`."""
+    with provider() as url:
+        program = Httpx(folder, folder, url)
+        program.ask(program.open(), PROMPT)
+        while (said := program.read()) is None or said.text is not None:
+            pass
+        program.process.kill()
+        program.process.wait()
         return between(told_by(url))
 
 
-def between(kept: dict[str, list[float]]) -> dict[str, float]:
+def between(told: Sequence[Told]) -> dict[str, float]:
     """The medians, and what writing those requests as JSON costs alone."""
-    gaps = [(began - ended) * 1000 for ended, began in zip(kept["ended_s"], kept["began_s"][1:], strict=False)]
+    gaps = [(each.began_s - (last.ended_s or 0.0)) * 1000 for last, each in pairwise(told)]
     found: dict[str, float] = {}
     for at in (10, 100, 200):
         near = gaps[max(0, at - AROUND - 1) : at + AROUND]
         found[f"at_{at}"] = round(statistics.median(near), 2)
-        found[f"serialising_at_{at}"] = round(serialising(int(kept["n_bytes"][min(at, len(gaps))])), 2)
+        found[f"serialising_at_{at}"] = round(serialising(told[min(at, len(gaps))].n_bytes), 2)
     found["beyond_serialising_200_to_10"] = round(
         (found["at_200"] - found["serialising_at_200"]) / (found["at_10"] - found["serialising_at_10"]), 2
     )
@@ -110,9 +117,9 @@ def serialising(n_bytes: int) -> float:
 
 def cancels(folder: Path, home: Path, model: str) -> dict[str, float]:
     """Return the milliseconds from the request to cancel to the turn's result."""
-    with provider(0) as url, Daemon(folder, home, **environment(url, model)) as daemon:
+    with provider() as url, Daemon(folder, home, **environment(url, model)) as daemon:
         daemon.request("pygent/turn/start", {"prompt": "Load what loads late."})
-        hanging = [cancelled(daemon, {"prompt": "HANG"}, "turn_started") for _ in range(9)]
+        hanging = [cancelled(daemon, {"prompt": stall(0)}, "turn_started") for _ in range(9)]
     script = folder.parent / "script.jsonl"
     call = {"tool_calls": [{"name": "shell", "input": {"command": "trap '' TERM; echo up; sleep 60; true"}}]}
     script.write_text('{"loop": true}\n' + json.dumps(call) + "\n")
@@ -140,40 +147,6 @@ def events_in(message: dict[str, Any]) -> list[dict[str, Any]]:
     if message.get("method") != "$/progress":
         return []
     return message["params"]["value"].get("events", [])
-
-
-PLAIN_LOOP = """
-import json, sys
-import httpx
-
-url, folder, prompt = sys.argv[1:]
-tools = [{"type": "function", "function": {"name": "read_file", "description": "Read a file.", "parameters": {
-    "type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}}}]
-messages = [{"role": "system", "content": "You are an agent."}, {"role": "user", "content": prompt}]
-with httpx.Client(timeout=60) as client:
-    while True:
-        body = {"model": "mock", "messages": messages, "tools": tools, "stream": True}
-        calls, text = {}, ""
-        with client.stream("POST", url + "/chat/completions", json=body) as reply:
-            for line in reply.iter_lines():
-                if not line.startswith("data: ") or line == "data: [DONE]":
-                    continue
-                for choice in json.loads(line[6:])["choices"]:
-                    text += choice["delta"].get("content") or ""
-                    for piece in choice["delta"].get("tool_calls", []):
-                        call = calls.setdefault(piece["index"], {"id": "", "name": "", "arguments": ""})
-                        call["id"] = piece.get("id") or call["id"]
-                        call["name"] = piece["function"].get("name") or call["name"]
-                        call["arguments"] += piece["function"].get("arguments", "")
-        asked = [{"id": call["id"], "type": "function",
-                  "function": {"name": call["name"], "arguments": call["arguments"]}} for call in calls.values()]
-        messages.append({"role": "assistant", "content": text, **({"tool_calls": asked} if asked else {})})
-        if not calls:
-            break
-        for call in calls.values():
-            with open(folder + "/" + json.loads(call["arguments"])["path"]) as file:
-                messages.append({"role": "tool", "tool_call_id": call["id"], "content": file.read()})
-"""
 
 
 if __name__ == "__main__":

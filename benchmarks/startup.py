@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from daemon import Daemon, resident_mb
 from machine import write_result
-from provider import provider, told_by
+from provider import calls, provider, told_by
 
 PAIRS = 15
 """Odd, so that the median is one of them."""
@@ -116,13 +116,13 @@ def asked(home: Path, *, n_calls: int) -> dict[str, float]:
     folder.mkdir(exist_ok=True)
     for number in range(n_calls):
         (folder / f"f{number}.txt").write_text(f"This is file {number}.\n" * 10)
-    with provider(n_calls) as url:
+    with provider() as url:
         environment = {"OPENAI_API_KEY": "sk-benchmark", "OPENAI_BASE_URL": url, "PYGENT_MODEL": "openai/mock"}
         begin = monotonic()
         with Daemon(folder, home, **environment, PYGENT_MAX_ITERATIONS="0") as daemon:
-            result = daemon.request("pygent/turn/start", {"prompt": "Read all files."})
+            result = daemon.request("pygent/turn/start", {"prompt": calls(n_calls)})
             assert result["stopReason"] == "end_turn", result
-            figures = {"seconds": told_by(url)["began_s"][0] - begin, "resident_mb": daemon.resident_mb}
+            figures = {"seconds": told_by(url)[0].began_s - begin, "resident_mb": daemon.resident_mb}
             daemon.leave()
             return figures
 

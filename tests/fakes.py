@@ -323,6 +323,10 @@ class FakeWorkspace:
         document = self._document(path)
         return document.stamp if document else MISSING
 
+    async def stamps(self, paths: Sequence[Path]) -> Sequence[Stamp]:
+        """The stamp of each."""
+        return [await self.stamp(path) for path in paths]
+
     async def tree_stamp(self, folder: Path) -> Stamp | None:
         """All names and stamps below the folder."""
         if self.tree_too_large:

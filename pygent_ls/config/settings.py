@@ -178,7 +178,13 @@ class Settings(Table, frozen=True, kw_only=True):
         ),
     ] = ()
     stream_flush_ms: Annotated[
-        int, about("Maximum time in milliseconds to collect events into one message.", ge=0, le=1000)
+        int,
+        about(
+            "Maximum time in milliseconds to collect events into one message while they come faster than they are "
+            "sent, or while the editor does not read.",
+            ge=0,
+            le=1000,
+        ),
     ] = 16
     first_byte_timeout_s: Annotated[
         float,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -105,7 +104,7 @@ class RepositoryInstructions:
     async def _in_folder(self, folder: Path, reading: Reading) -> list[Instruction]:
         """Return the instructions of one folder, with their imports."""
         candidates = list(self._candidates(folder))
-        stamps = await asyncio.gather(*(self._workspace.stamp(each.path) for each in candidates))
+        stamps = await self._workspace.stamps([each.path for each in candidates])
         found: dict[Path, Instruction] = {}
         for each, stamp in zip(candidates, stamps, strict=True):
             if stamp == MISSING or each.path in found:

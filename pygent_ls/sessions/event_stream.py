@@ -32,6 +32,10 @@ from pygent_ls.agent.messages import now
 ASKING = "ask_user"
 """Name of the tool that asks the user as soon as it is called."""
 
+PAUSE_S = 0.002
+"""Time after a delivery in which the next events wait for each other. It bounds the cost of a fast model: a delivery
+takes the daemon and the editor a fraction of a millisecond each."""
+
 MAX_PENDING_CHARS = 1_000_000
 """Maximum number of characters that may wait for a slow subscriber; beyond it, the turn waits for the subscriber."""
 
@@ -95,16 +99,19 @@ def _not_kept(_events: Sequence[SessionEvent]) -> None:
 
 
 class EventStream:
-    """Numbers events and delivers them, at most one batch per `flush_interval_s` to each subscriber.
+    """Numbers events and delivers them in batches.
 
-    Adjacent deltas of one item are merged while they wait, so a slow reader gets fewer and larger ones. A batch is
-    given to `keep` before it is delivered, so that no delivered event can be lost.
+    An event is delivered at once, or `pause_s` after the delivery before it. It waits longer while each round of the
+    event loop brings more events, for at most `flush_interval_s`, and while its subscriber is congested. Adjacent
+    deltas of one item are merged while they wait, so a slow reader gets fewer and larger ones. A batch is given to
+    `keep` before it is delivered, so that no delivered event can be lost.
     """
 
     def __init__(
         self,
         *,
         flush_interval_s: float,
+        pause_s: float = PAUSE_S,
         last_seq: int = 0,
         keep: Callable[[Sequence[SessionEvent]], None] = _not_kept,
     ) -> None:
@@ -112,18 +119,23 @@ class EventStream:
         self.last_seq = last_seq
         self._keep = keep
         self._interval_s = flush_interval_s
+        self._pause_s = min(pause_s, flush_interval_s)
         self._pending: list[_Pending] = []
         self._pending_chars = 0
         self._last_flush = -math.inf  # the loop's clock may just have started
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._n_published = 0
+        self._n_seen = 0
+        """Number of published events when the timer was last due."""
 
     async def publish(self, stamped: Stamped, turn_id: str, subscriber: Subscriber, *, waits: bool = True) -> None:
         """Queue an event for delivery. Waits only while too much text is undelivered; pass `waits=False` for a
         cancelled turn, which must not wait."""
-        self._add(_Pending(stamped, turn_id, subscriber, now()))
+        self._add(stamped, turn_id, subscriber)
+        self._n_published += 1
         loop = asyncio.get_running_loop()
         if self._timer is None:
-            wait_s = self._last_flush + self._interval_s - loop.time()
+            wait_s = self._last_flush + self._pause_s - loop.time()
             if wait_s <= 0 and not subscriber.congested:
                 self.flush()
                 return
@@ -153,6 +165,11 @@ class EventStream:
         self._last_flush = asyncio.get_running_loop().time()
 
     def _on_timer(self) -> None:
+        loop = asyncio.get_running_loop()
+        n_seen, self._n_seen = self._n_seen, self._n_published
+        if n_seen != self._n_published and loop.time() < self._last_flush + self._interval_s:
+            self._timer = loop.call_soon(self._on_timer)  # events come in each round of the loop: take them all
+            return
         self._timer = None
         ready: list[_Pending] = []
         waiting: list[_Pending] = []
@@ -160,17 +177,22 @@ class EventStream:
             (waiting if each.subscriber.congested else ready).append(each)
         self._pending = waiting
         if waiting:
-            self._timer = asyncio.get_running_loop().call_later(self._interval_s, self._on_timer)
+            self._timer = loop.call_later(self._interval_s, self._on_timer)
         if ready:
             self._deliver(ready)
 
-    def _add(self, new: _Pending) -> None:
-        event = new.stamped.event
+    def _add(self, new: Stamped, turn_id: str, subscriber: Subscriber) -> None:
+        event = new.event
         last = self._pending[-1] if self._pending else None
-        if last and _is_of_one(last, new) and _continues(last.stamped.event, event):
-            last.stamped = replace(new.stamped, event=last.stamped.event)
+        if (
+            last
+            and last.turn_id == turn_id
+            and last.stamped.parent_tool_id == new.parent_tool_id
+            and _continues(last.stamped.event, event)
+        ):
+            last.stamped = new  # only the contents differ, which are joined on delivery
         else:
-            self._pending.append(last := new)
+            self._pending.append(last := _Pending(new, turn_id, subscriber, now()))
         n_chars = _chars(event)
         last.n_chars += n_chars
         self._pending_chars += n_chars
@@ -193,11 +215,6 @@ class EventStream:
             timestamp=each.timestamp,
             parent_tool_id=each.stamped.parent_tool_id,
         )
-
-
-def _is_of_one(last: _Pending, new: _Pending) -> bool:
-    """Whether both events come from the same agent in the same turn."""
-    return last.turn_id == new.turn_id and last.stamped.parent_tool_id == new.stamped.parent_tool_id
 
 
 def _comes_before_a_question(event: AgentEvent) -> bool:

@@ -24,8 +24,7 @@ SMALL_BYTES = 32_000
 """Maximum number of journal bytes read in the event loop, which takes some milliseconds. More is read in a thread."""
 
 BATCH_BYTES = 256_000
-"""Number of journal bytes whose events are sent together: as much as may wait for an editor before it counts as
-slow."""
+"""Number of journal bytes whose events are sent together."""
 
 Ended = Literal["closed", "deleted"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from time import perf_counter
 
@@ -35,7 +35,12 @@ from tests.fakes import bounded
 from tests.sessions.subscribers import Reader
 
 LONG_S = 3600.0
-"""An interval that does not end within a test: nothing goes out by the clock."""
+"""A time that does not end within a test."""
+
+
+def unhurried() -> EventStream:
+    """A stream from which nothing goes out by the clock after the first event."""
+    return EventStream(flush_interval_s=LONG_S, pause_s=LONG_S)
 
 
 def stamped(event: AgentEvent, iteration: int = 1, total_tokens: int = 0) -> Stamped:
@@ -55,15 +60,15 @@ async def publish(stream: EventStream, reader: Reader, *events: AgentEvent, turn
 
 
 async def test_the_first_event_after_a_pause_goes_out_at_once() -> None:
-    stream, reader = EventStream(flush_interval_s=LONG_S), Reader()
+    stream, reader = unhurried(), Reader()
 
     await publish(stream, reader, Notice(content="first"))
 
     assert [[each.event for each in batch] for batch in reader.batches] == [[Notice(content="first")]]
 
 
-async def test_what_follows_within_the_interval_waits_and_goes_out_together() -> None:
-    stream, reader = EventStream(flush_interval_s=0.01), Reader()
+async def test_what_follows_within_the_pause_waits_and_goes_out_together_once_the_loop_is_idle() -> None:
+    stream, reader = EventStream(flush_interval_s=LONG_S, pause_s=0.05), Reader()
 
     await publish(stream, reader, Notice(content="1"), Notice(content="2"), Notice(content="3"))
     assert len(reader.events) == 1
@@ -73,6 +78,43 @@ async def test_what_follows_within_the_interval_waits_and_goes_out_together() ->
         [Notice(content="1")],
         [Notice(content="2"), Notice(content="3")],
     ]
+
+
+async def test_a_delta_after_the_pause_goes_out_at_once() -> None:
+    stream, reader = EventStream(flush_interval_s=LONG_S, pause_s=0.0), Reader()
+
+    await publish(stream, reader, delta("a"), delta("b"))
+
+    assert [each.event for each in reader.events] == [delta("a"), delta("b")]
+
+
+async def flood(stream: EventStream, reader: Reader, *, until: Callable[[], bool]) -> int:
+    """Publish a delta in each round of the event loop until that is true; returns how many there were."""
+    n_deltas = 0
+    while not until():
+        await stream.publish(stamped(delta("x")), "t", reader)
+        n_deltas += 1
+        await asyncio.sleep(0)
+    return n_deltas
+
+
+async def test_what_comes_in_each_round_of_the_loop_goes_out_together() -> None:
+    stream, reader = EventStream(flush_interval_s=LONG_S, pause_s=0.05), Reader()
+    over_s = asyncio.get_running_loop().time() + 0.1
+
+    await publish(stream, reader, delta("x"), delta("x"))
+    n_deltas = await flood(stream, reader, until=lambda: asyncio.get_running_loop().time() > over_s)
+    await reader.until(2)
+
+    assert [each.event for each in reader.events] == [delta("x"), delta("x" * (n_deltas + 1))]
+
+
+async def test_a_flood_that_does_not_end_goes_out_at_each_interval() -> None:
+    stream, reader = EventStream(flush_interval_s=0.002, pause_s=0.001), Reader()
+
+    await bounded(flood(stream, reader, until=lambda: len(reader.batches) == 4))
+
+    assert [len(batch) for batch in reader.batches] == [1, 1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +140,7 @@ async def test_what_follows_within_the_interval_waits_and_goes_out_together() ->
     ids=lambda event: event.type,
 )
 async def test_what_the_user_is_asked_about_goes_out_before_the_question(event: AgentEvent) -> None:
-    stream, reader = EventStream(flush_interval_s=LONG_S), Reader()
+    stream, reader = unhurried(), Reader()
 
     await publish(stream, reader, Notice(content="1"), Notice(content="2"), event)
 
@@ -106,7 +148,7 @@ async def test_what_the_user_is_asked_about_goes_out_before_the_question(event: 
 
 
 async def test_flush_sends_everything_now_and_nothing_twice() -> None:
-    stream, reader = EventStream(flush_interval_s=LONG_S), Reader()
+    stream, reader = unhurried(), Reader()
     await publish(stream, reader, Notice(content="1"), Notice(content="2"))
 
     stream.flush()
@@ -124,7 +166,7 @@ async def test_an_interval_of_nothing_sends_each_event_by_itself() -> None:
 
 
 async def test_two_turns_go_to_their_own_readers_and_share_the_numbers() -> None:
-    stream, one, two = EventStream(flush_interval_s=LONG_S), Reader(), Reader()
+    stream, one, two = unhurried(), Reader(), Reader()
     await publish(stream, one, Notice(content="0"))
 
     await publish(stream, one, delta("a"), turn_id="t1")
@@ -144,7 +186,7 @@ async def test_two_turns_go_to_their_own_readers_and_share_the_numbers() -> None
 
 
 async def test_adjacent_deltas_of_one_item_are_one_event_with_the_latest_count() -> None:
-    stream, reader = EventStream(flush_interval_s=LONG_S), Reader()
+    stream, reader = unhurried(), Reader()
     await publish(stream, reader, Notice(content="0"))
 
     await stream.publish(stamped(delta("Hel"), total_tokens=1), "t", reader)
@@ -166,7 +208,7 @@ async def test_adjacent_deltas_of_one_item_are_one_event_with_the_latest_count()
     ids=lambda event: type(event).__name__,
 )
 async def test_what_is_not_the_same_item_stays_apart(other: AgentEvent) -> None:
-    stream, reader = EventStream(flush_interval_s=LONG_S), Reader()
+    stream, reader = unhurried(), Reader()
     await publish(stream, reader, Notice(content="0"))
 
     await publish(stream, reader, delta("a"), other, delta("c"))
@@ -204,14 +246,28 @@ def merged(sent: Sequence[AgentEvent]) -> list[tuple[str, str]]:
     return [(run[0].type, "".join(getattr(each, "content", "") for each in run)) for run in runs]
 
 
-@given(sent=st.lists(events, max_size=30), pauses=st.sets(st.integers(0, 29)))
-async def test_however_it_is_cut_the_text_and_the_order_are_kept(sent: list[AgentEvent], pauses: set[int]) -> None:
-    stream, reader = EventStream(flush_interval_s=LONG_S), Reader()
+positions = st.sets(st.integers(0, 29))
+
+
+@given(
+    sent=st.lists(events, max_size=30),
+    flushed=positions,
+    rounds=positions,
+    busy=positions,
+    pause_s=st.sampled_from([0.0, 1e-6, LONG_S]),
+)
+async def test_however_it_is_cut_the_text_and_the_order_are_kept(
+    sent: list[AgentEvent], flushed: set[int], rounds: set[int], busy: set[int], pause_s: float
+) -> None:
+    stream, reader = EventStream(flush_interval_s=LONG_S, pause_s=pause_s), Reader()
 
     for number, event in enumerate(sent):
+        (reader.stop_reading if number in busy else reader.read_on)()
         await publish(stream, reader, event)
-        if number in pauses:
+        if number in flushed:
             stream.flush()
+        if number in rounds:
+            await asyncio.sleep(0)
     stream.flush()
 
     assert merged([each.event for each in reader.events]) == merged(sent)
@@ -283,7 +339,7 @@ async def test_a_turn_waits_for_a_reader_that_is_too_far_behind() -> None:
 
 
 async def test_a_reader_that_does_not_read_makes_no_delta_slow() -> None:
-    stream, reader = EventStream(flush_interval_s=LONG_S), Reader()
+    stream, reader = unhurried(), Reader()
     reader.stop_reading()
     n_deltas = MAX_PENDING_CHARS // 8
     began_s = perf_counter()

@@ -36,6 +36,9 @@ class WorkspaceWithBuffers(DiskWorkspace):
     async def stamp(self, path: Path) -> Stamp:
         return self._buffers[path].stamp if path in self._buffers else await super().stamp(path)
 
+    async def stamps(self, paths: Sequence[Path]) -> Sequence[Stamp]:
+        return [await self.stamp(path) for path in paths]
+
     async def tree_stamp(self, folder: Path) -> Stamp | None:
         buffers = [f"{path} {each.stamp}" for path, each in self._buffers.items() if path.is_relative_to(folder)]
         on_disk = await super().tree_stamp(folder)

@@ -244,6 +244,10 @@ class Workspace(Protocol):
         """Return the stamp that `read` would give now; `MISSING` for a missing file."""
         ...
 
+    async def stamps(self, paths: Sequence[Path]) -> Sequence[Stamp]:
+        """Return the stamp of each path, at the cost of one."""
+        ...
+
     async def tree_stamp(self, folder: Path) -> Stamp | None:
         """Return one stamp for everything below a folder, unsaved buffers included; None if the folder is too large."""
         ...

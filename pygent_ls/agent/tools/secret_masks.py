@@ -7,6 +7,7 @@ a link to the file, in a copy of it, after a move, and in a file that was writte
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -177,12 +178,15 @@ class SecretMasks:
         """Learn the secrets of files without showing them. Files that cannot be read are left out."""
         if self._workspace is None:
             return
+        paths: dict[str, Path] = {}
         for name in names:
+            with suppress(ToolError):
+                paths[name] = self._workspace.resolve(name)
+        stamps = await self._workspace.stamps(list(paths.values())) if paths else ()
+        for (name, path), stamp in zip(paths.items(), stamps, strict=True):
+            if stamp == MISSING or not self.files.is_new(path, stamp):
+                continue
             try:
-                path = self._workspace.resolve(name)
-                stamp = await self._workspace.stamp(path)
-                if stamp == MISSING or not self.files.is_new(path, stamp):
-                    continue
                 document = await self._workspace.read(path)
             except ToolError:
                 continue

@@ -41,8 +41,8 @@ class Attempt:
 
     def __post_init__(self) -> None:
         self.answer.model = self.model.name
-        self._texts: dict[str, str] = {}
-        """Text of each item. A text that follows a search of the provider is an item of its own."""
+        self._texts: dict[str, list[str]] = {}
+        """Pieces of the text of each item. A text that follows a search of the provider is an item of its own."""
         self._n_splits = 0
         self._drafts = CallDrafts(self.item_prefix)
 
@@ -73,17 +73,16 @@ class Attempt:
 
     def failed(self, error: ModelError) -> Failed:
         """Return the failure, with the emitted items to withdraw."""
-        said = (*self._texts.items(), (self._thinking_id, self.answer.thinking))
-        texts = (item for item, content in said if content)
-        return Failed(error=error, withdrawn=(*texts, *self._drafts.shown))
+        thinking = (self._thinking_id,) if self.answer.thinking else ()
+        return Failed(error=error, withdrawn=(*self._texts, *thinking, *self._drafts.shown))
 
     async def report(self) -> None:
         """Emit the complete items and the usage: the answer counts."""
         try:
             if self.answer.thinking:
                 await self.state.emit(Thinking(item_id=self._thinking_id, content=self.answer.thinking))
-            for item_id, content in self._texts.items():
-                await self.state.emit(Text(item_id=item_id, content=content))
+            for item_id, pieces in self._texts.items():
+                await self.state.emit(Text(item_id=item_id, content="".join(pieces)))
             await self.state.emit(UsageReported(usage=self.state.root.total, answered=self._answered))
         except asyncio.CancelledError:
             self.keep_cut_off()
@@ -124,7 +123,7 @@ class Attempt:
                         self._n_splits = len(self._texts)
                         await self.state.searches.show(chunk)
                     case TextChunk(text=text) if text:
-                        self._texts[self._text_id] = self._texts.get(self._text_id, "") + text
+                        self._texts.setdefault(self._text_id, []).append(text)
                     case _:
                         pass
                 await self._emit_delta(chunk)

@@ -97,6 +97,10 @@ class AcpWorkspace(DiskWorkspace):
         except ToolError:
             return await super().stamp(path)
 
+    async def stamps(self, paths: Sequence[Path]) -> Sequence[Stamp]:
+        """Implement `Workspace`."""
+        return await asyncio.gather(*map(self.stamp, paths))
+
     async def apply(self, plan: EditPlan) -> Applied:
         """Implement `Workspace`. If an operation fails, the earlier ones are undone."""
         async with self._applying:

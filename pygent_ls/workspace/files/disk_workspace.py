@@ -90,6 +90,10 @@ class DiskWorkspace:
         """Implement `Workspace`."""
         return await asyncio.to_thread(disk_stamp, path)
 
+    async def stamps(self, paths: Sequence[Path]) -> Sequence[Stamp]:
+        """Implement `Workspace`."""
+        return await asyncio.to_thread(lambda: [disk_stamp(path) for path in paths])
+
     async def tree_stamp(self, folder: Path) -> Stamp | None:
         """Implement `Workspace`."""
         return await asyncio.to_thread(tree_stamp, folder)

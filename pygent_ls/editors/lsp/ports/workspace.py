@@ -102,6 +102,11 @@ class LspWorkspace:
         buffer = self._buffers.current(path)
         return buffer.stamp if buffer else await self._disk.stamp(path)
 
+    async def stamps(self, paths: Sequence[Path]) -> Sequence[Stamp]:
+        buffers = [self._buffers.current(path) for path in paths]
+        on_disk = await self._disk.stamps(paths)
+        return [buffer.stamp if buffer else stamp for buffer, stamp in zip(buffers, on_disk, strict=True)]
+
     async def tree_stamp(self, folder: Path) -> Stamp | None:
         """Return a stamp of the folder on disk and of the buffers below it."""
         on_disk = await self._disk.tree_stamp(folder)

@@ -20,8 +20,9 @@ MAX_BODY_BYTES = 256 * 1024 * 1024
 """Maximum length of a body; a longer one is skipped and answered with an error. It is four times the largest file that
 any editor was seen to open."""
 
-CONGESTED_BYTES = 256 * 1024
-"""Unwritten output from which on events are held back and merged: four times a Linux pipe buffer."""
+CONGESTED_BYTES = 32 * 1024
+"""Unwritten output from which on events are held back and merged: half a Linux pipe buffer. What waits there is already
+old when a slow editor reads it."""
 
 MAX_HEADER_BYTES = 16 * 1024
 """Maximum length of a header line; a longer line is not a header."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pygent_ls.editors.lsp.transport.stdio import CONGESTED_BYTES
+from pygent_ls.sessions.subscriptions import BATCH_BYTES
 from tests.editors.lsp.editor import Editor, Setup, WireError, connected
 from tests.fakes import Gate, bounded, say
 
@@ -104,4 +104,4 @@ async def test_much_is_sent_in_parts_that_an_editor_takes(folder: Path) -> None:
 
         assert editor.events("view") == editor.events()
         assert len(editor.progress("view")) > 4
-        assert max(len(str(each)) for each in editor.progress("view")) < CONGESTED_BYTES
+        assert max(len(str(each)) for each in editor.progress("view")) < BATCH_BYTES
