@@ -20,7 +20,7 @@ def seconds(run: Callable[[str], object], text: str, *, n_runs: int = 3) -> floa
     """CPU time of the fastest of some runs. Raises `EndlessError`."""
     best = float("inf")
     for _ in range(n_runs):
-        with _ended_in_the_end():
+        with limited():
             began = time.thread_time()
             run(text)
             best = min(best, time.thread_time() - began)
@@ -28,7 +28,9 @@ def seconds(run: Callable[[str], object], text: str, *, n_runs: int = 3) -> floa
 
 
 @contextlib.contextmanager
-def _ended_in_the_end() -> Generator[None]:
+def limited() -> Generator[None]:
+    """End what takes far more CPU time than it may. Raises `EndlessError`."""
+
     def end(_signal: int, _frame: FrameType | None) -> None:
         raise EndlessError
 

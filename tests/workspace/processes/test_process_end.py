@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pygent_ls.agent.ports.processes import Processes
+from pygent_ls.workspace.processes.child import TERMINATE_S
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from tests.workspace.programs import LIMIT_S, Listener, python, runs, shell
 
@@ -30,7 +31,6 @@ async def test_a_program_that_takes_too_long_is_asked_to_end_and_its_last_words_
     result = await processes.run(shell(command, tmp_path, timeout_s=1))
 
     assert (result.stdout, result.exit_code, result.timed_out) == ("hello\nbye\n", 7, True)
-    assert result.duration_s < 2.9
 
 
 STUBBORN = """
@@ -47,20 +47,20 @@ async def test_a_group_that_ignores_the_request_is_killed_after_two_seconds(
 
     assert result.timed_out
     assert result.exit_code == -signal.SIGKILL
-    assert 2.9 < result.duration_s < 6
+    assert result.duration_s > 1 + TERMINATE_S
     assert not runs(int(result.stdout))
 
 
 async def test_a_cancel_ends_the_whole_group(processes: Processes, tmp_path: Path) -> None:
     listener = Listener()
-    task = asyncio.create_task(processes.run(shell("echo $$; sleep 100 & echo $!; wait", tmp_path), listener))
+    command = "trap 'touch asked; exit' TERM; echo $$; sleep 100 & echo $!; wait"
+    task = asyncio.create_task(processes.run(shell(command, tmp_path), listener))
     pids = [int(line) for line in (await listener.until("\n", times=2)).split()]
-    started = time.monotonic()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
 
-    assert time.monotonic() - started < 1.5
+    assert (tmp_path / "asked").exists()
     assert not any(map(runs, pids))
 
 
@@ -81,7 +81,7 @@ async def test_a_cancel_kills_those_who_ignore_it_and_a_second_cancel_at_once(
         duration_s = time.monotonic() - started
 
         assert not runs(pid)
-        assert duration_s > 2 if n_cancels == 1 else duration_s < 1.5
+        assert (duration_s > TERMINATE_S) == (n_cancels == 1)
 
 
 async def test_a_background_process_neither_holds_up_nor_outlives_the_program(
@@ -91,8 +91,7 @@ async def test_a_background_process_neither_holds_up_nor_outlives_the_program(
 
     result = await processes.run(shell("sleep 100 & echo $!", tmp_path), listener)
 
-    assert result.exit_code == 0
-    assert result.duration_s < 2
+    assert (result.exit_code, result.timed_out) == (0, False)
     assert not runs(int(result.stdout))
     assert "".join(listener.pieces) == result.stdout
 
@@ -124,8 +123,7 @@ Path("pid").write_text(str(pid))
     result = await processes.run(python(script, tmp_path))
     pid = int((tmp_path / "pid").read_text())
     try:
-        assert result.exit_code == 0
-        assert result.duration_s < 5
+        assert (result.exit_code, result.timed_out) == (0, False)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -335,7 +335,6 @@ async def test_a_command_that_takes_too_long_is_asked_to_end_and_its_last_words_
     result = await place.processes().run(spec)
 
     assert (result.stdout, result.timed_out) == ("hello\nbye\n", True)
-    assert result.duration_s < 2.9
 
 
 async def test_not_even_a_process_that_left_its_group_outlives_the_command(place: Place) -> None:
