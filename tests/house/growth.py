@@ -59,6 +59,6 @@ def grows_too_fast(
             return False
         if long <= short * times * 3:
             return False
-        return seconds(run, make(length * times)) > seconds(run, make(length), n_runs=5) * times * 3
+        return seconds(run, make(length * times), n_runs=10) > seconds(run, make(length), n_runs=10) * times * 3
     except EndlessError:
         return True
