@@ -14,7 +14,7 @@ import pytest
 from pygent_ls.agent.ports.processes import Processes
 from pygent_ls.workspace.processes.child import TERMINATE_S
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
-from tests.workspace.programs import LIMIT_S, Listener, python, runs, shell
+from tests.workspace.programs import LIMIT_S, UP, Listener, OnceUp, python, runs, shell
 
 
 @pytest.fixture
@@ -23,12 +23,10 @@ def processes() -> Processes:
     return LocalProcesses()
 
 
-async def test_a_program_that_takes_too_long_is_asked_to_end_and_its_last_words_are_kept(
-    processes: Processes, tmp_path: Path
-) -> None:
-    command = "trap 'echo bye; exit 7' TERM; echo hello; while :; do sleep 0.01; done"
+async def test_a_program_that_takes_too_long_is_asked_to_end_and_its_last_words_are_kept(tmp_path: Path) -> None:
+    command = f"trap 'echo bye; exit 7' TERM; echo hello; {UP}; while :; do sleep 0.01; done"
 
-    result = await processes.run(shell(command, tmp_path, timeout_s=1))
+    result = await OnceUp().run(shell(command, tmp_path, timeout_s=0.1))
 
     assert (result.stdout, result.exit_code, result.timed_out) == ("hello\nbye\n", 7, True)
 
@@ -40,14 +38,14 @@ wait
 """
 
 
-async def test_a_group_that_ignores_the_request_is_killed_after_two_seconds(
-    processes: Processes, tmp_path: Path
-) -> None:
-    result = await processes.run(shell(STUBBORN, tmp_path, timeout_s=1))
+async def test_a_group_that_ignores_the_request_is_killed_after_two_seconds(tmp_path: Path) -> None:
+    command = STUBBORN.replace('echo "$$"', f'echo "$$"; {UP}')
+
+    result = await OnceUp().run(shell(command, tmp_path, timeout_s=0.1))
 
     assert result.timed_out
     assert result.exit_code == -signal.SIGKILL
-    assert result.duration_s > 1 + TERMINATE_S
+    assert result.duration_s > TERMINATE_S
     assert not runs(int(result.stdout))
 
 
