@@ -30,7 +30,7 @@ async def test_a_cancelled_request_closes_the_providers_connection_and_carries_i
     editor.tell("$/cancelRequest", {"id": "to-cancel"})
     with pytest.raises(JsonRpcException) as raised:
         await bounded(turn)
-    await rig.server.until(lambda: rig.server.disconnects == n_before + 1)
+    await rig.server.until(lambda: rig.server.disconnects > n_before)
 
     assert raised.value.code == -32800
     result = as_dictionary(raised.value.data)
@@ -69,7 +69,7 @@ async def test_a_cancelled_turn_closes_the_providers_connection_and_returns_its_
 
     assert await editor.ask("pygent/turn/cancel", {"sessionId": session["sessionId"]}) == {"cancelled": True}
     result = await bounded(turn)
-    await rig.server.until(lambda: rig.server.disconnects == n_before + 1)
+    await rig.server.until(lambda: rig.server.disconnects > n_before)
 
     assert (result["stopReason"], result["sessionId"]) == ("cancelled", session["sessionId"])
     assert editor.types(token).count("finished") == 1
@@ -86,7 +86,7 @@ async def test_a_turn_is_cancelled_before_the_provider_has_said_a_word(rig: Rig)
     editor.tell("window/workDoneProgress/cancel", {"token": "hang"})
 
     assert (await bounded(turn))["stopReason"] == "cancelled"
-    await rig.server.until(lambda: rig.server.disconnects == n_before + 1)
+    await rig.server.until(lambda: rig.server.disconnects > n_before)
     assert editor.progress("hang")[-1]["kind"] == "end"
 
 
