@@ -3,6 +3,7 @@ import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { PYTHON, Scratch } from "../../paths.ts";
 import { isThere } from "../../processes.ts";
 import { withPackagesOfTheRepository } from "../../wheels.ts";
@@ -37,7 +38,7 @@ async function stored(workbench: Workbench, count: number): Promise<void> {
 	const files = join(workbench.folder, "../home/.local/state/pygent-ls/reviews/*/*.json");
 	while (globSync(files).length !== count) {
 		assert.ok(performance.now() < deadline, `not ${count} files wait for review`);
-		await workbench.page.waitForTimeout(50);
+		await sleep(20);
 	}
 }
 
