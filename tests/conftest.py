@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import asyncio
 import gc
 import os
 import sys
@@ -42,6 +43,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Most of what loads litellm, which takes seconds, stands together and first: one worker begins with it, and the
     others take from its end."""
     items.sort(key=lambda item: "llm" not in item.path.parts and item.path.name != "test_doctor.py")
+
+
+def pytest_unconfigure() -> None:
+    """litellm closes its cached clients when the process ends, but not the one with which it streams from Gemini."""
+    client = vars(sys.modules.get("litellm", object)).get("module_level_aclient")
+    if client is not None:
+        asyncio.run(client.close())
 
 
 @pytest.hookimpl(wrapper=True)

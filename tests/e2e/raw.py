@@ -169,12 +169,20 @@ class RawClient:
         """Wait until the daemon takes no processor time: it has nothing to do, or waits for the client."""
         ends_s = monotonic() + WAIT_S
         before, now = -1, self._cpu_ticks()
-        while now != before:
+        while now != before or self._wants_to_run():
             if monotonic() > ends_s:
                 raise TimeoutError("the daemon is busy")
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(0.3)
             before, now = now, self._cpu_ticks()
+
+    def _wants_to_run(self) -> bool:
+        """Whether a thread waits for a processor, which others may take for long, or for a disk."""
+        states: list[str] = []
+        for each in Path(f"/proc/{self.process.pid}/task").glob("*/stat"):
+            with suppress(OSError):  # it has ended
+                states.append(each.read_text().rsplit(")", 1)[1].split()[0])
+        return "R" in states or "D" in states
 
     def _cpu_ticks(self) -> int:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()

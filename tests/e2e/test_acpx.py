@@ -30,7 +30,7 @@ def test_it_edits_a_file_and_continues_a_session(tmp_path: Path) -> None:
         def acpx(*arguments: str) -> list[dict[str, Any]]:
             """The messages that a command shows."""
             agent = " ".join([*COMMAND, "acp"])
-            options = ("--agent", agent, "--cwd", str(folder), "--format", "json", "--ttl", "1")
+            options = ("--agent", agent, "--cwd", str(folder), "--format", "json", "--ttl", "60")
             done = subprocess.run(
                 [str(NODE), str(ACPX), *options, *arguments],
                 env=environment,

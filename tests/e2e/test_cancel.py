@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -16,12 +15,8 @@ from tests.e2e.conftest import SHARED, WITH_HTTP, Rig
 from tests.e2e.lsp_client import WAIT_S, EditorClient
 from tests.model_server import Call, Step
 
-LONG = Step(text="word " * 4000, chunk=5, chunk_delay_s=0.01)
-"""Forty seconds of text."""
-
-AT_ONCE_S = 5.0
-"""Longest time from the cancel to the closed connection: some milliseconds on an idle machine, and far less than the
-answer would take."""
+LONG = Step(text="word " * 4000, chunk=5, stall_after=20)
+"""The beginning of an answer that never ends: its connection closes only if the client closes it."""
 
 
 @WITH_HTTP
@@ -32,13 +27,11 @@ async def test_a_cancelled_request_closes_the_providers_connection_and_carries_i
     turn = editor.begin_turn("Talk", id_="to-cancel", partialResultToken=token)
     await editor.until(lambda: "text_delta" in editor.types(token))
 
-    began_s = monotonic()
     editor.tell("$/cancelRequest", {"id": "to-cancel"})
     with pytest.raises(JsonRpcException) as raised:
         await bounded(turn)
-    await rig.server.until(lambda: rig.server.disconnects == n_before + 1)
+    await rig.server.until(lambda: rig.server.disconnects > n_before)
 
-    assert monotonic() - began_s < AT_ONCE_S
     assert raised.value.code == -32800
     result = as_dictionary(raised.value.data)
     assert result["stopReason"] == "cancelled"
@@ -74,12 +67,10 @@ async def test_a_cancelled_turn_closes_the_providers_connection_and_returns_its_
     turn = editor.begin_turn("Talk", sessionId=session["sessionId"], partialResultToken=token)
     await editor.until(lambda: "text_delta" in editor.types(token))
 
-    began_s = monotonic()
     assert await editor.ask("pygent/turn/cancel", {"sessionId": session["sessionId"]}) == {"cancelled": True}
     result = await bounded(turn)
-    await rig.server.until(lambda: rig.server.disconnects == n_before + 1)
+    await rig.server.until(lambda: rig.server.disconnects > n_before)
 
-    assert monotonic() - began_s < AT_ONCE_S
     assert (result["stopReason"], result["sessionId"]) == ("cancelled", session["sessionId"])
     assert editor.types(token).count("finished") == 1
 
@@ -95,7 +86,7 @@ async def test_a_turn_is_cancelled_before_the_provider_has_said_a_word(rig: Rig)
     editor.tell("window/workDoneProgress/cancel", {"token": "hang"})
 
     assert (await bounded(turn))["stopReason"] == "cancelled"
-    await rig.server.until(lambda: rig.server.disconnects == n_before + 1)
+    await rig.server.until(lambda: rig.server.disconnects > n_before)
     assert editor.progress("hang")[-1]["kind"] == "end"
 
 

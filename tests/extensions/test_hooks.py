@@ -19,7 +19,7 @@ from pygent_ls.agent.ports.processes import ProcessResult
 from pygent_ls.extensions.hooks import OF_TOOLS, CommandHooks, HookCommand, said_by
 from pygent_ls.workspace.processes.local_processes import LocalProcesses
 from tests.fakes import bounded
-from tests.workspace.programs import LIMIT_S, runs
+from tests.workspace.programs import LIMIT_S, UP, OnceUp, runs
 
 GIVEN = HookInput(event="pre_tool_use", session_id="s", turn_id="t", cwd=Path("/"), tool_name="shell", tool_input={})
 
@@ -256,10 +256,9 @@ def test_what_no_provider_takes_is_not_taken_from_a_hook(value: str) -> None:
 
 
 async def test_one_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
-    said = await run(tmp_path, hook("sleep 60 & echo $! > pid; wait", timeout_s=0.2))
-    assert said.notices == (
-        "The pre_tool_use hook `sleep 60 & echo $! > pid; wait` was stopped after 0.2 s and is ignored.",
-    )
+    command = f"sleep 60 & echo $! > pid; {UP}; wait"
+    said = await bounded(CommandHooks([hook(command, timeout_s=0.2)], OnceUp()).run(replace(GIVEN, cwd=tmp_path)))
+    assert said.notices == (f"The pre_tool_use hook `{command}` was stopped after 0.2 s and is ignored.",)
     assert said.decision is None
     assert not runs(int((tmp_path / "pid").read_text()))
 

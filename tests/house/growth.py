@@ -20,7 +20,7 @@ def seconds(run: Callable[[str], object], text: str, *, n_runs: int = 3) -> floa
     """CPU time of the fastest of some runs. Raises `EndlessError`."""
     best = float("inf")
     for _ in range(n_runs):
-        with _ended_in_the_end():
+        with limited():
             began = time.thread_time()
             run(text)
             best = min(best, time.thread_time() - began)
@@ -28,7 +28,9 @@ def seconds(run: Callable[[str], object], text: str, *, n_runs: int = 3) -> floa
 
 
 @contextlib.contextmanager
-def _ended_in_the_end() -> Generator[None]:
+def limited() -> Generator[None]:
+    """End what takes far more CPU time than it may. Raises `EndlessError`."""
+
     def end(_signal: int, _frame: FrameType | None) -> None:
         raise EndlessError
 
@@ -57,6 +59,6 @@ def grows_too_fast(
             return False
         if long <= short * times * 3:
             return False
-        return seconds(run, make(length * times)) > seconds(run, make(length), n_runs=5) * times * 3
+        return seconds(run, make(length * times), n_runs=10) > seconds(run, make(length), n_runs=10) * times * 3
     except EndlessError:
         return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-import time
 
 import pytest
 from hypothesis import given
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 from pygent_ls.observability.log import SafeFormatter
 from pygent_ls.secrets.log_mask import hide, redacted
+from tests.house.growth import limited
 
 PROMPT = "please change the colour of the shed"
 KEY = "sk-ant-api03-0123456789abcdef"
@@ -269,8 +269,5 @@ def test_masking_twice_masks_no_more(text: str) -> None:
 
 @pytest.mark.parametrize("piece", ["eyJ-", "sk-", "bearer ", "token:", "://a:", "api_key = '"])
 def test_masking_a_megabyte_of_near_misses_takes_no_time(piece: str) -> None:
-    started = time.process_time()
-
-    redacted(piece * (1_000_000 // len(piece)))
-
-    assert time.process_time() - started < 5
+    with limited():
+        redacted(piece * (1_000_000 // len(piece)))

@@ -8,9 +8,34 @@ import sys
 from pathlib import Path
 
 from pygent_ls.agent.ports.processes import ProcessSpec
+from pygent_ls.workspace.processes.background import Running
+from pygent_ls.workspace.processes.child import OnOutput
+from pygent_ls.workspace.processes.local_processes import LocalProcesses
 
 LIMIT_S = 30.0
 """Longest wait for something that must happen."""
+
+UP = "echo >up"
+"""Shell command by which a program says that it is up, to `OnceUp`."""
+
+
+class OnceUp(LocalProcesses):
+    """The real ones; a time limit under a second counts from when the program is up."""
+
+    async def begin(
+        self,
+        spec: ProcessSpec,
+        on_output: OnOutput | None,
+        stdin: int | None = None,
+        on_errors: OnOutput | None = None,
+    ) -> Running:
+        if spec.timeout_s >= 1:
+            return await super().begin(spec, on_output, stdin, on_errors)
+        os.mkfifo(spec.cwd / "up")
+        running = await super().begin(spec, on_output, stdin, on_errors)
+        async with asyncio.timeout(LIMIT_S):
+            await asyncio.to_thread((spec.cwd / "up").read_bytes)
+        return running
 
 
 def shell(command: str, folder: Path, *, timeout_s: float = LIMIT_S, max_output_chars: int = 200_000) -> ProcessSpec:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -22,6 +22,7 @@ from pygent_ls.extensions.mcp.time_limits import TimeLimits
 
 if TYPE_CHECKING:  # the SDK takes a second to import, in a thread, once a server is configured
     import httpx2
+    from mcp import MCPError
     from mcp.client import Transport
     from mcp.client.session import ClientRequestContext, IncomingMessage
     from mcp_types import (
@@ -208,7 +209,7 @@ class McpConnection:
                 raise
             raise ToolError(f"The MCP server {name} did not answer within {self._spec.timeout_s:g} s.") from None
         except MCPError as error:
-            if await self._is_lost():
+            if await self._is_lost(error):
                 self.ended.set()
             raise ToolError(f"The MCP server {name} answered with an error: {error}") from None
         except ValidationError as error:
@@ -216,17 +217,24 @@ class McpConnection:
                 f"The MCP server {name} answered with {error.error_count()} values that the protocol does not allow."
             ) from None
 
-    async def _is_lost(self) -> bool:
-        """Whether an HTTP server has forgotten the session, or no longer accepts the user's token."""
+    async def _is_lost(self, error: MCPError) -> bool:
+        """Whether an HTTP server has forgotten the session, or no longer accepts the user's token, or the client has
+        closed the connection, as it does when a message without an answer cannot be sent."""
         from mcp import MCPError
+        from mcp_types import CONNECTION_CLOSED
 
         responses = self._responses
-        if responses is None or not (responses.is_refused or responses.may_be_lost):
+        if responses is None:
             return False
-        if not responses.is_refused:
-            with suppress(MCPError, TimeoutError):
+        if not responses.is_refused and (responses.may_be_lost or error.code == CONNECTION_CLOSED):
+            try:
                 async with asyncio.timeout(PING_S):
                     await self.client.session.send_ping()  # sessions are of protocols that have pings
+            except TimeoutError:
+                pass
+            except MCPError as failure:
+                if failure.code == CONNECTION_CLOSED:  # many servers answer so, too, if the session is lost
+                    return True
         return responses.is_refused or responses.may_be_lost
 
     async def _receive(self, message: IncomingMessage) -> None:
@@ -307,7 +315,7 @@ async def connect(spec: ServerSpec, host: McpHost, log: ServerLog) -> AsyncGener
             if process is not None and process.ended.is_set():
                 raise ToolError(process.why_ended)
             if connection.ended.is_set():
-                raise ToolError("The server no longer knows the session.")
+                raise ToolError("The connection was closed, or the server no longer knows the session.")
     except ToolError as error:
         raise (_needs_sign_in(spec.name) if responses.is_refused else error) from None
     except Exception as error:  # whatever a transport raises ends this connection only

@@ -156,7 +156,7 @@ class Checkpoints:
 
     def undone(self) -> Mapping[str, Sequence[Path]]:
         """Return, by turn id, the files in which no change that the agent made in that turn remains."""
-        ends = [each.moment for each in self._all[1:]] + [self._moment]
+        ends = [*(each.moment for each in self._all), self._moment][1:]
         stands: dict[tuple[str, Path], bool] = {}
         for checkpoint, end in zip(self._all, ends, strict=True):
             for path in checkpoint.changed if checkpoint.conversation is None else ():

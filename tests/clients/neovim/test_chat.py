@@ -49,7 +49,7 @@ def test_a_turn_is_shown_from_its_prompt_to_its_end(start: Start) -> None:
     shown = screen(editor)
     assert any("· Done" in line and "tokens" in line for line in shown)
     assert any("## pygent openai/mock · default" in line for line in shown)
-    assert any("hi you" in line and "tokens" in line for line in shown[:2])
+    editor.until(lambda: any("hi you" in line and "tokens" in line for line in screen(editor)[:2]), what="its name")
     assert not editor.messages()
 
 

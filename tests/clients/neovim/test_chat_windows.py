@@ -53,7 +53,7 @@ def test_the_line_above_it_says_how_the_session_is_set_where_there_is_room(start
     editor.lua("require('pygent').setup({ chat = { size = 80 } })")
     window = open_chat(editor)
     ask(editor, "100% sure?")
-    [wide] = [line for line in screen(editor)[:2] if "100% sure?" in line]
+    [wide] = editor.until(lambda: [line for line in screen(editor)[:2] if "100% sure?" in line], what="its name")
     assert "openai/mock · default" in wide
     assert "120 tokens" in wide
 

@@ -89,7 +89,7 @@ def test_sessions_are_named_listed_resumed_forked_and_deleted(start: Start) -> N
     assert "openai/mock" in titles[0]
     editor.until(lambda: current_name(editor) == "The first session")
 
-    assert completed(editor, "Pygent resume The f") == ["first session"]
+    assert editor.until(lambda: completed(editor, "Pygent resume The f")) == ["first session"]
     assert completed(editor, "Pygent resume l") == ["last"]
     editor.command("Pygent resume The second one")
     editor.until(lambda: current_name(editor) == "The second one")

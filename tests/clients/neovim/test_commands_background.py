@@ -96,7 +96,7 @@ def test_the_end_of_a_background_command_stands_in_the_turn_that_runs(start: Sta
     )
     editor.model.resume()
     editor.until(lambda: n_ends(editor) == 1)
-    assert "· 1 background command" not in chat(editor)
+    editor.until(lambda: "· 1 background command" not in chat(editor), what="no background command")
 
 
 def test_without_background_commands_or_a_daemon_that_is_said(start: Start, home: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import Any
 
 from tests.clients.neovim.conftest import Start
 from tests.clients.neovim.nvim import Editor
-from tests.clients.neovim.prompts import open_prompt, prompt_text, type_keys
+from tests.clients.neovim.prompts import daemon_id, open_prompt, prompt_text, type_keys
 
 OMNI = "v:lua.require'pygent.prompt.completion'.omnifunc"
 
@@ -75,6 +77,23 @@ def test_nothing_opens_where_nothing_is_named_or_where_it_is_not_wanted(start: S
     type_keys(editor, "<C-x><C-o>")
 
     shows(editor, "@src/main.py")
+
+
+def test_a_completion_plugin_that_calls_again_waits_for_the_same_answer(start: Start) -> None:
+    editor = in_project(start, prompt={"menu": False})
+    open_prompt(editor, "@main")
+    editor.lua("require('pygent.sessions').need(function() end)")
+    editor.until("return require('pygent.sessions').current() ~= nil")
+    column = f"return vim.fn.eval([[{OMNI}(1, '')]])"
+    os.kill(daemon_id(editor), signal.SIGSTOP)
+
+    columns = [editor.lua(column), editor.lua(column)]
+    asked = editor.lua("return vim.tbl_values(vim.lsp.get_clients({ name = 'pygent' })[1].requests)")
+    os.kill(daemon_id(editor), signal.SIGCONT)
+
+    assert columns == [-2, -2]
+    assert [each["method"] for each in asked].count("pygent/complete") == 1
+    editor.until(lambda: editor.lua(column) == 0, what="the answer")
 
 
 def test_a_completion_plugin_gets_all_from_the_omnifunc(start: Start) -> None:

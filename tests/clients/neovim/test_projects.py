@@ -245,8 +245,10 @@ def test_restart_is_of_the_project_and_with_a_bang_of_all(start: Start, projects
     assert after[str(two)] != before[str(two)]
     editor.command("Pygent! restart")
     until_told(editor, f"restarted, for {one}")
-    editor.until(lambda: daemon_ids(editor).keys() == before.keys())
-    assert not set(daemon_ids(editor).values()) & set(after.values())
+    editor.until(
+        lambda: {root for root, number in daemon_ids(editor).items() if number not in after.values()} == before.keys(),
+        what="all daemons to be others",
+    )
     for project, said in ((one, "Said one"), (two, "Said two")):
         editor.edit(project / "a.txt")
         editor.command("Pygent chat")

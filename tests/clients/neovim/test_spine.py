@@ -35,9 +35,7 @@ def test_a_prompt_right_behind_resume_is_for_the_session_that_is_resumed(start: 
     editor.command("Pygent ask tree?")
     editor.until_over(2)
 
-    editor.command("Pygent resume fruit?")
-    editor.command("Pygent ask sure?")
-    editor.command("Pygent cost")
+    editor.lua("vim.cmd.Pygent('resume fruit?'); vim.cmd.Pygent('ask sure?'); vim.cmd.Pygent('cost')")
     editor.until_over(3)
 
     said = [message["content"] for message in editor.model.requests[2].messages if message["role"] != "system"]

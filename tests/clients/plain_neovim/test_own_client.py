@@ -71,9 +71,9 @@ def test_a_refused_edit_leaves_the_buffer_alone_and_tells_the_model(rig: Rig) ->
 def test_an_edit_brings_a_buffer_up_to_date_that_neovim_has_not_loaded_again(rig: Rig) -> None:
     rig.editor.command("set noautoread")
     path = rig.opens("stale.py", PYTHON)
-    rig.project.model.play(Step(text="It gives one."))
+    rig.project.model.play(Step(text="It gives one, stale or not."))
     rig.editor.command("Pygent ask what does one give?")
-    rig.until(lambda: "It gives one." in rig.text(".pygent.md"))
+    rig.until(lambda: "It gives one, stale or not." in rig.text(".pygent.md"))
     path.write_text(f"import sys\n{PYTHON}")
     read = Step(calls=(Call(name="read_file", arguments={"path": path.name}),))
     rig.project.model.play(read, edit(path, "return 1", "return 2"), Step(text="It gives two."))
@@ -108,12 +108,13 @@ def test_lines_are_added_at_the_end_without_an_empty_one(
     path.write_bytes(before.encode())
     if is_open:
         rig.editor.edit(path)
-    rig.project.model.play(write(path, after), Step(text="They are there."))
+    answer = f"They are in {path.name}."
+    rig.project.model.play(write(path, after), Step(text=answer))
 
     rig.editor.command("Pygent ask add what is missing")
     rig.chooses(1)
 
-    rig.until(lambda: "They are there." in rig.text(".pygent.md"))
+    rig.until(lambda: answer in rig.text(".pygent.md"))
     assert "did not apply" not in rig.project.told()[-1]
     rig.editor.command(f"buffer {path} | write")
     assert path.read_bytes().decode() == saved

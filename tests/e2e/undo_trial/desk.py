@@ -60,7 +60,8 @@ class Held:
     desk: Desk
 
     async def finish(self) -> Any:
-        """Let the command go on, and wait for the turn's result."""
+        """Let the command go on once the daemon has heard what the user did, and wait for the turn's result."""
+        await self.desk.editor.ask("pygent/status", {})
         self.desk.let_go()
         async with asyncio.timeout(WAIT_S):
             return await self.turn

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import subprocess
 from collections.abc import AsyncGenerator, Generator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,49 @@ async def test_a_server_that_has_forgotten_the_session_is_connected_to_again(pla
             await place.call("mcp__far__echo", message="pear")
         await place.until(lambda: place.servers.log("far").count("[connected]") == 2)
         assert "pear" in await place.call("mcp__far__echo", message="pear")
+
+
+@asynccontextmanager
+async def dropping(port: int, words: bytes) -> AsyncGenerator[int]:
+    """A port that leads to that one; a connection over which these words are sent is closed instead."""
+    exchanges: set[asyncio.Task[None]] = set()
+
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while (data := await reader.read(65_536)) and words not in data:
+                writer.write(data)
+        writer.close()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
+        exchanges.add(asyncio.create_task(pass_on(far_reader, writer)))
+        await pass_on(reader, far_writer)
+        writer.close()
+
+    async with await asyncio.start_server(connected, "127.0.0.1", 0) as listening:
+        yield listening.sockets[0].getsockname()[1]
+    await bounded(asyncio.gather(*exchanges))
+
+
+async def test_a_connection_that_breaks_with_a_message_without_an_answer_is_made_again(place: Place) -> None:
+    port = free_port()
+    with everything(port):
+        async with dropping(port, b"notifications/cancelled") as near:
+            url = f"http://127.0.0.1:{near}/mcp"
+            await place.until_connected(
+                ServerSpec(name="far", url=url, startup_timeout_s=WAIT_S, timeout_s=WAIT_S),
+            )
+            call = asyncio.create_task(place.call("mcp__far__trigger-long-running-operation", duration=600, steps=600))
+            await place.until(lambda: place.bench.reported)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+
+            with pytest.raises(ToolError, match="Connection closed"):
+                await place.call("mcp__far__echo", message="pear")
+            await place.until(lambda: place.servers.log("far").count("[connected]") == 2)
+            assert "pear" in await place.call("mcp__far__echo", message="pear")
+            await bounded(place.servers.close())
 
 
 async def test_a_server_that_is_down_is_told_of_and_connected_to_when_it_is_back(place: Place) -> None:

@@ -140,7 +140,7 @@ async def test_a_provider_that_sends_nothing_more_is_given_up(loader: LitellmLoa
         with pytest.raises(ModelError, match=r"0\.3 s") as caught:
             await chunks_of(model)
         assert caught.value.type == "timeout"
-        await server.until(lambda: server.disconnects == 1, timeout_s=2)
+        await server.until(lambda: server.disconnects == 1)
 
 
 async def test_after_a_failure_the_next_call_works(loader: LitellmLoader) -> None:

@@ -115,6 +115,8 @@ class LocalServer:
     chunked: bool = False
     silent: bool = False
     """Whether the server accepts connections but answers nothing."""
+    all_asked: asyncio.Barrier | None = None
+    """What an answer waits for."""
     requests: list[tuple[str, Mapping[str, str]]] = field(default_factory=list[tuple[str, Mapping[str, str]]])
     """Paths and headers."""
 
@@ -125,7 +127,7 @@ class LocalServer:
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request on a connection."""
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
+        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.BrokenBarrierError):
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
             _, path, _ = head[0].split(" ")
             headers = {name.lower(): value.strip() for name, _, value in (each.partition(":") for each in head[1:])}
@@ -133,6 +135,8 @@ class LocalServer:
             if self.silent:
                 await reader.read()
                 return
+            if self.all_asked is not None:
+                await self.all_asked.wait()
             known = path in self.lists
             body = json.dumps(self.lists[path] if known else {"error": "not found"}).encode()
             status = "200 OK" if known else "404 Not Found"
@@ -148,10 +152,14 @@ class LocalServer:
 
 @asynccontextmanager
 async def serving(
-    lists: Mapping[str, Any], *, chunked: bool = False, silent: bool = False
+    lists: Mapping[str, Any],
+    *,
+    chunked: bool = False,
+    silent: bool = False,
+    all_asked: asyncio.Barrier | None = None,
 ) -> AsyncGenerator[LocalServer]:
     """Serve these answers to GET, by path."""
-    local = LocalServer(lists=lists, chunked=chunked, silent=silent)
+    local = LocalServer(lists=lists, chunked=chunked, silent=silent, all_asked=all_asked)
     exchanges: set[asyncio.Task[None]] = set()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

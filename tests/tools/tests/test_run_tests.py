@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Callable
 
@@ -19,7 +18,9 @@ from pygent_ls.tools.tests.reports import (
     read_unittest,
 )
 from pygent_ls.tools.tests.run_tests import run_tests
+from tests.fakes import bounded
 from tests.tools.tool_bench import Bench
+from tests.workspace.programs import UP, OnceUp
 
 pytestmark = pytest.mark.usefixtures("only_pytest")
 
@@ -159,10 +160,10 @@ async def test_a_project_below_the_workspace_folder_is_run_by_its_own_runner(ben
 
 
 async def test_a_run_that_takes_too_long_is_ended(bench: Bench) -> None:
-    bench.write("Makefile", "test:\n\t@echo begun; sleep 30\n")
+    bench.write("Makefile", f"test:\n\t@echo begun; {UP}; sleep 300\n")
+    bench.processes = OnceUp()
 
-    async with asyncio.timeout(20):
-        told = await bench.call(run_tests, timeout_s=0.5)
+    told = await bounded(bench.call(run_tests, timeout_s=0.5))
 
     assert told.startswith("make test was stopped after 0.5 s, before it was done.\nbegun")
 

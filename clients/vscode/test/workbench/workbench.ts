@@ -144,6 +144,7 @@ export class Workbench implements AsyncDisposable {
 		if ((await this.notification("").count()) > 0) await this.command("Notifications: Clear All Notifications");
 		if ((await this.tab("").count()) > 0) {
 			await this.command("File: Save All"); // else each changed file is asked about
+			await this.page.locator(".tab.dirty").first().waitFor({ state: "detached" });
 			await this.command("View: Close All Editors");
 			await this.tab("").first().waitFor({ state: "detached" });
 		}

@@ -12,9 +12,6 @@ from pygent_ls.editors.lsp.standard import MessageType
 
 SECTION = "pygent"
 
-ANSWER_S = 0.2
-"""How long a turn waits for the answer to the last request; editors answer within a few milliseconds."""
-
 
 class Configuration:
     """Applies the editor's configuration and reports its problems. A missing answer changes nothing."""
@@ -58,11 +55,12 @@ class Configuration:
             self._take(None)
 
     async def known(self) -> None:
-        """Return when the last request is answered or has timed out."""
+        """Return when the last request is answered or has timed out. A busy editor takes seconds to answer, and a turn
+        without its settings could use another model."""
         while not self._known.is_set():
             number = self._questions
             try:
-                async with asyncio.timeout_at(self._asked_at + ANSWER_S):
+                async with asyncio.timeout_at(self._asked_at + self._endpoint.patience.answer_s):
                     await self._known.wait()
             except TimeoutError:
                 self._settled(number)

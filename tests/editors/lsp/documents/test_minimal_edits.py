@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from pygent_ls.editors.lsp.documents.minimal_edits import Replacement, at_most, minimal_edits
 from pygent_ls.editors.lsp.documents.positions import apply_change, position_at
+from tests.house.growth import limited
 
 LINES = st.sampled_from(["a", "b", "", "    x = 1", "é😀", "\ud83d\ude00", "y\x0cz", "same"])
 ENDS = st.sampled_from(["\n", "\n", "\r\n", "\r", ""])
@@ -116,11 +116,10 @@ def test_a_first_text_and_a_last_text_are_one_edit() -> None:
 def test_a_word_replaced_everywhere_stays_many_small_edits_however_alike_the_lines_are() -> None:
     old = "".join(f"line {number}\n\n" for number in range(3_000))
     new = old.replace("line", "lime")
-    started = time.process_time()
 
-    edits = minimal_edits(old, new)
+    with limited():
+        edits = minimal_edits(old, new)
 
-    assert time.process_time() - started < 2
     assert len(edits) == 3_000
     assert apply_edits(old, edits) == new
 
@@ -128,9 +127,8 @@ def test_a_word_replaced_everywhere_stays_many_small_edits_however_alike_the_lin
 def test_a_huge_rewrite_with_hardly_a_line_in_common_is_quick() -> None:
     old = "".join(f"{number % 7}\n{{\n}}\n" for number in range(20_000))
     new = "".join(f"{number % 11}\n}}\n{{\n\n" for number in range(20_000))
-    started = time.process_time()
 
-    edits = minimal_edits(old, new)
+    with limited():
+        edits = minimal_edits(old, new)
 
-    assert time.process_time() - started < 2
     assert apply_edits(old, edits) == new

@@ -135,9 +135,9 @@ def test_a_change_deep_in_fifty_thousand_lines_is_quick(line: str) -> None:
     text = line * 50_000
     best_s, changed = 1.0, ""
     for _ in range(5):
-        started = time.process_time()
+        started = time.thread_time()
         changed = apply_change(text, Position(49_990, 3), Position(49_991, 1), "new", "utf-16")
-        best_s = min(best_s, time.process_time() - started)
+        best_s = min(best_s, time.thread_time() - started)
 
     assert changed.count("\n") == 49_999
     assert best_s < 0.03  # some 4 ms; the walk over the lines that this guards against takes 50

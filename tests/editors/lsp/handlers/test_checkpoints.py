@@ -76,6 +76,15 @@ async def test_files_go_back_in_the_editor_and_on_the_disk(folder: Path) -> None
         assert (await points(editor, session_id))[-1]["checkpointId"] == result["undoCheckpointId"]
 
 
+async def test_the_list_of_a_session_that_has_changed_nothing_is_empty(folder: Path) -> None:
+    async with connected(folder, Setup(script=[say("done")], checkpoints=True)) as editor:
+        session_id = (await editor.turn())["sessionId"]
+
+        listed = await editor.request("pygent/checkpoint/list", {"sessionId": session_id})
+
+        assert listed == {"checkpoints": [], "undone": []}
+
+
 async def test_the_list_names_the_files_of_a_turn_that_were_taken_back(folder: Path) -> None:
     (folder / "a.txt").write_text("one\n")
     first = [say("", edit("a.txt", "one", "two")), say("done")]

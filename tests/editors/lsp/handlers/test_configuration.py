@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from pygent_ls.editors.lsp.rpc.client_requests import Patience
 from pygent_ls.editors.ports import TrustQuestion
 from tests.editors.lsp.editor import CAPABILITIES, NO_ANSWER, Editor, connected
 from tests.fakes import bounded
@@ -148,14 +149,21 @@ async def test_an_error_is_an_answer_that_nobody_waits_for(tmp_path: Path) -> No
         assert editor.core.configured == []
 
 
-async def test_a_turn_waits_for_the_answer_and_once_for_one_that_never_comes(tmp_path: Path) -> None:
+async def test_a_turn_waits_for_the_answer_of_a_busy_editor(tmp_path: Path) -> None:
     async with configured(tmp_path) as editor:
         asked = await editor.asks(ASKED)
         waiting = asyncio.ensure_future(editor.core.front_end.configured())
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(waiting), 0.3)
         editor.answer(asked, [{"mode": "plan"}])
         await bounded(waiting)
         assert editor.core.configured == [{"mode": "plan"}]
 
+
+async def test_a_turn_waits_once_for_an_answer_that_never_comes(tmp_path: Path) -> None:
+    async with configured(tmp_path) as editor:
+        editor.server.endpoint.patience = Patience(answer_s=0.05)
+        editor.answer(await editor.asks(ASKED), [{"mode": "plan"}])
         changed(editor, None)
         await editor.asks(ASKED, 2)
         await bounded(editor.core.front_end.configured())
@@ -166,6 +174,7 @@ async def test_a_turn_waits_for_the_answer_and_once_for_one_that_never_comes(tmp
 
 async def test_a_first_answer_that_never_comes_costs_a_turn_no_more_than_its_time(tmp_path: Path) -> None:
     async with configured(tmp_path) as editor:
+        editor.server.endpoint.patience = Patience(answer_s=0.05)
         await editor.asks(ASKED)
 
         await bounded(editor.core.front_end.configured())

@@ -32,6 +32,9 @@ local last
 ---What stood before the cursor when an item was taken: the menu does not come back for it.
 ---@type string?
 local taken
+---Text that the completion function waits for; a plugin that calls it again and again asks once.
+---@type string?
+local awaited
 local n_asked = 0
 ---A hidden buffer.
 ---@type integer?
@@ -95,11 +98,17 @@ function M.omnifunc(find_start, _)
   end
   last = nil
   local may_wait = not is_locked()
-  M.find(function(found)
-    if found and not may_wait then
-      show(found)
-    end
-  end)
+  if awaited ~= before then
+    awaited = before
+    M.find(function(found)
+      if awaited == before then
+        awaited = nil
+      end
+      if found and not may_wait then
+        show(found)
+      end
+    end)
+  end
   if may_wait then
     vim.wait(MAX_WAIT_MS, function()
       return last ~= nil and last.before == before

@@ -3,6 +3,7 @@ import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { PYTHON, Scratch } from "../../paths.ts";
 import { isThere } from "../../processes.ts";
 import { withPackagesOfTheRepository } from "../../wheels.ts";
@@ -31,6 +32,16 @@ function lost(workbench: Workbench, prompt: string): void {
 	}
 }
 
+/** Waits until so many files wait for review on the disk. */
+async function stored(workbench: Workbench, count: number): Promise<void> {
+	const deadline = performance.now() + WAIT_MS;
+	const files = join(workbench.folder, "../home/.local/state/pygent-ls/reviews/*/*.json");
+	while (globSync(files).length !== count) {
+		assert.ok(performance.now() < deadline, `not ${count} files wait for review`);
+		await sleep(20);
+	}
+}
+
 test("edits after a crash that lost the session's last events wait for review", async () => {
 	await using workbench = await Workbench.open({ "cart.py": "a = 0\nb = 0\n" }, { "pygent.mode": "accept_edits" });
 	const { chat, conversation, model } = workbench;
@@ -45,8 +56,10 @@ test("edits after a crash that lost the session's last events wait for review", 
 	await model.script(change("a = 0", "a = 1"), change("a = 1", "a = 2"), { text: "Twice." });
 	await workbench.prompt("What is lost");
 	await conversation.getByText("Twice.").waitFor();
+	await stored(workbench, 1); // the daemon stores what waits for review, and that it was decided, a second later
 	await bar.getByRole("button", { name: "Accept all changes" }).click();
 	await bar.waitFor({ state: "detached" });
+	await stored(workbench, 0);
 
 	lost(workbench, "What is lost");
 	killed(daemons(workbench));
