@@ -71,6 +71,8 @@ class PendingFile:
             self.is_typed_in = self.baseline is None
             self.current = text
             self._compare("")
+        elif text == self.baseline:  # as of a document that was closed without saving
+            self.current, self.hunks = text, ()
         else:
             self._use_breaks_of(text)
             self._take([*self._users_edits(0, len(self.current), text, is_typed=False)], text)
