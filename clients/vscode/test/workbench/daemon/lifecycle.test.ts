@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -32,12 +32,14 @@ function lost(workbench: Workbench, prompt: string): void {
 	}
 }
 
-/** Waits until so many files wait for review on the disk. */
-async function stored(workbench: Workbench, count: number): Promise<void> {
+/** Waits until the disk says that a file of the folder waits for review, or no longer. */
+async function stored(workbench: Workbench, file: string, isWaiting: boolean): Promise<void> {
 	const deadline = performance.now() + WAIT_MS;
-	const files = join(workbench.folder, "../home/.local/state/pygent-ls/reviews/*/*.json");
-	while (globSync(files).length !== count) {
-		assert.ok(performance.now() < deadline, `not ${count} files wait for review`);
+	const named = JSON.stringify(join(workbench.folder, file));
+	const reviews = join(workbench.folder, "../home/.local/state/pygent-ls/reviews/*/*.json");
+	const isNamedIn = (each: string) => existsSync(each) && readFileSync(each, "utf8").includes(named);
+	while (globSync(reviews).some(isNamedIn) !== isWaiting) {
+		assert.ok(performance.now() < deadline, `${file} ${isWaiting ? "does not wait" : "waits"} for review on the disk`);
 		await sleep(20);
 	}
 }
@@ -56,10 +58,10 @@ test("edits after a crash that lost the session's last events wait for review", 
 	await model.script(change("a = 0", "a = 1"), change("a = 1", "a = 2"), { text: "Twice." });
 	await workbench.prompt("What is lost");
 	await conversation.getByText("Twice.").waitFor();
-	await stored(workbench, 1); // the daemon stores what waits for review, and that it was decided, a second later
+	await stored(workbench, "cart.py", true); // the daemon stores what waits for review, and that it was decided, a second later
 	await bar.getByRole("button", { name: "Accept all changes" }).click();
 	await bar.waitFor({ state: "detached" });
-	await stored(workbench, 0);
+	await stored(workbench, "cart.py", false);
 
 	lost(workbench, "What is lost");
 	killed(daemons(workbench));
