@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -37,7 +37,13 @@ async function stored(workbench: Workbench, file: string, isWaiting: boolean): P
 	const deadline = performance.now() + WAIT_MS;
 	const named = JSON.stringify(join(workbench.folder, file));
 	const reviews = join(workbench.folder, "../home/.local/state/pygent-ls/reviews/*/*.json");
-	const isNamedIn = (each: string) => existsSync(each) && readFileSync(each, "utf8").includes(named);
+	const isNamedIn = (each: string) => {
+		try {
+			return readFileSync(each, "utf8").includes(named);
+		} catch {
+			return false; // it was removed meanwhile
+		}
+	};
 	while (globSync(reviews).some(isNamedIn) !== isWaiting) {
 		assert.ok(performance.now() < deadline, `${file} ${isWaiting ? "does not wait" : "waits"} for review on the disk`);
 		await sleep(20);
