@@ -50,6 +50,7 @@ def test_what_is_heard_stands_above_the_prompt_and_what_was_not_sent_within(star
     editor.command("Pygent ask hi")
     editor.until("return require('pygent.sessions').current() ~= nil", what="a session")
     session = editor.lua("return require('pygent.sessions').current().id")
+    editor.until_over()
     open_prompt(editor, "please")
     status = {"state": "listening", "sessionId": session, "source": "microphone", "server": "speech", "text": ""}
 
