@@ -190,7 +190,7 @@ def test_a_client_that_stops_reading_costs_no_memory_and_misses_nothing(tmp_path
         client.stop_reading()
         client.begin(3, "pygent/status")
         client.until_idle()
-        # The model has a copy of its text, and the turn has its pieces; a daemon that held all that is not read was seen to
+        # The model has a copy of its text, and the turn its pieces. A daemon that held all that is not read was seen to
         # grow by 14 times that
         assert client.resident_bytes() - before_bytes < 5 * N_CHARS
 
