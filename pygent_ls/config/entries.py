@@ -171,6 +171,7 @@ class ModelTable(Table, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Raise ValueError if only one price is set."""
+        super().__post_init__()
         if (self.input_usd_per_mtok is None) != (self.output_usd_per_mtok is None):
             raise ValueError("input_usd_per_mtok and output_usd_per_mtok must be set together")
 

@@ -1,7 +1,7 @@
 """Settings: their definitions, types and display.
 
-Imported by `app`, `cli` and `doctor` only; other packages are passed values. `config_layers` merges layers,
-`config_sources` reads them, and `config_page` makes the settings page.
+Imported by `app`, `cli` and `doctor` only; other packages are passed values. `layers` merges layers,
+`sources` reads them, and `reference_page` makes the settings page.
 """
 
 from __future__ import annotations

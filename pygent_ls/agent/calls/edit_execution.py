@@ -11,7 +11,7 @@ from pygent_ls.agent.calls.edit_formatting import formatting_notes, formatting_p
 from pygent_ls.agent.edits.commit import is_being_cancelled, standing, to_its_end
 from pygent_ls.agent.edits.diffs import changes_of, kind_of_both, touched_by
 from pygent_ls.agent.edits.reviewer import ReviewedCall
-from pygent_ls.agent.ports.workspace import Applied, EditPlan, FileChange, FileOperation, WriteText
+from pygent_ls.agent.ports.workspace import Applied, Document, EditPlan, FileChange, FileOperation, WriteText
 from pygent_ls.agent.rules import globs
 from pygent_ls.agent.run_context import RunContext
 from pygent_ls.agent.tools.read_updates import learn_applied
@@ -73,27 +73,32 @@ async def _formatted(context: RunContext, applied: Applied, tidy: Collection[Pat
         if not is_being_cancelled():
             raise
         return applied
+    if not plan.operations:
+        return applied
     try:
-        if plan.operations:
-            await to_its_end(workspace.apply(plan))
+        await to_its_end(workspace.apply(plan))
     except (asyncio.CancelledError, ToolError):  # the user has typed, for example; part of it may have been applied
         plan = await standing(plan, workspace)
-    made = [_with_text(each, plan) for each in applied.stands.operations]
+    finally:
+        _invalidate(context, plan)
+    made = tuple(_with_text(each, plan) for each in applied.stands.operations)
     notes = await formatting_notes(context, applied.stands.operations, made)
-    stands = replace(applied.stands, operations=tuple(made))
     result = "\n".join([applied.asked.result, *notes])
+    stands = replace(applied.stands, operations=made)
     return replace(applied, asked=replace(stands, result=result), stands=stands)
 
 
 def _with_text(operation: FileOperation, formatting: EditPlan) -> FileOperation:
     """Return the operation with the text that it has after the formatting of what it wrote."""
     for each in formatting.operations:
-        if (
-            isinstance(operation, WriteText)
-            and isinstance(each, WriteText)
-            and (each.path, each.before and each.before.text) == (operation.path, operation.text)
-        ):
-            return replace(operation, text=each.text, diff=None)
+        match operation, each:
+            case WriteText(path=path, text=text), WriteText(path=of, before=Document(text=before)) if (path, text) == (
+                of,
+                before,
+            ):
+                return replace(operation, text=each.text, diff=None)
+            case _:
+                pass
     return operation
 
 
