@@ -68,6 +68,35 @@ def test_a_refused_edit_leaves_the_buffer_alone_and_tells_the_model(rig: Rig) ->
     assert "reject" in rig.project.told()[-1].lower()
 
 
+DECIDE = """
+local line, title = ...
+vim.api.nvim_win_set_cursor(0, { line, 0 })
+vim.lsp.buf.code_action({ apply = true, filter = function(action) return vim.startswith(action.title, title) end })
+"""
+
+
+def test_changes_under_review_have_hints_and_are_accepted_and_rejected_by_code_actions(rig: Rig) -> None:
+    path = rig.opens("review.py", "one = 1\ntwo = 2\nthree = 3\n")
+    edits = (edit(path, "one = 1", "one = 10"), edit(path, "three = 3", "three = 30"))
+    rig.project.model.play(*edits, Step(text="Both are changed."))
+
+    def hinted_lines() -> list[int]:
+        return rig.editor.lua("return vim.tbl_map(function(each) return each.lnum + 1 end, vim.diagnostic.get(0))")
+
+    rig.editor.command("Pygent ask change both")
+    rig.chooses(1)
+    rig.chooses(1)
+    rig.until(lambda: "Both are changed." in rig.text(".pygent.md"))
+    rig.until(lambda: sorted(hinted_lines()) == [1, 3])
+
+    rig.editor.lua(DECIDE, 3, "Reject change")
+    rig.until(lambda: hinted_lines() == [1])
+    assert rig.text("review.py") == "one = 10\ntwo = 2\nthree = 3\n"
+    rig.editor.lua(DECIDE, 1, "Accept change")
+    rig.until(lambda: hinted_lines() == [])
+    assert rig.text("review.py") == "one = 10\ntwo = 2\nthree = 3\n"
+
+
 def test_an_edit_brings_a_buffer_up_to_date_that_neovim_has_not_loaded_again(rig: Rig) -> None:
     rig.editor.command("set noautoread")
     path = rig.opens("stale.py", PYTHON)
